@@ -1,0 +1,50 @@
+# Each target sets up what it needs. A machine with Python 3.11+ and make is enough.
+PYTHON ?= python3
+BIN    := .venv/bin
+RUN    := $(BIN)/python -m
+
+.DEFAULT_GOAL := help
+.PHONY: help setup controlplane test check format generate bench docs lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+setup: .venv/.ready ## Make .venv with everything that is needed to work on Kubewright
+
+.venv/.ready: requirements/dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Kubewright needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+	$(RUN) pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(RUN) pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+controlplane: setup ## Provide etcd, kube-apiserver, kube-controller-manager and kubectl (built on first use)
+	$(BIN)/kubewright controlplane setup
+
+test: controlplane ## Run every test, also those on the real control plane
+	$(RUN) pytest
+
+check: setup ## Lint, format check, strict types, generated code up to date
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(RUN) tools.generate_api --check
+
+format: setup ## Format the code and fix what can be fixed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+generate: setup ## Write the built-in kinds anew from Kubernetes' OpenAPI document
+	$(RUN) tools.generate_api
+
+docs: setup ## Build the documentation as a site; a broken link fails it
+	$(RUN) sphinx -W --keep-going -n -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+lock: setup ## Resolve requirements/*.lock anew from pyproject.toml
+	$(RUN) pip install --quiet uv
+	$(RUN) uv pip compile pyproject.toml --group dev   --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/dev.lock
+	$(RUN) uv pip compile pyproject.toml --group dev --group bench --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/bench.lock
+
+clean: ## Remove what the targets above made
+	rm -rf .venv build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
