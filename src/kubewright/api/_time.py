@@ -1,0 +1,72 @@
+"""Times on the wire: RFC 3339, in whole seconds (`Time`) or with six decimals (`MicroTime`).
+
+In Python both are timezone-aware datetimes. Kubernetes writes UTC with a `Z`; every RFC 3339 offset and any number of
+decimals is understood, and what is finer than a microsecond is cut off.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Annotated, Final, Self
+
+import msgspec
+
+__all__ = ["MicroTime", "Time", "format_micro_time", "format_time", "parse_time"]
+
+Time = Annotated[datetime, msgspec.Meta(tz=True)]
+"""A timezone-aware datetime, as `metadata.creation_timestamp` is one. The API server keeps its whole seconds."""
+
+_RFC3339: Final = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
+)
+
+
+class MicroTime(datetime):
+    """A timezone-aware datetime that is written with all six decimals, as Leases and Events require.
+
+    Everything that makes a datetime makes a MicroTime: `MicroTime.now(UTC)`. `MicroTime.of` turns one into the other.
+    """
+
+    @classmethod
+    def of(cls, moment: datetime) -> Self:
+        """The same moment in UTC. Raises ValueError for a datetime without a time zone."""
+        utc = _in_utc(moment)
+        return cls(utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, utc.microsecond, UTC)
+
+
+def parse_time(text: str) -> datetime:
+    """Read an RFC 3339 time, with or without decimals, into UTC. Raises ValueError that names the text."""
+    match = _RFC3339.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not an RFC 3339 time such as 2030-01-31T12:00:00Z")
+    year, month, day, hour, minute, second, fraction, sign, offset_hours, offset_minutes = match.groups()
+    zone = UTC
+    try:
+        if sign is not None:
+            offset = timedelta(hours=int(offset_hours), minutes=int(offset_minutes))
+            zone = timezone(-offset if sign == "-" else offset)
+        microsecond = int((fraction or "")[:6].ljust(6, "0"))
+        moment = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second), microsecond, zone)
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{text!r} is not a valid time: {error}") from None
+
+
+def format_time(moment: datetime) -> str:
+    """The moment as `2030-01-31T12:00:00Z`: UTC, the decimals cut off. Raises ValueError without a time zone."""
+    return _in_utc(moment).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
+
+
+def format_micro_time(moment: datetime) -> str:
+    """The moment as `2030-01-31T12:00:00.000000Z`: UTC, six decimals. Raises ValueError without a time zone."""
+    return _in_utc(moment).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def _in_utc(moment: datetime) -> datetime:
+    if moment.utcoffset() is None:
+        raise ValueError(
+            f"{moment.isoformat()} has no time zone: Kubernetes stores moments, not local times. "
+            "Use datetime.now(UTC) or add tzinfo=UTC"
+        )
+    return moment.astimezone(UTC)
