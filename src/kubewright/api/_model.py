@@ -1,0 +1,136 @@
+"""`Model`, the base of every typed object and of every part of one.
+
+A model is a `msgspec.Struct` with the settings that Kubernetes needs:
+
+- attributes are snake_case, the wire is camelCase (`deployment_name` is `deploymentName`; a trailing underscore keeps
+  clear of Python's keywords: `from_` is `from`); `msgspec.field(name="podIP")` names the wire exactly where it differs;
+- constructors take keywords only;
+- `None` means absent. Whatever is not `None` is sent, also when it is 0, "" or empty, and also when it equals the
+  default: Go's omitempty, and msgspec's own `omit_defaults`, get that wrong;
+- unknown fields on the wire do not fail; they are not kept in the model, but an `update` does not drop them
+  (see `kubewright.client`).
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform, get_origin
+
+import msgspec
+
+__all__ = ["Default", "Model", "wire_name"]
+
+
+@cache
+def wire_name(attribute: str) -> str:
+    """The name on the wire of a Python attribute: `match_labels` is `matchLabels`, `from_` is `from`."""
+    first, *rest = attribute.rstrip("_").split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
+
+
+_MUTABLE = (list, dict, set, msgspec.Struct)
+
+
+class Default:
+    """A default that is always sent.
+
+    msgspec leaves out a field whose value is its default, judged by identity; a factory is never left out. `value`
+    stays readable for whoever writes a schema from the model.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __call__(self) -> object:
+        """A private copy of the default."""
+        return copy.deepcopy(self.value) if isinstance(self.value, _MUTABLE) else self.value
+
+    def __repr__(self) -> str:
+        return f"Default({self.value!r})"
+
+
+class _Made:
+    """A default factory that msgspec does not recognise as `list` or `dict`, so that what it makes is sent."""
+
+    __slots__ = ("factory",)
+
+    def __init__(self, factory: Any) -> None:
+        self.factory = factory
+
+    def __call__(self) -> object:
+        return self.factory()
+
+
+_FieldType = type(msgspec.field())
+
+
+def _always_sent(default: object) -> object:
+    """The same default, in a form that msgspec does not leave out when encoding."""
+    if default is None:
+        return default
+    if isinstance(default, _FieldType):
+        given: Any = default
+        if given.default_factory in (list, dict, set):
+            return msgspec.field(default_factory=_Made(given.default_factory), name=given.name)
+        if given.default is None or given.default is msgspec.NODEFAULT:
+            return default
+        return msgspec.field(default_factory=Default(given.default), name=given.name)
+    return msgspec.field(default_factory=Default(default))
+
+
+class ModelType(type(msgspec.Struct)):  # type: ignore[misc]  # msgspec's metaclass has no public name
+    """The metaclass of `Model`. `omit_empty=True` is for metadata, whose empty values mean absent to the server too."""
+
+    def __new__(
+        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, omit_empty: bool = False, **config: Any
+    ) -> ModelType:
+        """Make the class, with keyword-only fields and with defaults that are always sent."""
+        config.setdefault("kw_only", True)  # msgspec does not inherit it
+        if not omit_empty:
+            for attribute in _fields_with_default(namespace):
+                namespace[attribute] = _always_sent(namespace[attribute])
+        made: ModelType = super().__new__(mcls, name, bases, namespace, **config)
+        return made
+
+
+def _fields_with_default(namespace: dict[str, Any]) -> list[str]:
+    """The annotated attributes of a class body that have a value, without class variables."""
+    annotations = namespace.get("__annotations__")
+    if annotations is None and sys.version_info >= (3, 14):  # annotations are evaluated lazily there
+        import annotationlib
+
+        annotate = annotationlib.get_annotate_from_class_namespace(namespace)
+        if annotate is not None:
+            annotations = annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF)
+    return [name for name, hint in (annotations or {}).items() if name in namespace and not _is_class_variable(hint)]
+
+
+def _is_class_variable(hint: object) -> bool:
+    if isinstance(hint, str):
+        return hint.startswith(("ClassVar", "typing.ClassVar"))
+    return hint is ClassVar or get_origin(hint) is ClassVar
+
+
+if TYPE_CHECKING:
+
+    @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
+    class Model(msgspec.Struct):
+        """The base of every typed object and of every part of one; see the module."""
+
+        def __init_subclass__(cls, *, omit_empty: bool = False, dict: bool = False, gc: bool = False) -> None: ...  # noqa: A002
+
+else:
+
+    class Model(
+        msgspec.Struct,
+        metaclass=ModelType,
+        omit_defaults=True,
+        repr_omit_defaults=True,
+        rename=wire_name,
+        gc=False,  # objects are trees: a cycle could not be encoded anyway, and collections cost a third of a long list
+    ):
+        """The base of every typed object and of every part of one; see the module."""

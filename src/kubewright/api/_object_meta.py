@@ -1,0 +1,111 @@
+"""The metadata that every object carries, and the bytes an object was read from.
+
+In metadata, unlike elsewhere, an empty string, list or map means absent: the server makes no difference either, and so
+`pod.metadata.labels.get("app")` and `pod.metadata.name` need no check for None.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from kubewright.api._model import Model
+from kubewright.api._time import Time
+
+__all__ = ["ManagedFieldsEntry", "ObjectMeta", "Origin", "OwnerReference"]
+
+
+class OwnerReference(Model):
+    """A link from an object to one that owns it: when the last owner goes, so does the object."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class ManagedFieldsEntry(Model):
+    """Which fields one manager has set. The field set stays undecoded until `fields` asks for it."""
+
+    manager: str | None = None
+    operation: str | None = None
+    api_version: str | None = None
+    time: Time | None = None
+    fields_type: str | None = None
+    fields_v1: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    subresource: str | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """The set of managed fields, in the server's `f:name` / `k:{...}` notation."""
+        return msgspec.json.decode(self.fields_v1, type=dict[str, Any]) if self.fields_v1 is not msgspec.UNSET else {}
+
+
+class Origin:
+    """The object as the server sent it: what `update` compares with. Travels with the metadata, also through copies."""
+
+    __slots__ = ("kind", "raw")
+
+    def __init__(self, kind: type, raw: bytes) -> None:
+        self.kind = kind
+        self.raw = raw
+
+    def __repr__(self) -> str:
+        return f"<Origin of a {self.kind.__name__}, {len(self.raw)} bytes>"
+
+
+class ObjectMeta(Model, omit_empty=True, dict=True, gc=True):
+    """Name, identity and bookkeeping of an object."""
+
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: Time | None = None
+    deletion_timestamp: Time | None = None
+    deletion_grace_period_seconds: int | None = None
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    annotations: dict[str, str] = msgspec.field(default_factory=dict)
+    finalizers: list[str] = msgspec.field(default_factory=list)
+    owner_references: list[OwnerReference] = msgspec.field(default_factory=list)
+    managed_fields: list[ManagedFieldsEntry] = msgspec.field(default_factory=list)
+    self_link: str = ""
+
+    @property
+    def origin(self) -> Origin | None:
+        """The bytes this object was read from; None when it was made here."""
+        return self.__dict__.get("origin")
+
+    def remember(self, origin: Origin | None) -> None:
+        """Note what the object was read from (the client does this)."""
+        if origin is None:
+            self.__dict__.pop("origin", None)
+        else:
+            self.__dict__["origin"] = origin
+
+    def __copy__(self) -> Self:
+        return _with_origin(msgspec.structs.replace(self), self.origin)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickling and deep copies come through here: the origin is immutable, so both may share or repeat it.
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        return _rebuild, (type(self), values, self.origin and (self.origin.kind, self.origin.raw))
+
+    def __replace__(self, **changes: Any) -> Self:
+        return _with_origin(msgspec.structs.replace(self, **changes), self.origin)
+
+
+_M = TypeVar("_M", bound=ObjectMeta)
+
+
+def _with_origin(meta: _M, origin: Origin | None) -> _M:
+    meta.remember(origin)
+    return meta
+
+
+def _rebuild(kind: type[ObjectMeta], values: dict[str, Any], origin: tuple[type, bytes] | None) -> ObjectMeta:
+    return _with_origin(kind(**values), Origin(*origin) if origin else None)

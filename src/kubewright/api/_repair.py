@@ -1,0 +1,77 @@
+"""Go's zero values, where a built-in kind's required field is null or missing.
+
+The OpenAPI document calls a field required when Go always writes it; but Go writes a nil list as null, and old or
+hand-made objects lack fields that newer servers require. Go's own clients read such objects as zero values, so ours do.
+A user's own models are left as they are: there a missing field is a mistake worth hearing about.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import msgspec
+
+from kubewright.api._model import Model
+
+__all__ = ["repair"]
+
+_ZEROS: dict[Any, object] = {str: "", int: 0, float: 0.0, bool: False, datetime: "0001-01-01T00:00:00Z", bytes: ""}
+
+
+def repair(type_: Any, content: Any) -> Any:
+    """The same content with zero values filled in, as far down as built-in models reach."""
+    type_, optional = _plain(type_)
+    if isinstance(type_, type) and issubclass(type_, Model):
+        if content is None and not optional:
+            content = {}
+        return _repair_model(type_, content) if isinstance(content, dict) else content
+    if content is None:
+        return None if optional else _zero(type_)
+    arguments = get_args(type_)
+    if get_origin(type_) is list and isinstance(content, list):
+        return [repair(arguments[0], item) for item in content]
+    if get_origin(type_) is dict and isinstance(content, dict):
+        return {key: repair(arguments[1], item) for key, item in content.items()}
+    return content
+
+
+def _repair_model(model: type[Model], content: dict[str, Any]) -> dict[str, Any]:
+    lenient = model.__module__.startswith("kubewright.api.")
+    repaired = dict(content)
+    for field in msgspec.structs.fields(model):
+        name = field.encode_name
+        _, optional = _plain(field.type)
+        if name in content:
+            if content[name] is None and not optional:
+                if lenient or not field.required:
+                    repaired.pop(name)
+                    if field.required:
+                        repaired[name] = repair(field.type, None)
+                continue
+            repaired[name] = repair(field.type, content[name])
+        elif field.required and lenient:
+            repaired[name] = repair(field.type, None)
+    return repaired
+
+
+def _plain(type_: Any) -> tuple[Any, bool]:
+    """The type without Annotated and without None, and whether None was allowed."""
+    if get_origin(type_) is Annotated:
+        return _plain(get_args(type_)[0])
+    if get_origin(type_) in (Union, UnionType):
+        others = [argument for argument in get_args(type_) if argument is not NoneType]
+        optional = len(others) < len(get_args(type_))
+        return (_plain(others[0])[0], optional) if len(others) == 1 else (Union[tuple(others)], optional)  # noqa: UP007
+    return type_, type_ is Any or type_ is NoneType
+
+
+def _zero(type_: Any) -> object:
+    if get_origin(type_) is list:
+        return []
+    if get_origin(type_) is dict:
+        return {}
+    if get_origin(type_) is Union:  # int-or-string
+        return 0
+    return _ZEROS.get(type_, "0" if getattr(type_, "__name__", "") == "Quantity" else None)

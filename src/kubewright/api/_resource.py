@@ -1,0 +1,277 @@
+"""Objects and kinds: `Object` is what has metadata; `Resource[Spec, Status]` is what a user defines.
+
+A class becomes a kind by `@resource("example.com/v1")`, which attaches a `ResourceInfo`: all that the client needs to
+find it on the server. Nothing is registered anywhere else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, Union, cast, get_args, get_origin
+
+import msgspec
+
+from kubewright.api._model import Model
+from kubewright.api._object_meta import ObjectMeta
+
+__all__ = ["Object", "Resource", "ResourceInfo", "builtin", "info_of", "resource"]
+
+SpecT = TypeVar("SpecT")
+StatusT = TypeVar("StatusT")
+ObjectT = TypeVar("ObjectT", bound="type[Object]")
+
+_KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_VERSION = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceInfo:
+    """Where a kind lives on the server."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    singular: str
+    namespaced: bool
+    subresources: frozenset[str] = frozenset()
+
+    @property
+    def api_version(self) -> str:
+        """Group and version as objects carry them: `apps/v1`, or `v1` for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def path(self) -> str:
+        """The URL path of the group version: `/apis/apps/v1`, or `/api/v1` for the core group."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({self.api_version})"
+
+
+class Object(Model):
+    """Anything with `apiVersion`, `kind` and `metadata`. Both names are filled in from the class when they are absent
+    (the items of a list carry none)."""
+
+    __resource__: ClassVar[ResourceInfo]
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+
+    def __post_init__(self) -> None:
+        if not self.api_version or not self.kind:
+            info = info_of(type(self))
+            self.api_version = info.api_version
+            self.kind = info.kind
+
+    def __str__(self) -> str:
+        name = self.metadata.name or self.metadata.generate_name or "(no name)"
+        return f"{self.kind} {self.metadata.namespace}/{name}" if self.metadata.namespace else f"{self.kind} {name}"
+
+
+class _Absent:
+    """Stands in for a spec or status that was not given, until `__post_init__` replaces it."""
+
+
+_ABSENT = _Absent()
+
+
+class Resource(Object, Generic[SpecT, StatusT]):
+    """A kind with a spec and a status.
+
+    A spec or status that is absent decodes to an empty model where the model allows it. A status is absent until
+    somebody writes it: so its fields all have defaults, or the status is declared with `| None` (also a plain string:
+    `Resource[FooSpec, str | None]`). `Resource[FooSpec, None]` has no status at all.
+    """
+
+    __empty_spec__: ClassVar[Callable[[], Any]]
+    __empty_status__: ClassVar[Callable[[], Any]]
+
+    if TYPE_CHECKING:
+        spec: SpecT
+        status: StatusT = msgspec.field(default=cast("StatusT", None))
+    else:
+        spec: SpecT = msgspec.field(default_factory=lambda: _ABSENT)
+        status: StatusT = msgspec.field(default_factory=lambda: _ABSENT)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        spec: object = self.spec
+        if spec is _ABSENT:
+            self.spec = type(self).__empty_spec__()
+        status: object = self.status
+        if status is _ABSENT:
+            self.status = type(self).__empty_status__()
+
+
+def resource(
+    api_version: str,
+    *,
+    kind: str | None = None,
+    plural: str | None = None,
+    singular: str | None = None,
+    scope: Literal["Namespaced", "Cluster"] = "Namespaced",
+    status_subresource: bool | None = None,
+    scale_subresource: bool = False,
+) -> Callable[[ObjectT], ObjectT]:
+    """Make a class a kind of your own.
+
+    Args:
+        api_version: group and version, `example.com/v1alpha1`.
+        kind: the kind's name; the class's name unless given.
+        plural: the resource's name in URLs; the kind in lower case, in the plural, unless given.
+        singular: the kind in lower case unless given.
+        scope: whether objects live in a namespace.
+        status_subresource: whether the status is written through `/status`; by default it is when the status is a
+            model.
+        scale_subresource: whether the kind has `/scale`.
+    """
+    group, version = _split_api_version(api_version)
+
+    def decorate(cls: ObjectT) -> ObjectT:
+        if not issubclass(cls, Object):
+            raise TypeError(f"@resource is for classes that derive from Resource or Object, not for {cls!r}")
+        name = kind or cls.__name__
+        if not _KIND.fullmatch(name):
+            raise ValueError(f"kind {name!r} must be CamelCase letters and digits, at most 63 of them")
+        if scope not in ("Namespaced", "Cluster"):
+            raise ValueError(f'scope of {name} must be "Namespaced" or "Cluster", not {scope!r}')
+        resource_name = plural or _pluralize(name.lower())
+        for what, value in (("plural", resource_name), ("singular", singular or name.lower())):
+            if not _LABEL.fullmatch(value):
+                raise ValueError(f"{what} {value!r} of kind {name} must be lower case letters, digits and '-'")
+        status_type = _bind_spec_and_status(cls) if issubclass(cls, Resource) else None
+        own_status = _is_model(status_type) if status_subresource is None else status_subresource
+        cls.__resource__ = ResourceInfo(
+            group=group,
+            version=version,
+            kind=name,
+            plural=resource_name,
+            singular=singular or name.lower(),
+            namespaced=scope == "Namespaced",
+            subresources=frozenset(n for n, there in (("status", own_status), ("scale", scale_subresource)) if there),
+        )
+        return cls
+
+    return decorate
+
+
+def builtin(
+    api_version: str,
+    kind: str,
+    *,
+    plural: str,
+    namespaced: bool,
+    subresources: tuple[str, ...] = (),
+) -> Callable[[ObjectT], ObjectT]:
+    """Make a generated class a kind that Kubernetes itself serves."""
+    group, _, version = api_version.rpartition("/")
+
+    def decorate(cls: ObjectT) -> ObjectT:
+        cls.__resource__ = ResourceInfo(
+            group=group,
+            version=version,
+            kind=kind,
+            plural=plural,
+            singular=kind.lower(),
+            namespaced=namespaced,
+            subresources=frozenset(subresources),
+        )
+        return cls
+
+    return decorate
+
+
+def info_of(kind: type[Object] | Object) -> ResourceInfo:
+    """Where a kind lives on the server; a clear error for a class that is not a kind."""
+    cls = kind if isinstance(kind, type) else type(kind)
+    info = getattr(cls, "__resource__", None)
+    if isinstance(info, ResourceInfo):
+        return info
+    raise TypeError(f'{cls.__name__} is not a kind yet: put @kubewright.resource("group/version") above the class')
+
+
+def _split_api_version(api_version: str) -> tuple[str, str]:
+    group, slash, version = api_version.partition("/")
+    labels = group.split(".")
+    if not slash or len(labels) < 2 or not all(_LABEL.fullmatch(label) for label in labels):
+        raise ValueError(
+            f'api version {api_version!r} must be "group/version" with a DNS name as group: example.com/v1'
+        )
+    if not _VERSION.fullmatch(version):
+        raise ValueError(f"version {version!r} in {api_version!r} must be lower case, such as v1 or v1alpha1")
+    return group, version
+
+
+def _bind_spec_and_status(cls: type[Resource[Any, Any]]) -> Any:
+    """Note the type arguments of `Resource[Spec, Status]` on the class, and return the status type."""
+    for base in cls.__mro__:
+        for parametrized in getattr(base, "__orig_bases__", ()):
+            if get_origin(parametrized) is Resource:
+                spec, status = get_args(parametrized)
+                _check_status(cls.__name__, status)
+                cls.__empty_spec__ = staticmethod(_empty("spec", spec))
+                cls.__empty_status__ = staticmethod(_empty("status", status))
+                return status
+    raise TypeError(f"{cls.__name__} must say its spec and status: class {cls.__name__}(Resource[Spec, Status])")
+
+
+def _check_status(kind: str, status: Any) -> None:
+    if _allows_none(status):
+        return
+    if not _is_model(status):
+        raise TypeError(f"the status of {kind} is absent until somebody writes it: declare it with | None")
+    if required := _required_fields(status):
+        name = status.__name__
+        raise TypeError(
+            f"the status of {kind} is absent until somebody writes it, but {name} requires {', '.join(required)}:"
+            f" give them defaults, or declare Resource[..., {name} | None]"
+        )
+
+
+def _empty(field: str, type_: Any) -> Callable[[], Any]:
+    """What makes the value of an absent spec or status; the error is worded as msgspec words it while decoding."""
+    if _allows_none(type_):
+        return lambda: None
+    if _is_model(type_) and not _required_fields(type_):
+        made: Callable[[], Any] = type_
+        return made
+
+    def missing() -> Any:
+        raise TypeError(f"Object missing required field `{field}`")
+
+    return missing
+
+
+def _is_model(type_: Any) -> bool:
+    return isinstance(type_, type) and issubclass(type_, Model)
+
+
+def _allows_none(type_: Any) -> bool:
+    return type_ in (None, NoneType, Any) or (get_origin(type_) in (Union, UnionType) and NoneType in get_args(type_))
+
+
+def _required_fields(model: type[Model]) -> list[str]:
+    # Not msgspec.structs.fields: that resolves annotations, which may name classes that do not exist yet.
+    defaults = model.__struct_defaults__
+    names = model.__struct_fields__
+    return [
+        name
+        for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True)
+        if default is msgspec.NODEFAULT
+    ] + list(names[: len(names) - len(defaults)])
+
+
+def _pluralize(word: str) -> str:
+    """English plurals as they stand in URLs: policy, ingress, gateway are policies, ingresses, gateways."""
+    if re.search(r"[^aeiou]y$", word):
+        return word[:-1] + "ies"
+    if word.endswith(("s", "x", "z", "ch", "sh")):
+        return word + "es"
+    return word + "s"

@@ -1,0 +1,63 @@
+"""`Untyped`: an object whose kind is not known when the program is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kubewright.api._resource import Object, ResourceInfo
+
+__all__ = ["Untyped"]
+
+
+class Untyped(Object):
+    """An object with typed metadata and everything else as plain JSON, by its names on the wire.
+
+    `Untyped.kind_of("example.com/v1", "Foo", plural="foos")` makes the class that the client's verbs take; the client
+    can also look it up on the server (`await client.kind("example.com/v1", "Foo")`). Then `foo["spec"]["replicas"] = 3`
+    works as on a dict.
+    """
+
+    content: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    @staticmethod
+    def kind_of(
+        api_version: str,
+        kind: str,
+        *,
+        plural: str,
+        namespaced: bool = True,
+        singular: str | None = None,
+        subresources: frozenset[str] = frozenset(),
+    ) -> type[Untyped]:
+        """A class for one kind, to hand to the client's verbs."""
+        group, _, version = api_version.rpartition("/")
+        metaclass: Any = type(Untyped)
+        made: type[Untyped] = metaclass(kind, (Untyped,), {"__module__": __name__, "__doc__": f"Untyped {kind}."})
+        made.__resource__ = ResourceInfo(
+            group=group,
+            version=version,
+            kind=kind,
+            plural=plural,
+            singular=singular or kind.lower(),
+            namespaced=namespaced,
+            subresources=subresources,
+        )
+        return made
+
+    def __getitem__(self, field: str) -> Any:
+        return self.content[field]
+
+    def __setitem__(self, field: str, value: Any) -> None:
+        self.content[field] = value
+
+    def __delitem__(self, field: str) -> None:
+        del self.content[field]
+
+    def __contains__(self, field: str) -> bool:
+        return field in self.content
+
+    def get(self, field: str, default: Any = None) -> Any:
+        """A top-level field, or the default when it is absent."""
+        return self.content.get(field, default)
