@@ -1,0 +1,279 @@
+"""Kubeconfig files: reading them, and merging several as kubectl does.
+
+The rules, which are client-go's:
+
+- An explicitly named file must exist. Of a `KUBECONFIG` list, files that do not exist are skipped.
+- The first file that has an entry of some name provides the whole entry; nothing of a later one is mixed in.
+- The first current-context that is not empty counts.
+- Relative paths in an entry are relative to the folder of the file in which the entry stands.
+
+Entries are checked when they are used, so that one broken user does not lock out all others. Whatever a file holds,
+the outcome is a `Kubeconfig` or a `ConfigError` that names the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from kubewright.client._config_errors import ConfigError, did_you_mean
+
+__all__ = ["Cluster", "Context", "Entry", "ExecConfig", "ExecEnvVar", "Kubeconfig", "User", "read_kubeconfig"]
+
+
+class _Body(msgspec.Struct, rename="kebab", frozen=True):
+    """Every field may be null, because Go takes a null for the zero value and tools write them."""
+
+
+class Cluster(_Body, frozen=True):
+    """How to reach a server, and how to know that it is the right one."""
+
+    server: str | None = None
+    tls_server_name: str | None = None
+    insecure_skip_tls_verify: bool | None = None
+    certificate_authority: str | None = None
+    certificate_authority_data: str | None = None
+    proxy_url: str | None = None
+    disable_compression: bool | None = None
+    extensions: list[dict[str, Any]] | None = None
+
+
+class Context(_Body, frozen=True):
+    """A cluster, a user and a namespace, by name."""
+
+    cluster: str | None = None
+    user: str | None = None
+    namespace: str | None = None
+
+
+class ExecEnvVar(msgspec.Struct, frozen=True):
+    """One variable for an exec plugin."""
+
+    name: str | None = None
+    value: str | None = None
+
+
+class ExecConfig(msgspec.Struct, rename="camel", frozen=True):
+    """The command that provides credentials."""
+
+    command: str | None = None
+    args: list[str] | None = None
+    env: list[ExecEnvVar] | None = None
+    api_version: str | None = None
+    install_hint: str | None = None
+    provide_cluster_info: bool | None = None
+    interactive_mode: str | None = None
+
+
+class User(_Body, frozen=True):
+    """Who we are, and how to prove it."""
+
+    client_certificate: str | None = None
+    client_certificate_data: str | None = None
+    client_key: str | None = None
+    client_key_data: str | None = None
+    token: str | None = None
+    token_file: str | None = msgspec.field(name="tokenFile", default=None)
+    as_: str | None = msgspec.field(name="as", default=None)
+    as_uid: str | None = None
+    as_groups: list[str] | None = None
+    as_user_extra: dict[str, list[str]] | None = None
+    username: str | None = None
+    password: str | None = None
+    auth_provider: dict[str, Any] | None = None
+    exec: ExecConfig | None = None
+
+
+B = TypeVar("B", bound=_Body)
+
+_MAX_DEPTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A named entry as it stands in a file, not yet checked."""
+
+    section: str
+    name: str
+    file: str
+    body: object
+
+    def decode(self, kind: type[B]) -> B:
+        """The entry as that type; a ConfigError says which field does not fit."""
+        if self.body is None:
+            return kind()
+        try:
+            return msgspec.convert(self.body, kind)
+        except msgspec.ValidationError as error:
+            # msgspec names types and the path, never the value: nothing secret can get out here.
+            raise self.error(f"is not valid: {_sentence(error)}") from None
+
+    def path(self, value: str) -> str:
+        """That path as seen from the folder of the entry's file."""
+        return os.path.join(os.path.dirname(os.path.abspath(self.file)), value)
+
+    def error(self, problem: str) -> ConfigError:
+        """An error about this entry."""
+        return ConfigError(f"kubeconfig {self.file}: {self}: {problem}")
+
+    def __str__(self) -> str:
+        return f"{self.section} {self.name!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Kubeconfig:
+    """One file, or several merged."""
+
+    files: tuple[str, ...]
+    current_context: str
+    contexts: Mapping[str, Entry]
+    clusters: Mapping[str, Entry]
+    users: Mapping[str, Entry]
+
+    @property
+    def label(self) -> str:
+        """The files, for messages."""
+        return ", ".join(self.files)
+
+    def context(self, name: str | None) -> Entry:
+        """The context of that name, or else the current one."""
+        wanted = name or self.current_context
+        if not (self.contexts or self.clusters or self.users):
+            raise ConfigError(
+                f"kubeconfig {self.label}: it is empty; expected clusters, users and contexts "
+                "(`kubectl config view` shows what kubectl sees)"
+            )
+        if not wanted:
+            raise ConfigError(
+                f"kubeconfig {self.label}: no current-context is set; name a context{_listing(self.contexts)}"
+            )
+        if (entry := self.contexts.get(wanted)) is None:
+            origin = "context" if name else "current-context"
+            raise ConfigError(
+                f"kubeconfig {self.label}: {origin} {wanted!r} does not exist{did_you_mean(wanted, self.contexts)}"
+            )
+        return entry
+
+    def cluster(self, context: Entry, name: str) -> Entry:
+        """The cluster that a context names."""
+        return _referenced(context, "cluster", name, self.clusters)
+
+    def user(self, context: Entry, name: str) -> Entry:
+        """The user that a context names."""
+        return _referenced(context, "user", name, self.users)
+
+
+def _referenced(context: Entry, section: str, name: str, entries: Mapping[str, Entry]) -> Entry:
+    if (entry := entries.get(name)) is None:
+        raise context.error(f"it names the {section} {name!r}, which does not exist{did_you_mean(name, entries)}")
+    return entry
+
+
+def _listing(entries: Mapping[str, Entry]) -> str:
+    return f" ({', '.join(sorted(entries)[:10])})" if entries else ", there is none yet"
+
+
+def read_kubeconfig(files: Iterable[str], *, must_exist: bool) -> Kubeconfig | None:
+    """Read and merge; None when none of the files exists. With `must_exist`, a missing file is an error."""
+    documents = [(file, document) for file in files if (document := _read(file, must_exist)) is not None]
+    if not documents:
+        return None
+    sections: dict[str, dict[str, Entry]] = {"context": {}, "cluster": {}, "user": {}}
+    current = ""
+    for file, document in documents:
+        for section, merged in sections.items():
+            for entry in _entries(file, document, section):
+                merged.setdefault(entry.name, entry)
+        current = current or _current_context(file, document)
+    return Kubeconfig(
+        files=tuple(file for file, _ in documents),
+        current_context=current,
+        contexts=sections["context"],
+        clusters=sections["cluster"],
+        users=sections["user"],
+    )
+
+
+def _read(file: str, must_exist: bool) -> dict[str, Any] | None:
+    try:
+        with open(file, "rb") as stream:
+            content = stream.read()
+    except FileNotFoundError:
+        if must_exist:
+            raise ConfigError(f"kubeconfig {file}: the file does not exist; check the path") from None
+        return None
+    except OSError as error:
+        raise ConfigError(f"kubeconfig {file}: it cannot be read: {error.strerror}") from None
+    document = _parse(file, content)
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        kind = {list: "a list", str: "a plain text", int: "a number", float: "a number", bool: "a boolean"}
+        found = kind.get(type(document), "something else")
+        raise ConfigError(f"kubeconfig {file}: expected a mapping with clusters, users and contexts, found {found}")
+    if (kind_ := document.get("kind") or "Config") != "Config":
+        raise ConfigError(f"kubeconfig {file}: it holds an object of kind {kind_!r}, expected 'Config'; check the path")
+    if (version := document.get("apiVersion") or "v1") != "v1":
+        raise ConfigError(f"kubeconfig {file}: its apiVersion is {version!r}, expected 'v1'")
+    return document
+
+
+def _parse(file: str, content: bytes) -> object:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        # libyaml's composer recurses without a limit and would take the process down on a hostile file; its parser
+        # does not, so the depth is checked on the events first.
+        depth = 0
+        for event in yaml.parse(content, Loader=loader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _MAX_DEPTH:
+                raise ConfigError(f"kubeconfig {file}: it is nested more than {_MAX_DEPTH} levels deep")
+        return yaml.load(content, Loader=loader)  # noqa: S506 - both loaders are safe ones
+    except yaml.MarkedYAMLError as error:
+        # Only the place and the problem: the snippet that PyYAML would add may hold a secret.
+        mark = error.problem_mark or error.context_mark
+        place = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise ConfigError(f"kubeconfig {file}: it is not valid YAML{place}: {error.problem or error.context}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        reason = getattr(error, "reason", None) or type(error).__name__
+        raise ConfigError(f"kubeconfig {file}: it is not valid YAML: {reason}") from None
+
+
+def _entries(file: str, document: Mapping[str, Any], section: str) -> Iterable[Entry]:
+    items = document.get(f"{section}s")
+    if items is None:
+        return
+    if not isinstance(items, list):
+        raise ConfigError(f"kubeconfig {file}: {section}s must be a list of named entries")
+    seen = set()
+    for position, item in enumerate(items):
+        name = item.get("name") if isinstance(item, dict) else None
+        if not isinstance(name, str):
+            raise ConfigError(
+                f"kubeconfig {file}: {section}s[{position}] must be a mapping with a name (text) and a {section}"
+            )
+        if name in seen:
+            raise ConfigError(f"kubeconfig {file}: {section} {name!r} stands there twice; remove one")
+        seen.add(name)
+        yield Entry(section, name, file, item.get(section))
+
+
+def _current_context(file: str, document: Mapping[str, Any]) -> str:
+    value = document.get("current-context") or ""
+    if not isinstance(value, str):
+        raise ConfigError(f"kubeconfig {file}: current-context must be text; put it in quotes")
+    return value
+
+
+def _sentence(error: msgspec.ValidationError) -> str:
+    """Turn "Expected `str`, got `int` - at `$.token`" into words about the field."""
+    problem, _, place = str(error).partition(" - at ")
+    words = problem.replace("`", "").replace("str", "text", 1)
+    field = place.strip("`").removeprefix("$.")
+    return f"{field}: {words[0].lower()}{words[1:]}" if field and field != "$" else words[0].lower() + words[1:]
