@@ -1,7 +1,7 @@
 """Times on the wire: RFC 3339, in whole seconds (`Time`) or with six decimals (`MicroTime`).
 
 In Python both are timezone-aware datetimes. Kubernetes writes UTC with a `Z`; every RFC 3339 offset and any number of
-decimals is understood, and what is finer than a microsecond is cut off.
+decimals is understood, and what is finer than a microsecond is lost.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Annotated, Final, Self
 
 import msgspec
 
-__all__ = ["MicroTime", "Time", "format_micro_time", "format_time", "parse_time"]
+__all__ = ["MicroTime", "Time", "format_micro_time", "format_time", "parse_time", "whole_seconds"]
 
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
-"""A timezone-aware datetime, as `metadata.creation_timestamp` is one. The API server keeps its whole seconds."""
+"""A timezone-aware datetime, such as `metadata.creation_timestamp`. The API server keeps only its whole seconds."""
 
 _RFC3339: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
@@ -53,9 +53,14 @@ def parse_time(text: str) -> datetime:
         raise ValueError(f"{text!r} is not a valid time: {error}") from None
 
 
+def whole_seconds(moment: datetime) -> datetime:
+    """The moment as the API server keeps a `Time`: UTC, the decimals cut off. Raises ValueError without a time zone."""
+    return _in_utc(moment).replace(microsecond=0)
+
+
 def format_time(moment: datetime) -> str:
     """The moment as `2030-01-31T12:00:00Z`: UTC, the decimals cut off. Raises ValueError without a time zone."""
-    return _in_utc(moment).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
+    return whole_seconds(moment).replace(tzinfo=None).isoformat() + "Z"
 
 
 def format_micro_time(moment: datetime) -> str:

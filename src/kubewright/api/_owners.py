@@ -1,0 +1,126 @@
+"""Owner references: which object another one belongs to, and goes with.
+
+An owner is known by its uid: an object of the same kind and name that was made later is another one. At most one owner
+is the controller. A namespaced owner can own only in its own namespace, since the garbage collector looks nowhere else;
+a cluster-scoped owner can own anything.
+"""
+
+from __future__ import annotations
+
+from kubewright.api._object_meta import OwnerReference
+from kubewright.api._resource import Object, ResourceInfo
+
+__all__ = [
+    "AlreadyOwned",
+    "OwnerError",
+    "add_owner",
+    "controller_of",
+    "is_controlled_by",
+    "owner_reference",
+    "remove_owner",
+    "set_controller",
+]
+
+
+class OwnerError(ValueError):
+    """An object that cannot own, or be owned, as asked."""
+
+
+class AlreadyOwned(OwnerError):
+    """Another object controls this one. `controller` is the reference to it."""
+
+    def __init__(self, message: str, controller: OwnerReference) -> None:
+        super().__init__(message)
+        self.controller = controller
+
+
+def owner_reference(owner: Object, *, controller: bool = True, block_owner_deletion: bool = True) -> OwnerReference:
+    """The reference that makes this object an owner.
+
+    Raises OwnerError when it lacks a name or uid, that is, when it was neither read from nor created on a server.
+    """
+    for field in ("api_version", "kind"):
+        if not getattr(owner, field):
+            raise OwnerError(f"{owner} cannot own anything: it has no {field}")
+    for field in ("name", "uid"):
+        if not getattr(owner.metadata, field):
+            raise OwnerError(
+                f"{owner} cannot own anything: it has no metadata.{field}. Create it first, or read it from the server"
+            )
+    return OwnerReference(
+        api_version=owner.api_version,
+        kind=owner.kind,
+        name=owner.metadata.name,
+        uid=owner.metadata.uid,
+        controller=controller or None,
+        block_owner_deletion=block_owner_deletion or None,
+    )
+
+
+def set_controller(obj: Object, *, owner: Object, block_owner_deletion: bool = True) -> None:
+    """Make `owner` the controller of `obj`; an owner reference that it already has is updated.
+
+    Raises AlreadyOwned when another object controls it, OwnerError when the owner cannot own it.
+    """
+    reference = owner_reference(owner, block_owner_deletion=block_owner_deletion)
+    _check_scope(obj, owner)
+    current = controller_of(obj)
+    if current is not None and current.uid != reference.uid:
+        raise AlreadyOwned(
+            f"{obj} cannot be controlled by {owner} (uid {reference.uid}): "
+            f"{current.kind} {current.name} (uid {current.uid}) controls it already",
+            current,
+        )
+    _put(obj, reference)
+
+
+def add_owner(obj: Object, *, owner: Object, block_owner_deletion: bool = False) -> None:
+    """Make `owner` one of the owners of `obj`, without controlling it. No change when it already is one.
+
+    Raises OwnerError when the owner cannot own it.
+    """
+    reference = owner_reference(owner, controller=False, block_owner_deletion=block_owner_deletion)
+    _check_scope(obj, owner)
+    if all(existing.uid != reference.uid for existing in obj.metadata.owner_references):
+        _put(obj, reference)
+
+
+def remove_owner(obj: Object, *, owner: Object) -> bool:
+    """Remove `owner` from the owners of `obj`, and say whether it was one."""
+    references = obj.metadata.owner_references
+    kept = [reference for reference in references if not owner.metadata.uid or reference.uid != owner.metadata.uid]
+    obj.metadata.owner_references = kept
+    return len(kept) < len(references)
+
+
+def controller_of(obj: Object) -> OwnerReference | None:
+    """The reference to the owner that controls this object."""
+    return next((reference for reference in obj.metadata.owner_references if reference.controller), None)
+
+
+def is_controlled_by(obj: Object, owner: Object) -> bool:
+    """Whether the controller of `obj` is this very `owner`, by uid."""
+    reference = controller_of(obj)
+    return reference is not None and reference.uid == owner.metadata.uid
+
+
+def _put(obj: Object, reference: OwnerReference) -> None:
+    references = obj.metadata.owner_references
+    for index, existing in enumerate(references):
+        if existing.uid == reference.uid:
+            references[index] = reference
+            return
+    references.append(reference)
+
+
+def _check_scope(obj: Object, owner: Object) -> None:
+    namespace = owner.metadata.namespace
+    if not namespace or obj.metadata.namespace == namespace:
+        return
+    if obj.metadata.namespace:
+        raise OwnerError(f"{owner} cannot own {obj}: an owner in a namespace can own only objects in the same one")
+    # An untyped object may not know its scope.
+    info: ResourceInfo | None = getattr(type(obj), "__resource__", None)
+    if info is not None and info.namespaced:
+        raise OwnerError(f"{owner} cannot own {obj} yet: set its metadata.namespace, to {namespace!r}, first")
+    raise OwnerError(f"{owner} cannot own {obj}: an object in a namespace cannot own one that is cluster-scoped")
