@@ -1,0 +1,230 @@
+"""The clocks: the virtual one must be dependable, or no test that uses it is."""
+
+import asyncio
+import functools
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubewright.clock import Clock, SystemClock, VirtualClock
+
+
+@pytest.mark.parametrize("make", [SystemClock, VirtualClock])
+def test_both_clocks_have_the_same_contract(make: Callable[[], Clock]) -> None:
+    clock = make()
+    assert clock.now().tzinfo is UTC
+    assert clock.monotonic() <= clock.monotonic()
+
+
+async def test_the_system_clock_calls_back_in_the_event_loop() -> None:
+    called = asyncio.Event()
+    SystemClock().call_later(-1, called.set)
+    await called.wait()
+
+
+async def test_a_cancelled_system_timer_does_not_call() -> None:
+    clock, called = SystemClock(), []
+    clock.call_later(0, lambda: called.append("cancelled")).cancel()
+    later = asyncio.Event()
+    clock.call_later(0.001, later.set)
+    await later.wait()
+    assert called == []
+
+
+@pytest.mark.parametrize("make", [SystemClock, VirtualClock])
+async def test_sleeping_for_no_time_still_lets_others_run(make: Callable[[], Clock]) -> None:
+    ran: list[str] = []
+    other = asyncio.create_task(_append(ran, "other"))
+    await make().sleep(0)
+    assert ran == ["other"]
+    await other
+
+
+async def _append(target: list[str], value: str) -> None:
+    target.append(value)
+
+
+async def test_virtual_time_stands_still_until_it_is_advanced() -> None:
+    clock = VirtualClock(datetime(2031, 5, 1, tzinfo=UTC))
+    await clock.settle()
+    assert clock.monotonic() == 0
+    assert clock.now() == datetime(2031, 5, 1, tzinfo=UTC)
+    await clock.advance(1.5)
+    assert clock.monotonic() == 1.5
+    assert clock.now() == datetime(2031, 5, 1, 0, 0, 1, 500_000, tzinfo=UTC)
+
+
+async def test_timers_run_at_their_moment_in_order_of_time_then_of_setting() -> None:
+    clock = VirtualClock()
+    calls: list[tuple[str, float]] = []
+
+    def note(name: str) -> Callable[[], None]:
+        return lambda: calls.append((name, clock.monotonic()))
+
+    clock.call_later(2, note("late"))
+    clock.call_later(1, note("first"))
+    clock.call_later(1, note("second"))
+    clock.call_later(-5, note("at once"))
+    await clock.advance(1.5)
+    assert calls == [("at once", 0), ("first", 1), ("second", 1)]
+    await clock.advance(10)
+    assert calls[3:] == [("late", 2)]
+
+
+async def test_a_timer_set_by_a_timer_runs_in_the_same_advance() -> None:
+    clock = VirtualClock()
+    times: list[float] = []
+
+    def tick() -> None:
+        times.append(clock.monotonic())
+        clock.call_later(60, tick)
+
+    clock.call_later(60, tick)
+    await clock.advance(3600)
+    assert times == [60.0 * n for n in range(1, 61)]
+
+
+async def test_a_sleeping_task_goes_on_at_its_moment_and_may_sleep_again() -> None:
+    clock = VirtualClock()
+    times: list[float] = []
+
+    async def sleeper() -> None:
+        for seconds in (1, 2, 3):
+            await clock.sleep(seconds)
+            times.append(clock.monotonic())
+
+    task = asyncio.create_task(sleeper())
+    await clock.advance(100)
+    assert times == [1, 3, 6]
+    assert task.done()
+
+
+async def test_a_cancelled_sleep_leaves_no_timer() -> None:
+    clock = VirtualClock()
+    task = asyncio.create_task(clock.sleep(5))
+    await clock.settle()
+    assert clock.next_timer == 5
+    task.cancel()
+    await clock.settle()
+    assert task.cancelled()
+    assert clock.next_timer is None
+
+
+async def test_cancelling_a_timer_that_ran_is_harmless() -> None:
+    clock, calls = VirtualClock(), []
+    timer = clock.call_later(1, lambda: calls.append(1))
+    await clock.advance(1)
+    timer.cancel()
+    assert calls == [1]
+
+
+async def test_tenths_of_seconds_add_up() -> None:
+    clock, calls = VirtualClock(), []
+    clock.call_later(0.8, lambda: calls.append("on time"))
+    await clock.advance(0.7)
+    await clock.advance(0.1)  # as floats, 0.7 + 0.1 is less than 0.8
+    assert calls == ["on time"]
+
+
+@given(st.lists(st.integers(0, 10_000_000), min_size=1, max_size=20))
+def test_however_the_way_is_cut_the_timers_run_once_and_in_order(steps_in_microseconds: list[int]) -> None:
+    async def scenario() -> None:
+        clock = VirtualClock()
+        calls: list[int] = []
+        total = sum(steps_in_microseconds)
+        for microseconds in (total // 2, total, 0):
+            clock.call_later(microseconds / 1e6, functools.partial(calls.append, microseconds))
+        for step in steps_in_microseconds:
+            await clock.advance(step / 1e6)
+        assert calls == sorted((0, total // 2, total))
+        assert clock.now() - VirtualClock().now() == timedelta(microseconds=total)
+
+    asyncio.run(scenario())
+
+
+async def test_settling_follows_a_long_chain_of_tasks() -> None:
+    clock = VirtualClock()
+    links: list[asyncio.Future[None]] = [asyncio.get_running_loop().create_future() for _ in range(200)]
+
+    async def pass_on(number: int) -> None:
+        await links[number]
+        links[number + 1].set_result(None)
+
+    tasks = [asyncio.create_task(pass_on(number)) for number in range(199)]
+    clock.call_later(1, lambda: links[0].set_result(None))
+    await clock.advance(1)
+    assert links[-1].done()
+    assert all(task.done() for task in tasks)
+
+
+async def test_settling_ends_although_a_task_is_always_busy() -> None:
+    async def busy() -> None:
+        while True:  # noqa: ASYNC110 - being busy is the point
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(busy())
+    await VirtualClock().settle()
+    task.cancel()
+
+
+async def test_an_exception_of_a_timer_comes_out_of_advance() -> None:
+    clock = VirtualClock()
+    clock.call_later(1, lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        await clock.advance(5)
+    assert clock.monotonic() == 1
+
+
+async def test_timers_that_renew_themselves_without_delay_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubewright.clock._TIMERS_AT_ONE_MOMENT", 50)
+    clock = VirtualClock()
+
+    def again() -> None:
+        clock.call_later(0, again)
+
+    again()
+    with pytest.raises(RuntimeError, match=r"timers keep setting timers for the same moment, 0\.0 s"):
+        await clock.advance(1)
+
+
+async def test_a_clock_does_not_go_backwards() -> None:
+    with pytest.raises(ValueError, match=r"never goes backwards: advance\(-1\)"):
+        await VirtualClock().advance(-1)
+
+
+async def test_run_moves_time_until_the_work_is_finished_and_no_further() -> None:
+    clock = VirtualClock()
+
+    async def work() -> str:
+        for _ in range(10):
+            await clock.sleep(360)
+        return "done"
+
+    clock.call_later(10_000, lambda: None)
+    assert await clock.run(work()) == "done"
+    assert clock.monotonic() == 3600
+
+
+async def test_run_passes_the_exception_of_the_work_on() -> None:
+    async def work() -> None:
+        raise LookupError("no")
+
+    with pytest.raises(LookupError, match="no"):
+        await VirtualClock().run(work())
+
+
+async def test_run_gives_up_at_its_limit_and_cancels_the_work() -> None:
+    clock = VirtualClock()
+    task = asyncio.ensure_future(clock.sleep(100))
+    with pytest.raises(TimeoutError, match=r"not finished after 50 virtual seconds"):
+        await clock.run(task, limit=50)
+    await clock.settle()
+    assert task.cancelled()
+
+
+async def test_run_says_when_nothing_can_ever_finish_the_work() -> None:
+    with pytest.raises(TimeoutError, match="no timer is set"):
+        await VirtualClock().run(asyncio.Event().wait())
