@@ -28,10 +28,8 @@ _MAX_TEXT: Final = 1000  # bounds the work that a hostile object can cause; a re
 _GRAMMAR: Final = re.compile(
     r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
     r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE]?)|[eE](?P<exponent>[+-]?0*[0-9]{1,3}))"
-    r"(?<=[0-9.a-zA-Z])",
-    re.ASCII,
 )
-_COMMON: Final = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,9})?(?:[KMGTPE]i|[numkMGTPE]?)", re.ASCII)
+_COMMON: Final = re.compile(r"[0-9]{1,18}(?:[KMGTPE]i|[numkMGTPE]?)")  # what nearly all of them look like
 
 _BINARY_POWERS: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_POWERS: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -196,8 +194,8 @@ class Quantity:
         return -self + other
 
     def _combined(self, other: Quantity | int, amount: int) -> Quantity:
-        takes_other_format = not self and isinstance(other, Quantity)
-        return Quantity._of(amount, other.format if takes_other_format else self.format)  # type: ignore[union-attr]
+        form = other.format if isinstance(other, Quantity) and not self else self.format
+        return Quantity._of(amount, form)
 
     def __mul__(self, factor: int) -> Quantity:
         if not isinstance(factor, int):

@@ -18,7 +18,7 @@ Time = Annotated[datetime, msgspec.Meta(tz=True)]
 """A timezone-aware datetime, such as `metadata.creation_timestamp`. The API server keeps only its whole seconds."""
 
 _RFC3339: Final = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
+    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
 )
 
 

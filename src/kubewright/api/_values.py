@@ -58,7 +58,7 @@ def dec_hook(kind: type, value: object) -> object:
     if kind is Quantity:
         if isinstance(value, str):
             return _shared_quantity(value)
-        if isinstance(value, int | float):
+        if isinstance(value, int | float) and not isinstance(value, bool):
             return Quantity(value)
         raise TypeError(f"expected a quantity such as '500m', got {_json_type(value)}")
     if kind is MicroTime:
