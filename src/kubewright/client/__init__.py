@@ -1,0 +1,94 @@
+"""Talking to a Kubernetes API server.
+
+`Client` (async) and `BlockingClient` (for plain scripts) have the verbs of the API, generic over the class of the
+object: `await client.get(apps.Deployment, "web", "default")`. `load_config` finds the cluster as kubectl does.
+
+Two promises about writes. `update` sends what you changed since you read the object and nothing else, so fields that
+the model does not know survive, also inside lists and after copies. And what you set reaches the server: an explicit 0,
+"" or empty list is sent, only None is not.
+
+Every failure is an `ApiError` of a subclass that says what to do about it (`NotFound`, `Conflict`, `Invalid`, ...) and
+carries the server's `Status`; a configuration that cannot work is a `ConfigError`. Requests are repeated where that is
+safe (`RetryPolicy`).
+"""
+
+from __future__ import annotations
+
+from kubewright.client._client import Client, Propagation
+from kubewright.client._config import TLS, ClientConfig, Credentials, Impersonation, load_config
+from kubewright.client._discovery import Discovery, ServedResource, ServerVersion
+from kubewright.client._errors import (
+    AlreadyExists,
+    ApiError,
+    Cause,
+    ConfigError,
+    Conflict,
+    Expired,
+    Forbidden,
+    Gone,
+    Invalid,
+    NotFound,
+    NotKubernetes,
+    RequestTooLarge,
+    Status,
+    Timeout,
+    TooManyRequests,
+    Unauthorized,
+    Unavailable,
+)
+from kubewright.client._listing import Listing, ObjectList
+from kubewright.client._patches import JsonPatch, MergePatch, Patch, StrategicPatch
+from kubewright.client._requests import FieldValidation, Selection
+from kubewright.client._retry import RetryPolicy
+from kubewright.client._sender import Outcome, RequestHook
+from kubewright.client._transport import ConnectionLost, Request, Response, Transport
+from kubewright.client._watch import EventType, Watch, WatchEvent, WatchStream
+
+__all__ = [
+    "TLS",
+    "AlreadyExists",
+    "ApiError",
+    "Cause",
+    "Client",
+    "ClientConfig",
+    "ConfigError",
+    "Conflict",
+    "ConnectionLost",
+    "Credentials",
+    "Discovery",
+    "EventType",
+    "Expired",
+    "FieldValidation",
+    "Forbidden",
+    "Gone",
+    "Impersonation",
+    "Invalid",
+    "JsonPatch",
+    "Listing",
+    "MergePatch",
+    "NotFound",
+    "NotKubernetes",
+    "ObjectList",
+    "Outcome",
+    "Patch",
+    "Propagation",
+    "Request",
+    "RequestHook",
+    "RequestTooLarge",
+    "Response",
+    "RetryPolicy",
+    "Selection",
+    "ServedResource",
+    "ServerVersion",
+    "Status",
+    "StrategicPatch",
+    "Timeout",
+    "TooManyRequests",
+    "Transport",
+    "Unauthorized",
+    "Unavailable",
+    "Watch",
+    "WatchEvent",
+    "WatchStream",
+    "load_config",
+]

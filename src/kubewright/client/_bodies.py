@@ -1,0 +1,89 @@
+"""What is sent of an object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kubewright.api import Object, Untyped, decode, encode, info_of, to_dict
+from kubewright.client._diff import Operation, diff
+from kubewright.client._list_keys import ListKeys
+
+__all__ = ["apply_body", "body", "changes"]
+
+
+def body(obj: Object, subresource: str | None = None) -> bytes:
+    """The whole object. A status that has an endpoint of its own is only sent there: elsewhere the server drops it."""
+    content = _top_level(obj)
+    if subresource is None and "status" in info_of(obj).subresources:
+        content.pop("status", None)
+    return encode(content)
+
+
+def apply_body(obj: Object, subresource: str | None = None) -> bytes:
+    """The object as an intent, for server-side apply: without what only the server writes."""
+    content = _top_level(obj)
+    content["metadata"] = msgspec.structs.replace(
+        obj.metadata,
+        managed_fields=[],
+        creation_timestamp=None,
+        deletion_timestamp=None,
+        deletion_grace_period_seconds=None,
+        generation=0,
+        self_link="",
+    )
+    if "status" in info_of(obj).subresources:
+        if subresource is None:
+            content.pop("status", None)
+        elif subresource == "status":
+            content = {name: content[name] for name in ("apiVersion", "kind", "metadata", "status") if name in content}
+    return encode(content)
+
+
+def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
+    """The JSON patch for what changed since the object was read; empty when nothing did.
+
+    The patch begins with a test of the resource version, so that it fails as a conflict when somebody else changed the
+    object meanwhile.
+    """
+    kind = type(obj)
+    origin = obj.metadata.origin
+    if origin is None:
+        raise ValueError(
+            f"{obj} was not read from a server, so there is nothing to compare it with: use apply, or replace"
+        )
+    if origin.kind is not kind:
+        raise ValueError(f"{obj} carries the metadata of a {origin.kind.__name__}: it cannot be updated")
+    raw = msgspec.json.decode(origin.raw)
+    before, after = _before(kind, origin.raw), to_dict(obj)
+    operations = [
+        operation
+        for operation in diff(ListKeys(kind), raw, before, after)
+        if _belongs(operation["path"], subresource, own_status="status" in info_of(kind).subresources)
+    ]
+    if not operations:
+        return []
+    version = raw["metadata"]["resourceVersion"]
+    return [{"op": "test", "path": "/metadata/resourceVersion", "value": version}, *operations]
+
+
+def _belongs(path: str, subresource: str | None, *, own_status: bool) -> bool:
+    """Whether a change is for this endpoint. What the server alone writes in the metadata is never sent."""
+    if path in ("/metadata/resourceVersion", "/metadata/managedFields", "/metadata/generation"):
+        return False
+    in_status = path == "/status" or path.startswith("/status/")
+    if subresource == "status":
+        return in_status
+    return not (in_status and own_status)
+
+
+def _before(kind: type[Object], raw: bytes) -> Any:
+    return to_dict(decode(kind, raw))
+
+
+def _top_level(obj: Object) -> dict[str, Any]:
+    if isinstance(obj, Untyped):
+        return {"apiVersion": obj.api_version, "kind": obj.kind, "metadata": obj.metadata, **obj.content}
+    names = zip(obj.__struct_fields__, obj.__struct_encode_fields__, strict=True)
+    return {wire: value for name, wire in names if (value := getattr(obj, name)) is not None}

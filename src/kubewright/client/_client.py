@@ -1,0 +1,364 @@
+"""`Client`: the verbs of the Kubernetes API, for objects of any kind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from types import TracebackType
+from typing import Literal, Self, TypeAlias, TypeVar
+
+from kubewright.api import Object, Untyped, encode, info_of
+from kubewright.client import _bodies
+from kubewright.client._config import load_config
+from kubewright.client._discovery import ServerVersion
+from kubewright.client._listing import Listing, ObjectList, decode_page
+from kubewright.client._patches import JsonPatch, Patch
+from kubewright.client._paths import name_of, qualified
+from kubewright.client._requests import JSON_TYPE, Selection, delete_options, query_of, selector_text, with_body
+from kubewright.client._subresources import Subresources
+from kubewright.client._watch import Watch, WatchStream
+
+__all__ = ["Client", "Propagation"]
+
+R = TypeVar("R", bound=Object)
+Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]
+
+APPLY_TYPE = "application/apply-patch+yaml"  # JSON is YAML
+PAGE_SIZE = 500
+
+
+class Client(Subresources):
+    """Talks to one API server with one identity.
+
+    One client serves a whole program: it is cheap to share between tasks and keeps its connections open. Use it as
+    `async with Client.connect() as client`, or `close` it. It belongs to the event loop in which it is first used; see
+    `BlockingClient` for plain scripts.
+
+    Namespaces: a verb for one object of a namespaced kind uses the namespace it is given, or the object's own, or the
+    client's (`namespace`, from the kubeconfig's context). `list` and `watch` without a namespace mean all of them.
+
+    Writes carry the client's field manager and are validated strictly: a field that the server does not know is an
+    error, not a silent loss. Failures are `ApiError`s. To limit the time of a call, use `asyncio.timeout`.
+    """
+
+    @classmethod
+    def connect(
+        cls,
+        *,
+        kubeconfig: str | os.PathLike[str] | None = None,
+        context: str | None = None,
+        server: str | None = None,
+        namespace: str | None = None,
+    ) -> Self:
+        """A client for the cluster that the arguments, `KUBECONFIG`, the pod or `~/.kube/config` name, in that order.
+
+        Raises `ConfigError` when there is none. Nothing is sent yet. For more settings than these, use
+        `Client(load_config(...), ...)`.
+        """
+        return cls(load_config(kubeconfig=kubeconfig, context=context, server=server, namespace=namespace))
+
+    # Reading
+
+    async def get(
+        self, kind: type[R], name: str, namespace: str | None = None, *, resource_version: str | None = None
+    ) -> R:
+        """One object. Raises `NotFound` when it is not there."""
+        query = query_of(resourceVersion=resource_version)
+        request = self._for_object("GET", "get", info_of(kind), namespace, name, query=query, repeatable=True)
+        return await self._object(kind, request)
+
+    def list(
+        self,
+        kind: type[R],
+        namespace: str | None = None,
+        *,
+        labels: Selection | None = None,
+        fields: Selection | None = None,
+        limit: int | None = None,
+        page_size: int | None = PAGE_SIZE,
+        resource_version: str | None = None,
+        resource_version_match: Literal["NotOlderThan", "Exact"] | None = None,
+    ) -> Listing[R]:
+        """The objects of a kind: `await` it for all of them, or `async for` to hold one page at a time.
+
+        `limit` ends the list after that many; `page_size` is how many are fetched at once, None for all.
+        """
+        info = info_of(kind)
+
+        async def fetch(token: str, size: int | None) -> ObjectList[R]:
+            query = query_of(
+                labelSelector=selector_text(labels),
+                fieldSelector=selector_text(fields),
+                limit=size,
+                **{"continue": token or None},
+                # A continue token carries its own revision, and the server refuses both together.
+                resourceVersion=None if token else resource_version,
+                resourceVersionMatch=None if token else resource_version_match,
+            )
+            request = self._for_kind("GET", "list", info, namespace, query=query, repeatable=True)
+            return decode_page(kind, await self._sender.read(request), str(request))
+
+        return Listing(fetch, page_size, limit)
+
+    def watch(
+        self,
+        kind: type[R],
+        namespace: str | None = None,
+        *,
+        resource_version: str = "",
+        labels: Selection | None = None,
+        fields: Selection | None = None,
+        timeout_seconds: int | None = None,
+    ) -> Watch[R]:
+        """The changes of a kind since a revision; without one, first an ADDED for everything that exists.
+
+        Resumes by itself; with `timeout_seconds` the server ends it instead.
+        """
+
+        async def open_stream(since: str) -> WatchStream:
+            return await self.open_watch(
+                kind,
+                namespace,
+                resource_version=since,
+                labels=labels,
+                fields=fields,
+                timeout_seconds=timeout_seconds,
+            )
+
+        return Watch(
+            kind,
+            open_stream,
+            resource_version=resource_version,
+            once=timeout_seconds is not None,
+            clock=self._clock,
+            request=f"watch {qualified(info_of(kind))}",
+        )
+
+    async def open_watch(
+        self,
+        kind: type[Object],
+        namespace: str | None = None,
+        *,
+        resource_version: str = "",
+        labels: Selection | None = None,
+        fields: Selection | None = None,
+        timeout_seconds: int | None = None,
+        send_initial_events: bool = False,
+        accept: str = JSON_TYPE,
+    ) -> WatchStream:
+        """One watch request as a stream of lines, bookmarks included: the raw form that caches are built on."""
+        query = query_of(
+            watch="true",
+            allowWatchBookmarks="true",
+            resourceVersion=resource_version or None,
+            labelSelector=selector_text(labels),
+            fieldSelector=selector_text(fields),
+            timeoutSeconds=timeout_seconds,
+            sendInitialEvents="true" if send_initial_events else None,
+            resourceVersionMatch="NotOlderThan" if send_initial_events else None,
+        )
+        request = self._for_kind("GET", "watch", info_of(kind), namespace, query=query, repeatable=True)
+        request.stream = True
+        request.timeout = None if timeout_seconds is None else timeout_seconds + self._timeout
+        request.headers["Accept"] = accept
+        return WatchStream(await self._sender.open(request), str(request))
+
+    # Writing
+
+    async def create(self, obj: R, *, namespace: str | None = None, dry_run: bool = False) -> R:
+        """Make the object. Raises `AlreadyExists` when there is one of that name."""
+        if not obj.metadata.name and not obj.metadata.generate_name:
+            name_of(obj)
+        info = info_of(obj)
+        request = self._for_kind(
+            "POST",
+            "create",
+            info,
+            self._namespace(info, namespace or obj.metadata.namespace),
+            query=self._write_query(dry_run=dry_run),
+        )
+        request.name = obj.metadata.name
+        return await self._object(type(obj), with_body(request, _bodies.body(obj), repeatable=dry_run))
+
+    async def update(self, obj: R, *, subresource: str | None = None, dry_run: bool = False) -> R:
+        """Write what was changed in an object since it was read, and nothing else.
+
+        Fields that the model does not know stay as they are. Raises `Conflict` when somebody else changed the object
+        meanwhile. When nothing was changed, nothing is sent and the same object comes back.
+        """
+        operations = _bodies.changes(obj, subresource)
+        if not operations:
+            return obj
+        patch = JsonPatch(operations)
+        return await self.patch(
+            type(obj), name_of(obj), patch, obj.metadata.namespace or None, subresource=subresource, dry_run=dry_run
+        )
+
+    async def update_status(self, obj: R, *, dry_run: bool = False) -> R:
+        """Write what was changed in the status, through the status's own endpoint."""
+        return await self.update(obj, subresource="status", dry_run=dry_run)
+
+    async def replace(self, obj: R, *, subresource: str | None = None, dry_run: bool = False) -> R:
+        """Write the whole object (PUT). What the model does not know is lost: `update` is nearly always better."""
+        info = info_of(obj)
+        request = self._for_object(
+            "PUT",
+            "update",
+            info,
+            obj.metadata.namespace,
+            name_of(obj),
+            subresource=subresource,
+            query=self._write_query(dry_run=dry_run),
+        )
+        return await self._object(type(obj), with_body(request, _bodies.body(obj, subresource), repeatable=dry_run))
+
+    async def patch(
+        self,
+        kind: type[R],
+        name: str,
+        patch: Patch,
+        namespace: str | None = None,
+        *,
+        subresource: str | None = None,
+        dry_run: bool = False,
+    ) -> R:
+        """Change parts of an object by a `JsonPatch`, `MergePatch` or `StrategicPatch`."""
+        request = self._for_object(
+            "PATCH",
+            "patch",
+            info_of(kind),
+            namespace,
+            name,
+            subresource=subresource,
+            query=self._write_query(dry_run=dry_run),
+        )
+        body = encode(patch.body)
+        return await self._object(kind, with_body(request, body, patch.content_type, repeatable=dry_run))
+
+    async def apply(
+        self,
+        obj: R,
+        *,
+        field_manager: str | None = None,
+        force: bool = False,
+        subresource: str | None = None,
+        dry_run: bool = False,
+    ) -> R:
+        """Server-side apply: make sure that the object has these fields, creating it if need be.
+
+        Every field that is not None is sent, also when it is 0, "" or empty. Fields that this manager applied before
+        and now leaves out are removed. Raises `Conflict` when another manager owns a field, unless `force` takes it over.
+        """
+        query = self._write_query(dry_run=dry_run, field_manager=field_manager)
+        if force:
+            query.append(("force", "true"))
+        request = self._for_object(
+            "PATCH",
+            "patch",
+            info_of(obj),
+            obj.metadata.namespace,
+            name_of(obj),
+            subresource=subresource,
+            query=query,
+        )
+        body = _bodies.apply_body(obj, subresource)
+        return await self._object(type(obj), with_body(request, body, APPLY_TYPE, repeatable=True))
+
+    async def delete(
+        self,
+        kind: type[Object],
+        name: str,
+        namespace: str | None = None,
+        *,
+        propagation: Propagation | None = None,
+        grace_period_seconds: int | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        dry_run: bool = False,
+    ) -> None:
+        """Ask for the object's deletion. Finalizers and grace may keep it for a while.
+
+        With `uid` or `resource_version`, only that very object is deleted (else `Conflict`).
+        """
+        request = self._for_object("DELETE", "delete", info_of(kind), namespace, name)
+        options = delete_options(propagation, grace_period_seconds, uid, resource_version, dry_run=dry_run)
+        await self._sender.read(with_body(request, options, repeatable=dry_run))
+
+    async def delete_collection(
+        self,
+        kind: type[Object],
+        namespace: str | None = None,
+        *,
+        labels: Selection | None = None,
+        fields: Selection | None = None,
+        propagation: Propagation | None = None,
+        grace_period_seconds: int | None = None,
+        dry_run: bool = False,
+    ) -> None:
+        """Ask for the deletion of all objects that match, in one namespace (the client's own unless given)."""
+        info = info_of(kind)
+        query = query_of(labelSelector=selector_text(labels), fieldSelector=selector_text(fields))
+        request = self._for_kind("DELETE", "deletecollection", info, self._namespace(info, namespace), query=query)
+        options = delete_options(propagation, grace_period_seconds, dry_run=dry_run)
+        await self._sender.read(with_body(request, options, repeatable=dry_run))
+
+    # Everything else
+
+    async def kind(self, api_version: str, kind: str) -> type[Untyped]:
+        """The class for untyped objects of a kind that the server knows; `NotFound` when it does not."""
+        info = await self.discovery.find(api_version, kind)
+        return Untyped.kind_of(
+            info.api_version,
+            info.kind,
+            plural=info.plural,
+            singular=info.singular,
+            namespaced=info.namespaced,
+            subresources=info.subresources,
+        )
+
+    async def server_version(self) -> ServerVersion:
+        """Which Kubernetes the server is."""
+        return await self.discovery.server_version()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: object = None,
+        content_type: str = JSON_TYPE,
+        accept: str = JSON_TYPE,
+    ) -> bytes:
+        """Any request, for what has no verb here. `body` is bytes, or an object to be sent as JSON."""
+        request = self._for_path(method, path, query, accept)
+        if body is not None:
+            content = bytes(body) if isinstance(body, bytes | bytearray) else encode(body)
+            with_body(request, content, content_type)
+        return await self._sender.read(request)
+
+    async def stream(
+        self, path: str, *, query: Mapping[str, str] | None = None, accept: str = "*/*"
+    ) -> AsyncIterator[bytes]:
+        """The body of a GET as it arrives."""
+        request = self._for_path("GET", path, query, accept)
+        request.stream, request.timeout = True, None
+        response = await self._sender.open(request)
+        try:
+            async for chunk in response.chunks():
+                yield chunk
+        finally:
+            response.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._transport is not None:
+            await self._transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

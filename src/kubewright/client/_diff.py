@@ -1,0 +1,127 @@
+"""What changed in an object since it was read, as a JSON patch.
+
+Three views of the object are compared side by side: `raw` is what the server sent, `before` is what the model makes of
+it, `after` is what the model holds now. Only where `before` and `after` differ is anything sent, so fields that the
+model does not know never appear in the patch; `raw` tells whether a parent exists there at all.
+
+List elements are aligned before they are compared: by their map keys where the list has any (containers by name), else
+by the longest common run. So an element keeps the fields that the model does not know, also when others are added,
+removed or moved around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import Any, TypeAlias
+
+import msgspec
+
+from kubewright.client._list_keys import ListKeys
+
+__all__ = ["Operation", "diff"]
+
+Operation: TypeAlias = dict[str, Any]
+
+_canonical = msgspec.json.Encoder(order="deterministic").encode
+
+
+def diff(keys: ListKeys, raw: Any, before: Any, after: Any, path: str = "") -> Iterator[Operation]:
+    """The operations that turn `before` into `after`, where the server has `raw`. `keys` knows the lists' map keys."""
+    if _same(before, after):
+        return
+    if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
+        for name in [*before, *(name for name in after if name not in before)]:
+            yield from _diff_member(keys, raw, before, after, name, f"{path}/{_escape(name)}")
+    elif isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and len(raw) == len(before):
+        names = keys.here()
+        if names and (aligned := _identities(names, before)) and (wanted := _identities(names, after)):
+            yield from _diff_keyed_list(keys, raw, before, after, aligned, wanted, path)
+        else:
+            yield from _diff_plain_list(keys, raw, before, after, path)
+    else:
+        yield {"op": "replace", "path": path, "value": after}
+
+
+def _diff_member(
+    keys: ListKeys, raw: dict[str, Any], before: dict[str, Any], after: dict[str, Any], name: str, path: str
+) -> Iterator[Operation]:
+    if name not in after:
+        if name in raw:
+            yield {"op": "remove", "path": path}
+    elif name not in before or raw.get(name) is None:
+        if name not in before or not _same(before[name], after[name]):
+            yield {"op": "add", "path": path, "value": after[name]}
+    else:
+        yield from diff(keys.member(name), raw[name], before[name], after[name], path)
+
+
+def _diff_keyed_list(
+    keys: ListKeys,
+    raw: list[Any],
+    before: list[Any],
+    after: list[Any],
+    old: list[Any],
+    wanted: list[Any],
+    path: str,
+) -> Iterator[Operation]:
+    """Remove what is gone, then put each wanted element in its place, then compare what stayed."""
+    place = {identity: index for index, identity in enumerate(old)}
+    now = list(old)
+    keep = set(wanted)
+    for index in range(len(now) - 1, -1, -1):
+        if now[index] not in keep:
+            del now[index]
+            yield {"op": "remove", "path": f"{path}/{index}"}
+    for index, identity in enumerate(wanted):
+        if identity not in place:
+            now.insert(index, identity)
+            yield {"op": "add", "path": f"{path}/{index}", "value": after[index]}
+        elif now[index] != identity:
+            source = now.index(identity, index)
+            now.insert(index, now.pop(source))
+            yield {"op": "move", "from": f"{path}/{source}", "path": f"{path}/{index}"}
+    for index, identity in enumerate(wanted):
+        if identity in place:
+            was = place[identity]
+            yield from diff(keys.element(), raw[was], before[was], after[index], f"{path}/{index}")
+
+
+def _diff_plain_list(
+    keys: ListKeys, raw: list[Any], before: list[Any], after: list[Any], path: str
+) -> Iterator[Operation]:
+    """Keep the longest common runs; between them, pair elements up in order, then add or remove the rest."""
+    matcher = SequenceMatcher(None, [_canonical(x) for x in before], [_canonical(x) for x in after], autojunk=False)
+    offset = 0
+    for tag, low, high, new_low, new_high in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        paired = min(high - low, new_high - new_low)
+        for step in range(paired):
+            was, new = low + step, new_low + step
+            yield from diff(keys.element(), raw[was], before[was], after[new], f"{path}/{was + offset}")
+        for _ in range(high - low - paired):
+            yield {"op": "remove", "path": f"{path}/{low + paired + offset}"}
+        for step in range(new_high - new_low - paired):
+            value = after[new_low + paired + step]
+            yield {"op": "add", "path": f"{path}/{low + paired + step + offset}", "value": value}
+        offset += (new_high - new_low) - (high - low)
+
+
+def _identities(names: tuple[str, ...], elements: list[Any]) -> list[Any] | None:
+    """What tells the elements of a keyed list apart; None when it does not, and the list must be taken as plain."""
+    identities = []
+    for element in elements:
+        if not isinstance(element, dict):
+            return None
+        identities.append(tuple(_canonical(element.get(name)) for name in names))
+    return identities if len(set(identities)) == len(identities) else None
+
+
+def _same(before: Any, after: Any) -> bool:
+    # Python calls True equal to 1 and 1 equal to 1.0; JSON does not, so compare what would be sent.
+    return before == after and _canonical(before) == _canonical(after)
+
+
+def _escape(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")

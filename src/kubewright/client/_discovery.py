@@ -1,0 +1,174 @@
+"""What the server serves: groups, versions, kinds and their resources."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import msgspec
+
+from kubewright.api import ResourceInfo
+from kubewright.client._errors import NotFound, NotKubernetes, Status
+from kubewright.clock import Clock
+
+__all__ = ["Discovery", "ServedResource", "ServerVersion"]
+
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+ACCEPT = f"{AGGREGATED},application/json"
+
+Read: TypeAlias = Callable[[str, str], Awaitable[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class ServedResource:
+    """A resource of the server: where it is, and what can be done with it."""
+
+    info: ResourceInfo
+    verbs: frozenset[str]
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+
+
+class ServerVersion(msgspec.Struct, frozen=True, rename="camel"):
+    """Which Kubernetes the server is."""
+
+    major: str
+    minor: str
+    git_version: str
+    platform: str = ""
+    git_commit: str = ""
+
+    def __str__(self) -> str:
+        return self.git_version
+
+
+class Discovery:
+    """The server's resources, fetched on first use and kept. A look-up that misses asks the server once more, at most
+    every few seconds: the kind may have been installed meanwhile."""
+
+    REFRESH_SECONDS = 2.0
+
+    def __init__(self, read: Read, clock: Clock) -> None:
+        self._read = read
+        self._clock = clock
+        self._resources: tuple[ServedResource, ...] | None = None
+        self._fetched_at = 0.0
+
+    async def resources(self, *, refresh: bool = False) -> tuple[ServedResource, ...]:
+        """Everything that is served, preferred versions first within their group."""
+        if self._resources is None or refresh:
+            found: list[ServedResource] = []
+            for root in ("/api", "/apis"):
+                document = await self._fetch(root)
+                if document.get("kind") == "APIGroupDiscoveryList":
+                    found.extend(_aggregated(document))
+                else:
+                    found.extend([resource async for resource in self._one_by_one(root, document)])
+            self._resources, self._fetched_at = tuple(found), self._clock.monotonic()
+        return self._resources
+
+    async def find(self, api_version: str, kind: str) -> ResourceInfo:
+        """The resource of a kind. `api_version` may be a group alone, for its preferred version."""
+        served = await self.served(api_version, kind)
+        return served.info
+
+    async def served(self, api_version: str, kind: str) -> ServedResource:
+        """Like `find`, with verbs and short names."""
+        found = _match(await self.resources(), api_version, kind)
+        if found is None and self._clock.monotonic() - self._fetched_at >= self.REFRESH_SECONDS:
+            found = _match(await self.resources(refresh=True), api_version, kind)
+        if found is None:
+            message = f"the server does not serve {kind} of {api_version}"
+            raise NotFound(Status(code=404, reason="NotFound", message=message), "discovery")
+        return found
+
+    async def server_version(self) -> ServerVersion:
+        """Which Kubernetes the server is; always asked anew."""
+        raw = await self._read("/version", "application/json")
+        try:
+            return msgspec.json.decode(raw, type=ServerVersion)
+        except msgspec.DecodeError:
+            raise _not_kubernetes("/version") from None
+
+    async def _fetch(self, path: str) -> dict[str, Any]:
+        try:
+            return msgspec.json.decode(await self._read(path, ACCEPT), type=dict[str, Any])
+        except msgspec.DecodeError:
+            raise _not_kubernetes(path) from None
+
+    async def _one_by_one(self, root: str, document: dict[str, Any]) -> AsyncIterator[ServedResource]:
+        """The older form: one request for each group version."""
+        for group_version in _group_versions(document):
+            listed = (await self._fetch(f"{root}/{group_version}")).get("resources", ())
+            subresources: dict[str, set[str]] = {}
+            for item in listed:
+                name, _, part = item["name"].partition("/")
+                subresources.setdefault(name, set()).update([part] if part else [])
+            for item in listed:
+                if "/" not in item["name"]:
+                    group, _, version = group_version.rpartition("/")
+                    yield ServedResource(
+                        ResourceInfo(
+                            group=group,
+                            version=version,
+                            kind=item["kind"],
+                            plural=item["name"],
+                            singular=item.get("singularName") or item["kind"].lower(),
+                            namespaced=item["namespaced"],
+                            subresources=frozenset(subresources[item["name"]]),
+                        ),
+                        frozenset(item.get("verbs", ())),
+                        tuple(item.get("shortNames", ())),
+                        tuple(item.get("categories", ())),
+                    )
+
+
+def _group_versions(document: dict[str, Any]) -> Iterator[str]:
+    if document.get("kind") == "APIVersions":
+        yield from document["versions"]
+    elif document.get("kind") == "APIGroupList":
+        for group in document["groups"]:
+            preferred = group.get("preferredVersion", {}).get("groupVersion", "")
+            yield from sorted(
+                (version["groupVersion"] for version in group["versions"]), key=lambda each: each != preferred
+            )
+    else:
+        raise _not_kubernetes("discovery")
+
+
+def _aggregated(document: dict[str, Any]) -> Iterator[ServedResource]:
+    for group in document.get("items", ()):
+        name = group["metadata"].get("name", "")
+        for version in group.get("versions", ()):
+            for item in version.get("resources", ()):
+                # A resource may be served as another kind than its own; what has no kind cannot be an object.
+                kind = (item.get("responseKind") or {}).get("kind")
+                if kind:
+                    yield ServedResource(
+                        ResourceInfo(
+                            group=name,
+                            version=version["version"],
+                            kind=kind,
+                            plural=item["resource"],
+                            singular=item.get("singularResource") or kind.lower(),
+                            namespaced=item.get("scope") == "Namespaced",
+                            subresources=frozenset(part["subresource"] for part in item.get("subresources", ())),
+                        ),
+                        frozenset(item.get("verbs", ())),
+                        tuple(item.get("shortNames", ())),
+                        tuple(item.get("categories", ())),
+                    )
+
+
+def _match(resources: tuple[ServedResource, ...], api_version: str, kind: str) -> ServedResource | None:
+    for resource in resources:
+        info = resource.info
+        if info.kind == kind and api_version in (info.api_version, info.group):
+            return resource
+    return None
+
+
+def _not_kubernetes(path: str) -> NotKubernetes:
+    message = "the answer is not one of a Kubernetes API server; is the address right?"
+    return NotKubernetes(Status(code=200, message=message), f"GET {path}")

@@ -1,0 +1,225 @@
+"""What can go wrong between here and the server, as exceptions.
+
+Every answer that is not a success becomes an `ApiError`, of the subclass that says what a program may want to do about
+it, carrying the server's `Status`. An answer that never came is one too (`Unavailable`, `Timeout`), with a status made
+here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from kubewright.client._config_errors import ConfigError
+
+__all__ = [
+    "AlreadyExists",
+    "ApiError",
+    "Cause",
+    "ConfigError",
+    "Conflict",
+    "Expired",
+    "Forbidden",
+    "Gone",
+    "Invalid",
+    "NotFound",
+    "NotKubernetes",
+    "RequestTooLarge",
+    "Status",
+    "Timeout",
+    "TooManyRequests",
+    "Unauthorized",
+    "Unavailable",
+    "error_from",
+]
+
+
+class Cause(msgspec.Struct, kw_only=True, frozen=True):
+    """One of several reasons: which field, and what is wrong with it."""
+
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class _Details(msgspec.Struct, kw_only=True, rename="camel"):
+    name: str = ""
+    group: str = ""
+    kind: str = ""
+    uid: str = ""
+    causes: list[Cause] | None = None
+    retry_after_seconds: int | None = None
+
+
+class _ListMeta(msgspec.Struct, kw_only=True):
+    continue_: str = msgspec.field(name="continue", default="")
+
+
+class Status(msgspec.Struct, kw_only=True):
+    """The server's own words about a failure (meta/v1 Status)."""
+
+    metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
+    status: str = ""
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+    details: _Details | None = None
+
+
+class ApiError(Exception):
+    """The server did not do what it was asked. `str()` is the server's message, after what was asked."""
+
+    def __init__(self, status: Status, request: str = "") -> None:
+        super().__init__(status, request)
+        self.status = status
+        self.request = request
+        self.asked_to_retry = False
+        """Whether the answer had a Retry-After header: then the server has done nothing yet."""
+
+    def __str__(self) -> str:
+        message = self.status.message or self.status.reason or f"HTTP status {self.status.code}"
+        return f"{self.request}: {message}" if self.request else message
+
+    @property
+    def code(self) -> int:
+        """The HTTP status; 0 when there was no answer."""
+        return self.status.code
+
+    @property
+    def reason(self) -> str:
+        """The server's reason in one word, such as `AlreadyExists`."""
+        return self.status.reason
+
+    @property
+    def causes(self) -> list[Cause]:
+        """The single reasons, where the server named any."""
+        return (self.status.details.causes if self.status.details else None) or []
+
+    @property
+    def retry_after(self) -> float | None:
+        """How many seconds the server asked us to wait."""
+        seconds = self.status.details.retry_after_seconds if self.status.details else None
+        return float(seconds) if seconds is not None else None
+
+
+class NotFound(ApiError):
+    """404: the object, its namespace, or its kind is not there."""
+
+
+class AlreadyExists(ApiError):
+    """409: an object of that name is there already."""
+
+
+class Conflict(ApiError):
+    """409: the object has changed since it was read, or another manager owns a field that was applied."""
+
+
+class Invalid(ApiError):
+    """422: the object breaks rules; `causes` names each field."""
+
+
+class Forbidden(ApiError):
+    """403: this user may not do that. `verb` and `resource` say what was tried."""
+
+    verb: str = ""
+    resource: str = ""
+
+
+class Unauthorized(ApiError):
+    """401: the server does not know who we are."""
+
+
+class TooManyRequests(ApiError):
+    """429: the server is busy, or an eviction must wait for a disruption budget."""
+
+
+class Gone(ApiError):
+    """410: what was asked for is no longer there."""
+
+
+class Expired(Gone):
+    """410: the resource version or continue token is too old; list again."""
+
+
+class Timeout(ApiError, TimeoutError):
+    """The server, or we, gave up waiting. A write may have happened."""
+
+
+class Unavailable(ApiError, ConnectionError):
+    """The server could not be reached, or said that it cannot serve now."""
+
+
+class RequestTooLarge(ApiError):
+    """413: the body is larger than the server takes."""
+
+
+class NotKubernetes(ApiError):
+    """Something answered, but not as a Kubernetes API server does."""
+
+
+_BY_REASON: dict[str, type[ApiError]] = {
+    "NotFound": NotFound,
+    "AlreadyExists": AlreadyExists,
+    "Conflict": Conflict,
+    "Invalid": Invalid,
+    "Forbidden": Forbidden,
+    "Unauthorized": Unauthorized,
+    "TooManyRequests": TooManyRequests,
+    "Gone": Gone,
+    "Expired": Expired,
+    "Timeout": Timeout,
+    "ServerTimeout": Timeout,
+    "ServiceUnavailable": Unavailable,
+    "RequestEntityTooLarge": RequestTooLarge,
+}
+_BY_CODE: dict[int, type[ApiError]] = {
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+    413: RequestTooLarge,
+    422: Invalid,
+    429: TooManyRequests,
+    503: Unavailable,
+    504: Timeout,
+}
+
+# What a failed `test` of a JSON patch on the resource version looks like; `update` guards itself with one.
+_STALE = "/metadata/resourceVersion"
+
+
+def error_from(
+    code: int, headers: Mapping[str, str], body: bytes, *, request: str, verb: str = "", resource: str = ""
+) -> ApiError:
+    """The exception for an answer that is not a success."""
+    status = _status_in(code, body)
+    retry_after = headers.get("Retry-After", "")
+    if retry_after.isdigit():
+        status.details = status.details or _Details()
+        status.details.retry_after_seconds = int(retry_after)
+    kind = _BY_REASON.get(status.reason) or _BY_CODE.get(code, ApiError)
+    if kind is Invalid and _is_stale(status):
+        kind = Conflict
+        status.message = "the object has changed since it was read; read it again and repeat the change"
+    error = kind(status, request)
+    error.asked_to_retry = bool(retry_after)
+    if isinstance(error, Forbidden):
+        error.verb, error.resource = verb, resource
+    return error
+
+
+def _status_in(code: int, body: bytes) -> Status:
+    try:
+        status = msgspec.json.decode(body, type=Status)
+    except msgspec.DecodeError:
+        text = body.decode("utf-8", "replace").strip()
+        return Status(code=code, message=text[:500] or f"HTTP status {code} without a message")
+    status.code = status.code or code
+    return status
+
+
+def _is_stale(status: Status) -> bool:
+    texts = [status.message, *(cause.message for cause in ((status.details and status.details.causes) or []))]
+    return any(_STALE in text and "test" in text for text in texts)

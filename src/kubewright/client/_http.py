@@ -1,0 +1,187 @@
+"""The transport for real servers, on aiohttp. Imported on first use: aiohttp is slow to import."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from urllib.parse import quote, urlsplit
+
+import aiohttp
+from multidict import CIMultiDict
+from yarl import URL
+
+from kubewright.client._auth import Authenticator, Identity
+from kubewright.client._config import ClientConfig
+from kubewright.client._transport import ConnectionLost, Request
+from kubewright.clock import Clock
+
+__all__ = ["HttpTransport"]
+
+_CONNECT_TIMEOUT = 10.0
+_READ_BUFFER = 2**20  # a watch of busy kinds arrives in large pieces; small buffers stop and start the socket
+_QUERY_SAFE = "-._~:,/()!*"
+
+
+class HttpTransport:
+    """Keep-alive connections to one API server, as many as there are concurrent requests.
+
+    Credentials are asked for at each request, so that a rotated token or certificate is used at once; a new TLS context
+    opens new connections. A 401 is answered once with fresh credentials, where there are any.
+    """
+
+    def __init__(self, config: ClientConfig, clock: Clock) -> None:
+        self._config = config
+        self._authenticator = Authenticator(config, clock)
+        self._session: aiohttp.ClientSession | None = None
+        self._compress = not config.disable_compression and not _is_near(config.server)
+
+    async def send(self, request: Request) -> HttpResponse:
+        """Send one request and wait for the head of the answer."""
+        identity = await self._authenticator.identity()
+        response = await self._send_as(identity, request)
+        if response.status == 401 and await self._authenticator.rejected(identity):
+            response.close()
+            response = await self._send_as(await self._authenticator.identity(), request)
+        return response
+
+    async def _send_as(self, identity: Identity, request: Request) -> HttpResponse:
+        headers = CIMultiDict(request.headers)
+        headers.extend(identity.headers)
+        headers["Accept-Encoding"] = "gzip" if self._compress else "identity"
+        timeout = aiohttp.ClientTimeout(
+            total=None if request.stream else request.timeout,
+            sock_connect=_CONNECT_TIMEOUT,
+            sock_read=request.timeout if request.stream else None,
+        )
+        try:
+            response = await self._open_session().request(
+                request.method,
+                self._url(request),
+                data=request.body,
+                headers=headers,
+                timeout=timeout,
+                ssl=identity.ssl,
+                server_hostname=identity.server_name,
+                proxy=self._config.proxy,
+                allow_redirects=False,
+            )
+        except aiohttp.ConnectionTimeoutError as error:
+            message = f"cannot connect to {self._config.server} within {_CONNECT_TIMEOUT:g} s"
+            raise ConnectionLost(message, sent=False) from error
+        except aiohttp.ServerTimeoutError as error:
+            raise TimeoutError from error
+        except aiohttp.ClientError as error:
+            raise self._lost(error) from error
+        return HttpResponse(response, self._lost)
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=90, socket_factory=_watched_socket),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                read_bufsize=_READ_BUFFER,
+                skip_auto_headers=("User-Agent", "Content-Type"),
+            )
+        return self._session
+
+    def _url(self, request: Request) -> URL:
+        query = "&".join(
+            f"{quote(name, safe=_QUERY_SAFE)}={quote(value, safe=_QUERY_SAFE)}" for name, value in request.query
+        )
+        return URL(f"{self._config.server}{request.path}{'?' if query else ''}{query}", encoded=True)
+
+    def _lost(self, error: aiohttp.ClientError) -> ConnectionLost:
+        server = self._config.server
+        if explained := self._authenticator.explain(error):
+            return ConnectionLost(str(explained), sent=False)
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            reason = getattr(error.certificate_error, "verify_message", "") or str(error.certificate_error)
+            text = f"the certificate of {server} is not trusted ({reason}); check the CA of {self._config.source}"
+            return ConnectionLost(text, sent=False)
+        if isinstance(error, aiohttp.ClientSSLError) or isinstance(error.__cause__, ssl.SSLError):
+            text = f"no TLS connection to {server}: {_short(error)}"
+            return ConnectionLost(text, sent=not isinstance(error, aiohttp.ClientConnectorError))
+        if isinstance(error, aiohttp.ClientConnectorError):
+            return ConnectionLost(f"cannot connect to {server}: {_short(error)}", sent=False)
+        if isinstance(error, aiohttp.InvalidURL):
+            return ConnectionLost(f"{server} is not the URL of a server", sent=False)
+        return ConnectionLost(f"the connection to {server} broke: {_short(error)}", sent=True)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+        await self._authenticator.close()
+
+
+class HttpResponse:
+    """An answer from aiohttp."""
+
+    def __init__(self, response: aiohttp.ClientResponse, lost: Callable[[aiohttp.ClientError], ConnectionLost]) -> None:
+        self._response = response
+        self._lost = lost
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self._response.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers; names compare without case."""
+        return self._response.headers
+
+    def warnings(self) -> list[str]:
+        """The values of the `Warning` headers."""
+        return self._response.headers.getall("Warning", [])
+
+    async def read(self) -> bytes:
+        """The whole body."""
+        try:
+            return await self._response.read()
+        except aiohttp.ClientError as error:
+            raise self._lost(error) from error
+        finally:
+            self._response.release()
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it arrives."""
+        try:
+            async for chunk in self._response.content.iter_any():
+                yield chunk
+        except aiohttp.ClientError as error:
+            raise self._lost(error) from error
+        finally:
+            self._response.close()
+
+    def close(self) -> None:
+        """Give up the rest of the body."""
+        self._response.close()
+
+
+def _watched_socket(address: aiohttp.AddrInfoType) -> socket.socket:
+    """A socket on which a peer that vanished is noticed within a minute, also while nothing is being sent."""
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, option):
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    return made
+
+
+def _is_near(server: str) -> bool:
+    """Whether the server is on this machine or network, where compressing costs more time than it saves."""
+    host = urlsplit(server).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return host == "localhost" or host.endswith((".svc", ".local"))
+
+
+def _short(error: BaseException) -> str:
+    cause = getattr(error, "os_error", None) or error.__cause__ or error
+    return getattr(cause, "strerror", None) or str(cause) or type(cause).__name__

@@ -1,0 +1,113 @@
+"""Lists: all at once, or page by page."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from kubewright.api import Object, decode
+from kubewright.client._errors import Expired, NotKubernetes, Status
+
+__all__ = ["Listing", "ObjectList", "decode_page"]
+
+R = TypeVar("R", bound=Object)
+
+
+class _ListMeta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    continue_: str = msgspec.field(name="continue", default="")
+    remaining_item_count: int | None = None
+
+
+class _Page(msgspec.Struct):
+    metadata: _ListMeta
+    items: list[msgspec.Raw] | None
+
+
+_page_decoder = msgspec.json.Decoder(_Page)
+
+
+class ObjectList(list[R]):
+    """A list of objects, with the revision at which it was true."""
+
+    resource_version: str = ""
+    continue_token: str = ""
+    remaining: int | None = None
+    """How many objects follow, where the server knows; it does not when a selector is given."""
+
+
+def decode_page(kind: type[R], raw: bytes, request: str) -> ObjectList[R]:
+    """The objects of one page. Each keeps its own bytes, not the page's."""
+    try:
+        page = _page_decoder.decode(raw)
+    except msgspec.DecodeError as error:
+        message = f"the answer is not a list of Kubernetes objects ({error})"
+        raise NotKubernetes(Status(code=200, message=message), request) from None
+    objects = ObjectList(decode(kind, bytes(item)) for item in page.items or ())
+    objects.resource_version = page.metadata.resource_version
+    objects.continue_token = page.metadata.continue_
+    objects.remaining = page.metadata.remaining_item_count
+    return objects
+
+
+class Listing(Generic[R]):
+    """What `Client.list` returns: `await` it for all objects at once, or iterate with `async for`, which holds one page
+    at a time.
+
+    Awaiting gives one consistent state: when the server forgets the revision between two pages, it is asked again for
+    everything. An iteration goes on from a newer state instead.
+    """
+
+    def __init__(
+        self, fetch: Callable[[str, int | None], Awaitable[ObjectList[R]]], page_size: int | None, limit: int | None
+    ) -> None:
+        self._fetch = fetch
+        self._page_size = page_size
+        self._limit = limit
+
+    def __await__(self) -> Generator[Any, None, ObjectList[R]]:
+        return self._all().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[R]:
+        async for page in self.pages():
+            for obj in page:
+                yield obj
+
+    async def pages(self) -> AsyncIterator[ObjectList[R]]:
+        """The pages, one after the other."""
+        token, left = "", self._limit
+        while True:
+            size = self._page_size if left is None else min(left, self._page_size or left)
+            try:
+                page = await self._fetch(token, size)
+            except Expired as error:
+                if not error.status.metadata.continue_:
+                    raise
+                token = error.status.metadata.continue_
+                continue
+            yield page
+            token = page.continue_token
+            if left is not None:
+                left -= len(page)
+            if not token or left == 0:
+                return
+
+    async def _all(self) -> ObjectList[R]:
+        whole: ObjectList[R] = ObjectList()
+        token = ""
+        while True:
+            left = None if self._limit is None else self._limit - len(whole)
+            size = self._page_size if left is None else min(left, self._page_size or left)
+            try:
+                page = await self._fetch(token, size)
+            except Expired:
+                if not token:
+                    raise
+                whole, page = ObjectList(), await self._fetch("", self._limit)
+            whole.extend(page)
+            whole.resource_version, token = page.resource_version, page.continue_token
+            whole.continue_token, whole.remaining = token, page.remaining
+            if not token or (self._limit is not None and len(whole) >= self._limit):
+                return whole

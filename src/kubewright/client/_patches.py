@@ -1,0 +1,56 @@
+"""The kinds of patch that the API server knows. Server-side apply is a verb of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from kubewright.api import JSON
+
+__all__ = ["JsonPatch", "MergePatch", "Patch", "StrategicPatch"]
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPatch:
+    """RFC 6902: a list of operations, `[{"op": "add", "path": "/metadata/labels/a", "value": "b"}]`."""
+
+    operations: Sequence[Mapping[str, Any]]
+
+    content_type = "application/json-patch+json"
+
+    @property
+    def body(self) -> JSON:
+        """What is sent."""
+        return list(self.operations)
+
+
+@dataclass(frozen=True, slots=True)
+class MergePatch:
+    """RFC 7386: what is given replaces, null removes, lists are replaced whole. By the names on the wire."""
+
+    content: Mapping[str, Any]
+
+    content_type = "application/merge-patch+json"
+
+    @property
+    def body(self) -> JSON:
+        """What is sent."""
+        return self.content
+
+
+@dataclass(frozen=True, slots=True)
+class StrategicPatch:
+    """Kubernetes' own: like a merge patch, but lists merge by their keys. For built-in kinds only."""
+
+    content: Mapping[str, Any]
+
+    content_type = "application/strategic-merge-patch+json"
+
+    @property
+    def body(self) -> JSON:
+        """What is sent."""
+        return self.content
+
+
+Patch: TypeAlias = JsonPatch | MergePatch | StrategicPatch

@@ -1,0 +1,48 @@
+"""From a kind and a name to a request."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from kubewright.api import Object, ResourceInfo, info_of
+
+__all__ = ["object_path", "qualified", "resource_path"]
+
+_SAFE = ":@!$&'()*+,;=~"
+
+
+def resource_path(info: ResourceInfo, namespace: str | None) -> str:
+    """The path of all objects of a kind, in one namespace or in all."""
+    if info.namespaced and namespace:
+        return f"{info.path}/namespaces/{segment(namespace, 'namespace', info)}/{info.plural}"
+    return f"{info.path}/{info.plural}"
+
+
+def object_path(info: ResourceInfo, namespace: str | None, name: str, subresource: str | None = None) -> str:
+    """The path of one object, or of a part of it."""
+    if info.namespaced and not namespace:
+        raise ValueError(f"{info.kind} {name!r} lives in a namespace, and none was given")
+    path = f"{resource_path(info, namespace)}/{segment(name, 'name', info)}"
+    return f"{path}/{subresource}" if subresource else path
+
+
+def qualified(info: ResourceInfo, subresource: str | None = None) -> str:
+    """The resource as RBAC messages write it: `deployments.apps/status`."""
+    name = f"{info.plural}.{info.group}" if info.group else info.plural
+    return f"{name}/{subresource}" if subresource else name
+
+
+def segment(value: str, what: str, info: ResourceInfo) -> str:
+    """One segment of a path. A name must not lead to another path, whatever it holds."""
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"a {info.kind} needs a {what}, got {value!r}")
+    if value in (".", "..") or "/" in value or "%" in value:
+        raise ValueError(f"{value!r} is not a {what} of a {info.kind}: it must not be . or .. or contain / or %")
+    return quote(value, safe=_SAFE)
+
+
+def name_of(obj: Object) -> str:
+    """The object's name; a clear error when it has none."""
+    if obj.metadata.name:
+        return obj.metadata.name
+    raise ValueError(f"this {info_of(obj).kind} has no metadata.name")

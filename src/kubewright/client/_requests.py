@@ -1,0 +1,234 @@
+"""How the client makes requests; the verbs in `_client` and `_subresources` stand on it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from kubewright.api import Object, ResourceInfo, decode, encode
+from kubewright.client._config import ClientConfig, load_config
+from kubewright.client._discovery import Discovery
+from kubewright.client._errors import NotKubernetes, Status
+from kubewright.client._paths import object_path, qualified, resource_path
+from kubewright.client._rate_limit import RateLimit
+from kubewright.client._retry import RetryPolicy
+from kubewright.client._sender import RequestHook, Sender
+from kubewright.client._transport import Request, Transport
+from kubewright.clock import Clock, SystemClock
+
+__all__ = ["JSON_TYPE", "FieldValidation", "Query", "Requests", "Selection", "delete_options", "query_of"]
+
+R = TypeVar("R", bound=Object)
+Query: TypeAlias = list[tuple[str, str]]
+FieldValidation: TypeAlias = Literal["Strict", "Warn", "Ignore"]
+Selection: TypeAlias = str | Mapping[str, str] | object
+"""A selector: its text, a selector object, or a mapping of names to the values they must have."""
+
+JSON_TYPE = "application/json"
+
+
+class Requests:
+    """One API server, one identity, and the settings that every request shares."""
+
+    def __init__(
+        self,
+        config: ClientConfig | None = None,
+        *,
+        transport: Transport | None = None,
+        namespace: str | None = None,
+        field_manager: str = "kubewright",
+        field_validation: FieldValidation = "Strict",
+        user_agent: str | None = None,
+        timeout: float = 60.0,
+        retry: RetryPolicy | None = None,
+        rate_limit: tuple[float, int] | None = None,
+        hooks: Sequence[RequestHook] = (),
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        """Settings of a client.
+
+        Args:
+            config: where the cluster is; found as `load_config()` finds it when neither it nor a transport is given.
+            transport: another way to the server than HTTP.
+            namespace: the client's own namespace; the configuration's unless given.
+            field_manager: the name under which writes own their fields.
+            field_validation: what the server does about fields that it does not know.
+            user_agent: as the server's logs show it.
+            timeout: seconds for one attempt of one request.
+            retry: when failed requests are repeated.
+            rate_limit: requests per second and how many at once; no limit unless given.
+            hooks: called around each attempt, to count, time and trace.
+            clock: time; the system's unless given.
+            rng: randomness for jitter.
+        """
+        if config is None and transport is None:
+            config = load_config()
+        self._clock = clock or SystemClock()
+        self._config = config
+        self._transport = transport
+        self._timeout = timeout
+        self._user_agent = user_agent or _default_user_agent()
+        self._retry = retry or RetryPolicy()
+        self._rate_limit = RateLimit(*rate_limit, self._clock) if rate_limit else None
+        self._hooks = hooks
+        self._rng = rng or random.Random()  # noqa: S311  # jitter, not a secret
+        self._sender_made: Sender | None = None
+        self.namespace = namespace or (config.namespace if config else "default")
+        self.field_manager = field_manager
+        self.field_validation = field_validation
+        self.discovery = Discovery(self._read_path, self._clock)
+
+    @property
+    def _sender(self) -> Sender:
+        if self._sender_made is None:
+            if self._transport is None:
+                from kubewright.client._http import HttpTransport  # aiohttp is slow to import
+
+                assert self._config is not None
+                self._transport = HttpTransport(self._config, self._clock)
+            self._sender_made = Sender(
+                self._transport,
+                clock=self._clock,
+                rng=self._rng,
+                retry=self._retry,
+                user_agent=self._user_agent,
+                rate_limit=self._rate_limit,
+                hooks=self._hooks,
+            )
+        return self._sender_made
+
+    async def _object(self, kind: type[R], request: Request) -> R:
+        raw = await self._sender.read(request)
+        if not raw.startswith(b"{"):
+            message = "the answer is not a Kubernetes object; is this the address of an API server?"
+            raise NotKubernetes(Status(code=200, message=message), str(request))
+        return decode(kind, raw)
+
+    async def _read_path(self, path: str, accept: str) -> bytes:
+        return await self._sender.read(self._for_path("GET", path, None, accept))
+
+    def _namespace(self, info: ResourceInfo, namespace: str | None) -> str:
+        return (namespace or self.namespace) if info.namespaced else ""
+
+    def _for_kind(
+        self,
+        method: str,
+        verb: str,
+        info: ResourceInfo,
+        namespace: str | None,
+        *,
+        query: Query | None = None,
+        repeatable: bool = False,
+    ) -> Request:
+        return Request(
+            method=method,
+            path=resource_path(info, namespace),
+            query=query or [],
+            headers={"Accept": JSON_TYPE},
+            timeout=self._timeout,
+            verb=verb,
+            resource=qualified(info),
+            namespace=namespace or "",
+            repeatable=repeatable,
+        )
+
+    def _for_object(
+        self,
+        method: str,
+        verb: str,
+        info: ResourceInfo,
+        namespace: str | None,
+        name: str,
+        *,
+        subresource: str | None = None,
+        query: Query | None = None,
+        repeatable: bool = False,
+    ) -> Request:
+        where = self._namespace(info, namespace)
+        return Request(
+            method=method,
+            path=object_path(info, where, name, subresource),
+            query=query or [],
+            headers={"Accept": JSON_TYPE},
+            timeout=self._timeout,
+            verb=verb,
+            resource=qualified(info, subresource),
+            namespace=where,
+            name=name,
+            repeatable=repeatable,
+        )
+
+    def _for_path(self, method: str, path: str, query: Mapping[str, str] | None, accept: str) -> Request:
+        if not path.startswith("/"):
+            raise ValueError(f"a path begins with /, unlike {path!r}")
+        return Request(
+            method=method.upper(),
+            path=path,
+            query=[*(query or {}).items()],
+            headers={"Accept": accept},
+            timeout=self._timeout,
+            repeatable=method.upper() in ("GET", "HEAD"),
+        )
+
+    def _write_query(self, *, dry_run: bool, field_manager: str | None = None) -> Query:
+        return query_of(
+            fieldManager=field_manager or self.field_manager,
+            fieldValidation=self.field_validation,
+            dryRun="All" if dry_run else None,
+        )
+
+
+def with_body(request: Request, body: bytes, content_type: str = JSON_TYPE, *, repeatable: bool = False) -> Request:
+    """The request with a body."""
+    request.body = body
+    request.headers["Content-Type"] = content_type
+    request.repeatable = repeatable
+    return request
+
+
+def query_of(**parameters: str | int | None) -> Query:
+    """Query parameters, without those that are None."""
+    return [(name, str(value)) for name, value in parameters.items() if value is not None]
+
+
+def selector_text(selection: Selection | None) -> str | None:
+    """A selector as the server reads it."""
+    if isinstance(selection, Mapping):
+        return ",".join(f"{name}={value}" for name, value in selection.items())
+    return None if selection is None else str(selection)
+
+
+def delete_options(
+    propagation: str | None,
+    grace_period_seconds: int | None,
+    uid: str | None = None,
+    resource_version: str | None = None,
+    *,
+    dry_run: bool = False,
+) -> bytes:
+    """The body of a delete request."""
+    preconditions = {
+        name: value for name, value in (("uid", uid), ("resourceVersion", resource_version)) if value is not None
+    }
+    options: dict[str, Any] = {
+        "kind": "DeleteOptions",
+        "apiVersion": "v1",
+        "propagationPolicy": propagation,
+        "gracePeriodSeconds": grace_period_seconds,
+        "preconditions": preconditions or None,
+        "dryRun": ["All"] if dry_run else None,
+    }
+    return encode({name: value for name, value in options.items() if value is not None})
+
+
+def _default_user_agent() -> str:
+    from kubewright import __version__
+
+    program = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "python"
+    safe = "".join(c for c in program if c.isalnum() or c in "-_.") or "python"
+    return f"{safe} kubewright/{__version__} ({platform.system().lower()}/{platform.machine()})"

@@ -1,0 +1,48 @@
+"""When to send a request again, and after how long."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from kubewright.client._errors import ApiError, TooManyRequests
+
+__all__ = ["RetryPolicy"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """Bounded retries with jittered exponential backoff.
+
+    - 429: the server refused before doing anything, so any request is sent again.
+    - A 5xx answer with Retry-After: likewise, the server asks for it.
+    - Other 5xx answers, and connections that broke after the request went out: only requests that are safe to repeat.
+    - Connections that could not be opened: any request.
+
+    At most `attempts` in all, and none that would begin after `deadline` seconds: then the last error is raised.
+    """
+
+    attempts: int = 8
+    deadline: float = 30.0
+    first_delay: float = 0.1
+    longest_delay: float = 5.0
+
+    def may_repeat(self, error: ApiError, *, repeatable: bool, sent: bool) -> bool:
+        """Whether this failure allows another attempt."""
+        if isinstance(error, TooManyRequests):
+            return not _is_eviction_refusal(error)
+        if error.code == 0:
+            return not sent or repeatable
+        if error.code >= 500:
+            return repeatable or error.asked_to_retry
+        return False
+
+    def delay(self, attempt: int, error: ApiError, rng: random.Random) -> float:
+        """Seconds to wait after that attempt (counted from 1)."""
+        backoff = min(self.first_delay * 2 ** (attempt - 1), self.longest_delay) * rng.uniform(0.5, 1.0)
+        return max(backoff, error.retry_after or 0.0)
+
+
+def _is_eviction_refusal(error: TooManyRequests) -> bool:
+    """A disruption budget refuses evictions with 429 until pods are healthy: the caller's business, not ours."""
+    return any(cause.reason == "DisruptionBudget" for cause in error.causes)

@@ -1,0 +1,127 @@
+"""What happens around each request: rate limit, hooks, retries, warnings, and errors as exceptions."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kubewright.client._errors import ApiError, Status, Timeout, Unavailable, error_from
+from kubewright.client._rate_limit import RateLimit
+from kubewright.client._retry import RetryPolicy
+from kubewright.client._transport import ConnectionLost, Request, Response, Transport
+from kubewright.client._warnings import WarningLog
+from kubewright.clock import Clock
+
+__all__ = ["Outcome", "RequestHook", "Sender"]
+
+logger = logging.getLogger("kubewright.client")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How one attempt ended. `status` is 0 when there was no answer."""
+
+    status: int
+    seconds: float
+    attempt: int
+    error: ApiError | None = None
+
+
+RequestHook: TypeAlias = Callable[[Request], Callable[[Outcome], None] | None]
+"""Called before each attempt; may add headers; what it returns is called with the outcome. Must not block or raise."""
+
+
+class Sender:
+    """Sends requests through a transport until they succeed or may not be repeated any more."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        retry: RetryPolicy,
+        user_agent: str,
+        rate_limit: RateLimit | None,
+        hooks: Sequence[RequestHook],
+    ) -> None:
+        self._transport = transport
+        self._clock = clock
+        self._rng = rng
+        self._retry = retry
+        self._user_agent = user_agent
+        self._rate_limit = rate_limit
+        self._hooks = tuple(hooks)
+        self._warnings = WarningLog()
+
+    async def open(self, request: Request) -> Response:
+        """A successful answer, its body still to be read; otherwise the exception for it."""
+        response, _ = await self._attempts(request, read=False)
+        return response
+
+    async def read(self, request: Request) -> bytes:
+        """The body of a successful answer; otherwise the exception for it."""
+        _, body = await self._attempts(request, read=True)
+        return body
+
+    async def _attempts(self, request: Request, *, read: bool) -> tuple[Response, bytes]:
+        request.headers.setdefault("User-Agent", self._user_agent)
+        give_up_at = self._clock.monotonic() + self._retry.deadline
+        attempt = 0
+        while True:
+            attempt += 1
+            if self._rate_limit is not None:
+                await self._rate_limit.wait()
+            try:
+                return await self._attempt(request, attempt, read=read)
+            except ApiError as error:
+                cause = error.__cause__
+                sent = not isinstance(cause, ConnectionLost) or cause.sent
+                if attempt >= self._retry.attempts or not self._retry.may_repeat(
+                    error, repeatable=request.repeatable, sent=sent
+                ):
+                    raise
+                delay = self._retry.delay(attempt, error, self._rng)
+                if self._clock.monotonic() + delay > give_up_at:
+                    raise
+                logger.debug("%s failed (%s), again in %.2f s", request, error, delay)
+                await self._clock.sleep(delay)
+
+    async def _attempt(self, request: Request, attempt: int, *, read: bool) -> tuple[Response, bytes]:
+        finishers = [finish for hook in self._hooks if (finish := hook(request)) is not None]
+        began = self._clock.monotonic()
+        status, failure = 0, None
+        try:
+            response = await self._transport.send(request)
+            status = response.status
+            if warnings := response.warnings():
+                self._warnings.log(warnings, str(request))
+            if status >= 300:
+                raise error_from(
+                    status,
+                    response.headers,
+                    await response.read(),
+                    request=str(request),
+                    verb=request.verb,
+                    resource=request.resource,
+                )
+            return response, await response.read() if read else b""
+        except ConnectionLost as error:
+            failure = Unavailable(Status(reason="ServiceUnavailable", message=str(error)), str(request))
+            raise failure from error
+        except TimeoutError as error:
+            if isinstance(error, ApiError):
+                failure = error
+                raise
+            message = f"no answer within {request.timeout:g} s" if request.timeout else "no answer in time"
+            failure = Timeout(Status(reason="Timeout", message=message), str(request))
+            raise failure from error
+        except ApiError as error:
+            failure = error
+            raise
+        finally:
+            for finish in finishers:
+                finish(Outcome(status=status, seconds=self._clock.monotonic() - began, attempt=attempt, error=failure))

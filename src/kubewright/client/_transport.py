@@ -1,0 +1,81 @@
+"""The way to a server: `Transport` sends a `Request` and returns a `Response` whose body can be streamed.
+
+The client is written against this protocol, so that an API server inside this process can stand behind it without
+sockets, and a test can fail an exact call. `kubewright.client._http` is the one for real servers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+__all__ = ["ConnectionLost", "Request", "Response", "Transport"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Request:
+    """One request. `verb`, `resource`, `namespace` and `name` are as RBAC sees them, for errors, metrics and traces."""
+
+    method: str
+    path: str
+    query: list[tuple[str, str]] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes | None = field(default=None, repr=False)
+    timeout: float | None = None
+    """Seconds for the whole exchange; for a stream, until its head has arrived."""
+    stream: bool = False
+    verb: str = ""
+    resource: str = ""
+    namespace: str = ""
+    name: str = ""
+    repeatable: bool = False
+    """Whether sending it twice does no harm, even if the first one did arrive."""
+
+    def __str__(self) -> str:
+        if not self.resource:
+            return f"{self.method} {self.path}"
+        target = f"{self.namespace}/{self.name}" if self.namespace and self.name else self.name or self.namespace
+        return f"{self.verb} {self.resource} {target}".rstrip()
+
+
+class Response(Protocol):
+    """An answer. Read it to the end or close it; either frees the connection."""
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers; names compare without case."""
+
+    def warnings(self) -> list[str]:
+        """The values of the `Warning` headers."""
+
+    async def read(self) -> bytes:
+        """The whole body."""
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it arrives."""
+
+    def close(self) -> None:
+        """Give up the rest of the body."""
+
+
+class Transport(Protocol):
+    """Sends requests. Raises `ConnectionLost` when there was no answer, `TimeoutError` when it took too long."""
+
+    async def send(self, request: Request) -> Response:
+        """Send one request and wait for the head of the answer."""
+
+    async def close(self) -> None:
+        """Close every connection."""
+
+
+class ConnectionLost(Exception):
+    """There was no whole answer. `sent` tells whether the server may have seen the request."""
+
+    def __init__(self, message: str, *, sent: bool) -> None:
+        super().__init__(message)
+        self.sent = sent

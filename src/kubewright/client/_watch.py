@@ -1,0 +1,141 @@
+"""Watches: the changes of a kind, as they happen."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeAlias, TypeVar, cast
+
+import msgspec
+
+from kubewright.api import Object, decode
+from kubewright.client._errors import ApiError, NotKubernetes, Status, Unavailable, error_from
+from kubewright.client._transport import ConnectionLost, Response
+from kubewright.clock import Clock
+
+__all__ = ["EventType", "Watch", "WatchEvent", "WatchStream"]
+
+R = TypeVar("R", bound=Object)
+EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent(Generic[R]):
+    """One change. For DELETED, the object is its last state."""
+
+    type: EventType
+    object: R
+
+
+class _Metadata(msgspec.Struct):
+    resource_version: str = msgspec.field(name="resourceVersion", default="")
+
+
+class _Head(msgspec.Struct):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+_event_decoder = msgspec.json.Decoder(_Event)
+_head_decoder = msgspec.json.Decoder(_Head)
+
+
+class WatchStream:
+    """The lines of one watch request, in batches as they arrive: for those who keep bytes, as the cache does."""
+
+    def __init__(self, response: Response, request: str) -> None:
+        self._response = response
+        self._request = request
+
+    async def batches(self) -> AsyncIterator[list[bytes]]:
+        """Whole lines, each a JSON event; one list for each piece that arrived. Ends when the server ends the watch."""
+        rest = b""
+        try:
+            async for chunk in self._response.chunks():
+                lines = (rest + chunk).split(b"\n")
+                rest = lines.pop()
+                if lines:
+                    yield lines
+        except ConnectionLost as error:
+            raise Unavailable(Status(reason="ServiceUnavailable", message=str(error)), self._request) from error
+        finally:
+            self._response.close()
+
+    def close(self) -> None:
+        """End the watch."""
+        self._response.close()
+
+
+class Watch(Generic[R]):
+    """What `Client.watch` returns: iterate with `async for`.
+
+    The watch resumes by itself where it stopped when the connection breaks or the server ends it, and raises `Expired`
+    when the server has forgotten that point: list again then. With a time-out it ends instead. `resource_version` is
+    the point that has been reached.
+    """
+
+    def __init__(
+        self,
+        kind: type[R],
+        open_stream: Callable[[str], Awaitable[WatchStream]],
+        *,
+        resource_version: str,
+        once: bool,
+        clock: Clock,
+        request: str,
+    ) -> None:
+        self._kind = kind
+        self._open = open_stream
+        self._once = once
+        self._clock = clock
+        self._request = request
+        self.resource_version = resource_version
+
+    async def __aiter__(self) -> AsyncIterator[WatchEvent[R]]:
+        while True:
+            heard = False
+            stream = await self._open(self.resource_version)
+            try:
+                async for batch in stream.batches():
+                    for line in batch:
+                        heard = True
+                        event = self._event(line)
+                        if event is not None:
+                            yield event
+            except Unavailable:
+                if self._once:
+                    raise
+            except TimeoutError:
+                if self._once:
+                    return
+            finally:
+                stream.close()
+            if self._once:
+                return
+            # A server that ends each watch at once must not be asked in a busy loop.
+            await self._clock.sleep(0 if heard else 1)
+
+    def _event(self, line: bytes) -> WatchEvent[R] | None:
+        if not line:
+            return None
+        try:
+            event = _event_decoder.decode(line)
+            head = _head_decoder.decode(event.object)
+        except msgspec.DecodeError as error:
+            message = f"the answer is not a watch of Kubernetes objects ({error})"
+            raise NotKubernetes(Status(code=200, message=message), self._request) from None
+        if event.type == "ERROR":
+            raise _error(bytes(event.object), self._request)
+        self.resource_version = head.metadata.resource_version or self.resource_version
+        if event.type == "BOOKMARK":
+            return None
+        return WatchEvent(cast("EventType", event.type), decode(self._kind, bytes(event.object)))
+
+
+def _error(raw: bytes, request: str) -> ApiError:
+    code = msgspec.json.decode(raw, type=Status).code
+    return error_from(code, {}, raw, request=request, verb="watch")
