@@ -1,0 +1,52 @@
+"""Testing against a real Kubernetes control plane, without a cluster.
+
+`ControlPlane` runs etcd, kube-apiserver and, on request, kube-controller-manager of one pinned Kubernetes version as
+processes of this machine, and disturbs them on request. `FakeNode` plays the scheduler and a kubelet, so that pods
+become Running and Ready. The pytest plugin, which is active when Kubewright is installed, gives tests the fixtures
+`control_plane`, `namespace` and `client`.
+
+`setup_binaries` provides the binaries: found, fetched or built, once per machine. Everything that goes wrong is a
+`ControlPlaneError` whose text says what to do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kubewright.testing._binaries import find_binaries, setup_binaries
+    from kubewright.testing._controlplane import ControlPlane
+    from kubewright.testing._errors import ControlPlaneError, SetupError
+    from kubewright.testing._proxy import Proxy
+    from kubewright.testing._versions import ETCD_VERSION, KUBERNETES_VERSION
+
+__all__ = [
+    "ETCD_VERSION",
+    "KUBERNETES_VERSION",
+    "ControlPlane",
+    "ControlPlaneError",
+    "Proxy",
+    "SetupError",
+    "find_binaries",
+    "setup_binaries",
+]
+
+# Behind a door that opens on first use: the plugin and the command line are loaded far more often than they are used.
+_HOMES = {
+    "ETCD_VERSION": "_versions",
+    "KUBERNETES_VERSION": "_versions",
+    "ControlPlane": "_controlplane",
+    "ControlPlaneError": "_errors",
+    "Proxy": "_proxy",
+    "SetupError": "_errors",
+    "find_binaries": "_binaries",
+    "setup_binaries": "_binaries",
+}
+
+
+def __getattr__(name: str) -> Any:  # Any, because the names above have different types
+    import importlib
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,152 @@
+"""The envtest archives that the controller-tools project publishes: etcd, kube-apiserver and kubectl in one file.
+
+Found as setup-envtest finds them: an index in YAML names, for each Kubernetes version and platform, the archive's
+address and its SHA-512. An index that cannot be reached is no error: there is another source. An archive whose
+checksum differs from the index is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import re
+import shutil
+import tarfile
+import threading
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+from kubewright.testing._errors import SetupError
+from kubewright.testing._progress import Progress
+from kubewright.testing._versions import BINARIES, KUBERNETES_VERSION, platform_name
+
+__all__ = ["Archive", "fetch_archive", "find_archive"]
+
+_INDEX = "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml"
+_INDEX_SECONDS = 4.0
+_STALL_SECONDS = 30.0
+_LARGEST_INDEX = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Archive:
+    """Where an archive is, which Kubernetes it holds, and what it must hash to."""
+
+    version: str
+    url: str
+    sha512: str
+
+
+def find_archive(progress: Progress) -> Archive | None:
+    """The archive of the pinned release for this platform; None when there is none or the index is out of reach.
+
+    `KUBEWRIGHT_ENVTEST_INDEX` names another index, or is empty to use none. Of several patch versions of the pinned
+    minor release the pinned one is taken, else the newest.
+    """
+    index_url = os.environ.get("KUBEWRIGHT_ENVTEST_INDEX", _INDEX)
+    if not index_url:
+        return None
+    try:
+        index = _read_index(index_url)
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        progress.say(f"the index of envtest archives is out of reach ({_reason(error)}); going on without it")
+        return None
+    return _choose(index)
+
+
+def fetch_archive(archive: Archive, folder: Path, progress: Progress) -> list[Path]:
+    """Download and check the archive, and unpack the binaries in it into `folder`. Raises SetupError."""
+    packed = folder / "envtest.tar.gz"
+    try:
+        with progress.step(f"download the envtest archive of Kubernetes {archive.version}") as step:
+            digest = hashlib.sha512()
+            with urllib.request.urlopen(_checked(archive.url), timeout=_STALL_SECONDS) as answer, packed.open("wb") as out:
+                while block := answer.read(1 << 18):
+                    digest.update(block)
+                    out.write(block)
+                    step.detail = f"{out.tell() >> 20} MB"
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise SetupError(f"the envtest archive {archive.url} could not be downloaded: {_reason(error)}") from error
+    if digest.hexdigest() != archive.sha512.lower():
+        packed.unlink()
+        raise SetupError(f"the envtest archive {archive.url} does not have the checksum that its index names; refused")
+    try:
+        return _unpack(packed, folder)
+    except (OSError, EOFError, tarfile.TarError) as error:
+        raise SetupError(f"the envtest archive {archive.url} cannot be unpacked: {error}") from error
+    finally:
+        packed.unlink(missing_ok=True)
+
+
+def _read_index(url: str) -> object:
+    """The parsed index. Name resolution has no time-out of its own, so a thread does it and may be left behind."""
+    outcome: list[bytes | Exception] = []
+
+    def read() -> None:
+        try:
+            with urllib.request.urlopen(_checked(url), timeout=_INDEX_SECONDS) as answer:
+                outcome.append(answer.read(_LARGEST_INDEX))
+        except Exception as error:
+            outcome.append(error)
+
+    reader = threading.Thread(target=read, name="kubewright-envtest-index", daemon=True)
+    reader.start()
+    reader.join(_INDEX_SECONDS)
+    if not outcome:
+        raise TimeoutError(f"no answer within {_INDEX_SECONDS:.0f} s")
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    import yaml
+
+    try:
+        return yaml.safe_load(outcome[0])
+    except yaml.YAMLError as error:
+        raise ValueError("it is not YAML") from error
+
+
+def _choose(index: object) -> Archive | None:
+    releases = index.get("releases") if isinstance(index, dict) else None
+    found: dict[tuple[int, ...], Archive] = {}
+    minor = KUBERNETES_VERSION.rpartition(".")[0]
+    for release, files in releases.items() if isinstance(releases, dict) else ():
+        # Anchored, so that release candidates do not count.
+        if not re.fullmatch(rf"v{re.escape(minor)}\.\d+", str(release)) or not isinstance(files, dict):
+            continue
+        entry = files.get(f"envtest-{release}-{platform_name()}.tar.gz")
+        if isinstance(entry, dict) and entry.get("selfLink") and entry.get("hash"):
+            version = release.removeprefix("v")
+            found[tuple(map(int, version.split(".")))] = Archive(version, str(entry["selfLink"]), str(entry["hash"]))
+    if not found:
+        return None
+    pinned = tuple(map(int, KUBERNETES_VERSION.split(".")))
+    return found.get(pinned) or found[max(found)]
+
+
+def _unpack(packed: Path, folder: Path) -> list[Path]:
+    unpacked = []
+    with tarfile.open(packed, "r:gz") as archive:
+        for member in archive:
+            # Only the last part of a member's name is used, so that no name can lead out of the folder.
+            name = member.name.rpartition("/")[2]
+            content = archive.extractfile(member) if member.isfile() and name in BINARIES else None
+            if content is not None:
+                with content, (folder / name).open("wb") as out:
+                    shutil.copyfileobj(content, out)
+                (folder / name).chmod(0o755)
+                unpacked.append(folder / name)
+    return unpacked
+
+
+def _checked(url: str) -> str:
+    if not url.startswith(("https://", "http://")):
+        raise ValueError(f"not an http address: {url}")
+    return url
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, urllib.error.URLError) and not isinstance(error, urllib.error.HTTPError):
+        return str(error.reason)
+    return str(error) or type(error).__name__

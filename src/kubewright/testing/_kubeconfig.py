@@ -1,0 +1,33 @@
+"""Writing kubeconfig files for the control plane's users."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+from kubewright.testing._certificates import KeyPair, write_private
+
+__all__ = ["write_kubeconfig"]
+
+
+def write_kubeconfig(path: Path, *, server: str, ca: bytes, user: str, credentials: KeyPair) -> None:
+    """One cluster, one user, one context named `kubewright`, with the certificates inside. Replaces the file."""
+    import yaml
+
+    def encoded(content: bytes) -> str:
+        return base64.b64encode(content).decode()
+
+    cluster = {"server": server, "certificate-authority-data": encoded(ca)}
+    identity = {
+        "client-certificate-data": encoded(credentials.certificate),
+        "client-key-data": encoded(credentials.key),
+    }
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "kubewright", "cluster": cluster}],
+        "users": [{"name": user, "user": identity}],
+        "contexts": [{"name": "kubewright", "context": {"cluster": "kubewright", "user": user}}],
+        "current-context": "kubewright",
+    }
+    write_private(path, yaml.safe_dump(document, sort_keys=False).encode())

@@ -1,0 +1,107 @@
+"""The owner's side of the supervisor: starting, signalling and stopping servers that cannot outlive this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from kubewright.testing._errors import ControlPlaneError
+
+__all__ = ["Supervisor"]
+
+_MEMORY_DISK = Path("/dev/shm")  # noqa: S108  (the folder in it is created by mkdtemp, private)
+_MEMORY_DISK_FREE = 2 << 30
+
+
+class Supervisor:
+    """A helper process and the servers under it. `directory` is theirs, and is gone with them. Thread-safe."""
+
+    def __init__(self) -> None:
+        program = Path(__file__).with_name("_supervisor.py")
+        self._lock = threading.Lock()
+        self._process = subprocess.Popen(
+            # Isolated and without site packages, because it needs neither and starts faster.
+            [sys.executable, "-I", "-S", str(program), str(os.getpid()), str(_parent_directory())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # Ctrl-C in a terminal reaches the owner alone, which then stops the servers in order.
+            start_new_session=True,
+        )
+        try:
+            self.directory = Path(self._read()["directory"])
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The helper's process id."""
+        return self._process.pid
+
+    def start(self, name: str, command: list[str], log: Path) -> int:
+        """Start a server; what it prints is appended to `log`. The answer is its process id."""
+        return int(self._ask(do="start", name=name, command=command, log=str(log)))
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        """Send that server a signal; nothing happens when it has ended."""
+        self._ask(do="signal", name=name, signal=int(number))
+
+    def stop(self, name: str, *, grace: float) -> int:
+        """Ask the server to end, kill it after `grace` seconds (at once when 0), and wait. The answer is its exit code."""
+        return int(self._ask(do="stop", name=name, grace=grace))
+
+    def exit_code(self, name: str) -> int | None:
+        """The server's exit code, negative for a signal; None while it runs."""
+        code = self._ask(do="poll", name=name)
+        return None if code is None else int(code)
+
+    def close(self) -> None:
+        """Kill every server, remove the directory, and wait until that is done. Harmless when repeated."""
+        with self._lock:
+            assert self._process.stdin is not None
+            assert self._process.stdout is not None
+            self._process.stdin.close()
+            self._process.wait()
+            self._process.stdout.close()
+        # Normally the helper did this; it is for the case that someone killed it.
+        if hasattr(self, "directory"):
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _ask(self, **request: object) -> Any:
+        with self._lock:
+            assert self._process.stdin is not None
+            try:
+                self._process.stdin.write(json.dumps(request).encode() + b"\n")
+                self._process.stdin.flush()
+            except (OSError, ValueError) as error:
+                raise ControlPlaneError("the control plane is not running: its supervisor has ended") from error
+            answer = self._read()
+        if "error" in answer:
+            raise ControlPlaneError(f"{request['name']} could not {request['do']}: {answer['error']}")
+        return answer["result"]
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise ControlPlaneError("the control plane is not running: its supervisor has ended")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+def _parent_directory() -> Path:
+    """Memory if there is plenty: etcd's files need not survive anything."""
+    try:
+        if os.access(_MEMORY_DISK, os.W_OK) and shutil.disk_usage(_MEMORY_DISK).free > _MEMORY_DISK_FREE:
+            return _MEMORY_DISK
+    except OSError:
+        pass
+    return Path(tempfile.gettempdir())

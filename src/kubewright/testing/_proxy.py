@@ -1,0 +1,162 @@
+"""A TCP proxy in front of kube-apiserver that breaks connections when asked to.
+
+It forwards bytes and does not look into TLS. It runs in a thread of its own, so it can be used from plain and from
+async code, and its methods take effect before they return.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import struct
+import threading
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+__all__ = ["Proxy"]
+
+_Result = TypeVar("_Result")
+_CHUNK = 1 << 16
+# Linger for no time: closing then resets the connection, as a firewall or a dying machine would.
+_RESET = struct.pack("ii", 1, 0)
+
+
+class Proxy:
+    """Listens on a port of its own and forwards to `target_port` of this machine.
+
+    `cut` resets what is connected; `stall` keeps connections and stops their bytes, until `resume`; while `refusing`
+    is true new connections are reset. `kubeconfig` names the admin's kubeconfig that leads through this proxy.
+    """
+
+    kubeconfig: Path
+
+    def __init__(self, target_port: int) -> None:
+        self._target_port = target_port
+        self._pairs: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
+        self._handlers: set[asyncio.Task[None]] = set()
+        self._accepted = 0
+        self.refusing = False
+        self._loop = asyncio.new_event_loop()
+        self._flowing = asyncio.Event()
+        self._flowing.set()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="kubewright-proxy", daemon=True)
+        self._thread.start()
+        self._server = self._call(asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_CHUNK))
+        self.port: int = self._server.sockets[0].getsockname()[1]
+
+    @property
+    def url(self) -> str:
+        """Where the proxy listens."""
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open now."""
+        return len(self._pairs)
+
+    @property
+    def accepted(self) -> int:
+        """How many connections were made so far, refused ones not counted."""
+        return self._accepted
+
+    def cut(self) -> int:
+        """Reset every open connection on both sides; the answer is how many there were. New ones are welcome."""
+        return self._call(self._cut())
+
+    def stall(self) -> None:
+        """Let connections stay open, and new ones be made, while no byte passes: what a lost route looks like."""
+        self._call(self._set_flowing(False))
+
+    def resume(self) -> None:
+        """Let the bytes flow again after `stall`, beginning with those that waited."""
+        self._call(self._set_flowing(True))
+
+    def close(self) -> None:
+        """Cut everything and stop listening. Harmless when repeated."""
+        if self._loop.is_closed():
+            return
+        self._call(self._close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _call(self, work: Coroutine[Any, Any, _Result]) -> _Result:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._handlers.add(task)
+        task.add_done_callback(self._handlers.discard)
+        if self.refusing:
+            _reset(writer)
+            return
+        try:
+            server_reader, server_writer = await asyncio.open_connection("127.0.0.1", self._target_port, limit=_CHUNK)
+        except OSError:
+            _reset(writer)
+            return
+        pair = (writer, server_writer)
+        self._pairs.add(pair)
+        self._accepted += 1
+        try:
+            async with asyncio.TaskGroup() as both:
+                both.create_task(self._forward(reader, server_writer))
+                both.create_task(self._forward(server_reader, writer))
+        except* OSError:
+            # One side is gone, so the other is told in the same rude way.
+            for end in pair:
+                _reset(end)
+        finally:
+            self._pairs.discard(pair)
+            for end in pair:
+                end.close()
+
+    async def _forward(self, source: asyncio.StreamReader, destination: asyncio.StreamWriter) -> None:
+        while received := await source.read(_CHUNK):
+            await self._flowing.wait()
+            destination.write(received)
+            await destination.drain()
+        await self._flowing.wait()
+        with contextlib.suppress(OSError):
+            destination.write_eof()
+
+    async def _cut(self) -> int:
+        pairs = list(self._pairs)
+        for pair in pairs:
+            for end in pair:
+                _reset(end)
+        # Their handlers notice in the next turns of the loop; the caller may rely on `connections` being 0.
+        while self._pairs.intersection(pairs):
+            await asyncio.sleep(0)
+        return len(pairs)
+
+    async def _set_flowing(self, flowing: bool) -> None:
+        if flowing:
+            self._flowing.set()
+        else:
+            self._flowing.clear()
+
+    async def _close(self) -> None:
+        self._flowing.set()
+        self._server.close()
+        await self._cut()
+        for handler in list(self._handlers):
+            handler.cancel()
+        await asyncio.gather(*self._handlers, return_exceptions=True)
+
+
+def _reset(end: asyncio.StreamWriter) -> None:
+    connection = end.get_extra_info("socket")
+    if connection is not None:
+        with contextlib.suppress(OSError):
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    end.transport.abort()
