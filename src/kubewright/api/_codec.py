@@ -14,7 +14,7 @@ import msgspec
 
 from kubewright.api._object_meta import ObjectMeta, Origin
 from kubewright.api._repair import repair
-from kubewright.api._resource import Object
+from kubewright.api._resource import Object, name_kind
 from kubewright.api._untyped import Untyped
 from kubewright.api._values import dec_hook, enc_hook
 
@@ -51,6 +51,7 @@ def decode(type_: type[T], raw: bytes) -> T:
         except msgspec.DecodeError as error:
             made = _decode_again(type_, raw, error)
     if isinstance(made, Object):
+        name_kind(made)
         made.metadata.remember(Origin(type_, raw))
     return cast("T", made)
 

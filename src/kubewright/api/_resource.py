@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, Unio
 
 import msgspec
 
-from kubewright.api._model import Model
+from kubewright.api._model import Model, ModelType
 from kubewright.api._object_meta import ObjectMeta
 
 __all__ = ["Object", "Resource", "ResourceInfo", "builtin", "info_of", "resource"]
@@ -54,21 +54,39 @@ class ResourceInfo:
         return f"{self.kind} ({self.api_version})"
 
 
-class Object(Model):
-    """Anything with `apiVersion`, `kind` and `metadata`. Both names are filled in from the class when they are absent
-    (the items of a list carry none)."""
+class ObjectType(ModelType):
+    """Names the kind of an object that is made by calling its class.
+
+    `__post_init__` would be the wrong place: it also runs when an object inside another one is decoded (the claim
+    templates of a StatefulSet), and that must not gain names which it does not carry on the wire.
+    """
+
+    if not TYPE_CHECKING:
+
+        def __call__(self, *args: Any, **fields: Any) -> Any:
+            made = super().__call__(*args, **fields)
+            if "kind" not in fields or "api_version" not in fields:
+                name_kind(made)
+            return made
+
+
+if TYPE_CHECKING:
+    _ObjectBase = Model
+else:
+
+    class _ObjectBase(Model, metaclass=ObjectType):
+        pass
+
+
+class Object(_ObjectBase, omit_empty=True):
+    """Anything with `apiVersion`, `kind` and `metadata`. Both names are filled in from the class when an object is made
+    or decoded without them (the items of a list carry none)."""
 
     __resource__: ClassVar[ResourceInfo]
 
     api_version: str = ""
     kind: str = ""
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
-
-    def __post_init__(self) -> None:
-        if not self.api_version or not self.kind:
-            info = info_of(type(self))
-            self.api_version = info.api_version
-            self.kind = info.kind
 
     def __str__(self) -> str:
         name = self.metadata.name or self.metadata.generate_name or "(no name)"
@@ -101,7 +119,6 @@ class Resource(Object, Generic[SpecT, StatusT]):
         status: StatusT = msgspec.field(default_factory=lambda: _ABSENT)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         spec: object = self.spec
         if spec is _ABSENT:
             self.spec = type(self).__empty_spec__()
@@ -186,6 +203,14 @@ def builtin(
         return cls
 
     return decorate
+
+
+def name_kind(made: Object) -> None:
+    """Fill in the names of an object's kind where they are absent."""
+    if not made.api_version or not made.kind:
+        info = info_of(type(made))
+        made.api_version = info.api_version
+        made.kind = info.kind
 
 
 def info_of(kind: type[Object] | Object) -> ResourceInfo:
