@@ -1,0 +1,46 @@
+"""The work queue and its rate limiters.
+
+A queue holds the keys of objects that need work, for a few workers to take one after the other. It knows nothing of
+Kubernetes, and can be used alone:
+
+    queue = WorkQueue[str]("foos")
+    queue.add("default/one")
+
+    async def worker() -> None:
+        async for key in queue:
+            with queue.processing(key):
+                try:
+                    await reconcile(key)
+                    queue.forget(key)
+                except Exception:
+                    queue.add_rate_limited(key)
+
+It keeps the promises of client-go and controller-runtime: keys are deduplicated, no key is with two workers at once, a
+key that is added while it runs runs once more, higher priorities go first, delayed adds keep the earliest time,
+retries back off exponentially, and a shutdown drains. See `WorkQueue` for each of them.
+
+Without a rate limiter of its own a queue has `ExponentialBackoff()`, 5 ms to 1000 s for each key: what
+controller-runtime gives its priority queue. client-go's older default also lets all retries together pass at only 10
+per second (`MaxOf(ExponentialBackoff(), TokenBucket(10, 100))`): when an outage made 10,000 keys fail, they are not
+through before a quarter of an hour after its end.
+"""
+
+from kubewright.queue._limits import ExponentialBackoff, MaxOf, RateLimiter, TokenBucket
+from kubewright.queue._metrics import BUCKETS, Histogram, QueueMetrics, QueueStats
+from kubewright.queue._queue import LOW_PRIORITY, QueueShutDown, WorkQueue
+from kubewright.queue._state import KeyState
+
+__all__ = [
+    "BUCKETS",
+    "LOW_PRIORITY",
+    "ExponentialBackoff",
+    "Histogram",
+    "KeyState",
+    "MaxOf",
+    "QueueMetrics",
+    "QueueShutDown",
+    "QueueStats",
+    "RateLimiter",
+    "TokenBucket",
+    "WorkQueue",
+]

@@ -1,0 +1,127 @@
+"""Keys that become ready later: a heap of moments and one timer for all of them."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Hashable, Iterator
+from typing import Generic, TypeAlias, TypeVar
+
+from kubewright.clock import Clock, Timer
+
+__all__ = ["Delay", "Delays"]
+
+K = TypeVar("K", bound=Hashable)
+
+# (when it is due, order of setting, key, priority)
+Delay: TypeAlias = tuple[float, int, K, int]
+
+_FEW = 64
+
+
+class Delays(Generic[K]):
+    """At most one delay for each key. Calls `ready(key, priority)` for each one that falls due, earliest first.
+
+    Outside of an event loop the timer cannot be set; `armed` is then False, and `arm` is to be called inside of one.
+    """
+
+    __slots__ = ("_clock", "_heap", "_keys", "_order", "_ready", "_timer", "_timer_at")
+
+    def __init__(self, clock: Clock, ready: Callable[[K, int], None]) -> None:
+        self._clock = clock
+        self._ready = ready
+        self._keys: dict[K, Delay[K]] = {}
+        self._heap: list[Delay[K]] = []
+        self._order = 0
+        self._timer: Timer | None = None
+        self._timer_at = 0.0
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._keys)
+
+    @property
+    def armed(self) -> bool:
+        """Whether a timer is set, or none is needed."""
+        return self._timer is not None or not self._keys
+
+    def get(self, key: K) -> Delay[K] | None:
+        """The key's delay, if it has one."""
+        return self._keys.get(key)
+
+    def set(self, key: K, due: float, priority: int) -> None:
+        """Delay the key; of two delays the earlier time and the higher priority count."""
+        current = self._keys.get(key)
+        if current is not None:
+            if due >= current[0] and priority <= current[3]:
+                return
+            due, priority = min(due, current[0]), max(priority, current[3])
+        self._order += 1
+        delay = (due, self._order, key, priority)
+        self._keys[key] = delay
+        heapq.heappush(self._heap, delay)
+        self._compact()
+        self.arm()
+
+    def pop(self, key: K) -> Delay[K] | None:
+        """Remove the key's delay. The timer stays: firing once for nothing is cheaper than setting it anew."""
+        delay = self._keys.pop(key, None)
+        if delay is not None:
+            self._compact()
+        return delay
+
+    def clear(self) -> None:
+        """Forget every delay and cancel the timer."""
+        self._keys.clear()
+        self._heap.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def arm(self) -> None:
+        """Set the timer to the earliest delay, unless it is set for then or sooner."""
+        self._drop_stale()
+        if not self._heap:
+            return
+        due = self._heap[0][0]
+        if self._timer is not None:
+            if self._timer_at <= due:
+                return
+            self._timer.cancel()
+            self._timer = None
+        try:
+            self._timer = self._clock.call_later(due - self._clock.monotonic(), self._fire)
+        except RuntimeError:  # no event loop is running yet
+            return
+        self._timer_at = due
+
+    def rearm(self) -> None:
+        """Set the timer anew, in the event loop that is running now."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.arm()
+
+    def _fire(self) -> None:
+        self._timer = None
+        # A loop may call a little early, and floats round: the moment the timer was set for has come in any case.
+        now = max(self._clock.monotonic(), self._timer_at)
+        heap, keys = self._heap, self._keys
+        while heap and heap[0][0] <= now:
+            delay = heapq.heappop(heap)
+            if keys.get(delay[2]) is delay:
+                del keys[delay[2]]
+                self._ready(delay[2], delay[3])
+        self.arm()
+
+    def _drop_stale(self) -> None:
+        heap, keys = self._heap, self._keys
+        while heap and keys.get(heap[0][2]) is not heap[0]:
+            heapq.heappop(heap)
+
+    def _compact(self) -> None:
+        # Without this, a key that is delayed by hours and then runs at once, again and again, would fill the heap.
+        if len(self._heap) > 2 * len(self._keys) + _FEW:
+            self._heap = list(self._keys.values())
+            heapq.heapify(self._heap)

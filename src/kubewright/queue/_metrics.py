@@ -1,0 +1,110 @@
+"""What a queue counts and measures, under the names that controller-runtime's dashboards know."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Protocol
+
+import msgspec
+
+__all__ = ["BUCKETS", "Histogram", "QueueMetrics", "QueueStats"]
+
+#: Upper bounds of the durations' buckets, in seconds: the ones that controller-runtime uses, 10 ns to 1000 s.
+BUCKETS: tuple[float, ...] = tuple(float(f"1e{exponent}") for exponent in range(-8, 4))
+
+
+class QueueMetrics(Protocol):
+    """Hears of everything a queue does, at once, in the event loop: keep it short and let it raise nothing.
+
+    For most uses `WorkQueue.stats`, read when it is asked for, is enough and costs nothing in between.
+    """
+
+    def added(self, priority: int) -> None:
+        """A key became ready (`workqueue_adds_total`, and `workqueue_depth` grows)."""
+
+    def raised(self, old: int, new: int) -> None:
+        """A ready key moved to a higher priority (`workqueue_depth` by priority)."""
+
+    def taken(self, priority: int, waited: float) -> None:
+        """A key went to a worker after so many seconds (`workqueue_queue_duration_seconds`; depth shrinks)."""
+
+    def dropped(self, priority: int) -> None:
+        """A ready key was thrown away by a shutdown that does not drain (depth shrinks)."""
+
+    def finished(self, worked: float) -> None:
+        """A worker was done with a key after so many seconds (`workqueue_work_duration_seconds`)."""
+
+    def retried(self) -> None:
+        """A key was added with a delay, by a rate limiter or explicitly (`workqueue_retries_total`)."""
+
+
+class Histogram(msgspec.Struct, frozen=True):
+    """Durations by bucket. `counts` has one number for each bound of `BUCKETS`, and one for what is longer."""
+
+    counts: tuple[int, ...]
+    sum: float
+
+    @property
+    def count(self) -> int:
+        """How many durations were measured."""
+        return sum(self.counts)
+
+    def cumulative(self) -> list[tuple[float, int]]:
+        """Pairs of upper bound and number of durations up to it, as Prometheus wants them; the last bound is inf."""
+        total = 0
+        return [
+            (bound, total := total + count) for bound, count in zip((*BUCKETS, float("inf")), self.counts, strict=True)
+        ]
+
+
+class Durations:
+    """A histogram that is being filled."""
+
+    __slots__ = ("counts", "sum")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BUCKETS) + 1)
+        self.sum = 0.0
+
+    def observe(self, seconds: float) -> None:
+        """Count one duration."""
+        self.counts[bisect_left(BUCKETS, seconds)] += 1
+        self.sum += seconds
+
+    def snapshot(self) -> Histogram:
+        """The numbers as they are now."""
+        return Histogram(tuple(self.counts), self.sum)
+
+
+class QueueStats(msgspec.Struct, frozen=True, kw_only=True):
+    """A queue's numbers at one moment."""
+
+    name: str
+    depth: int
+    """Keys that are ready: they wait for a worker, or for the end of their own run."""
+    depth_by_priority: dict[int, int]
+    delayed: int
+    """Keys that become ready later."""
+    running: int
+    """Keys that workers are busy with."""
+    adds: int
+    """How often a key became ready."""
+    retries: int
+    """How often a key was added with a delay."""
+    queue_duration: Histogram
+    work_duration: Histogram
+    unfinished_work_seconds: float
+    """How long the running keys have been running, added up."""
+    longest_running_processor_seconds: float
+
+    def metrics(self) -> dict[str, float | Histogram | dict[int, int]]:
+        """The same by the metrics' names; `workqueue_depth` is divided by priority, as in controller-runtime."""
+        return {
+            "workqueue_depth": self.depth_by_priority,
+            "workqueue_adds_total": self.adds,
+            "workqueue_queue_duration_seconds": self.queue_duration,
+            "workqueue_work_duration_seconds": self.work_duration,
+            "workqueue_unfinished_work_seconds": self.unfinished_work_seconds,
+            "workqueue_longest_running_processor_seconds": self.longest_running_processor_seconds,
+            "workqueue_retries_total": self.retries,
+        }

@@ -1,0 +1,47 @@
+"""What a queue knows about one key."""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = ["KeyState"]
+
+
+class KeyState(msgspec.Struct, frozen=True, kw_only=True):
+    """Where one key is. A running key can at the same time wait, or be delayed, for its next run.
+
+    `str()` of it is a sentence for people: "running for 2.0 s; runs again in 5.0 s; 3 retries".
+    """
+
+    running_for: float | None = None
+    """Seconds since a worker took it."""
+    waiting_for: float | None = None
+    """Seconds since it became ready."""
+    ready_in: float | None = None
+    """Seconds until its delay is over."""
+    priority: int | None = None
+    """The priority with which it waits or is delayed or, when it only runs, with which it was taken."""
+    retries: int = 0
+    """Rate-limited adds since it was last forgotten."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the queue holds the key at all."""
+        return self.running_for is not None or self.waiting_for is not None or self.ready_in is not None
+
+    def __str__(self) -> str:
+        parts = []
+        running = self.running_for is not None
+        if self.running_for is not None:
+            parts.append(f"running for {self.running_for:.1f} s")
+        if self.waiting_for is not None:
+            parts.append("runs again afterwards" if running else f"waiting for {self.waiting_for:.1f} s")
+        if self.ready_in is not None:
+            parts.append(f"runs again in {self.ready_in:.1f} s" if running else f"ready in {self.ready_in:.1f} s")
+        if not parts:
+            parts.append("not queued")
+        elif self.priority:
+            parts.append(f"priority {self.priority}")
+        if self.retries:
+            parts.append(f"{self.retries} {'retry' if self.retries == 1 else 'retries'}")
+        return "; ".join(parts)
