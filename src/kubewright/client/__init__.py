@@ -14,6 +14,7 @@ safe (`RetryPolicy`).
 
 from __future__ import annotations
 
+from kubewright.client._blocking import BlockingClient
 from kubewright.client._client import Client, Propagation
 from kubewright.client._config import TLS, ClientConfig, Credentials, Impersonation, load_config
 from kubewright.client._discovery import Discovery, ServedResource, ServerVersion
@@ -48,6 +49,7 @@ __all__ = [
     "TLS",
     "AlreadyExists",
     "ApiError",
+    "BlockingClient",
     "Cause",
     "Client",
     "ClientConfig",

@@ -247,7 +247,8 @@ class Client(Subresources):
         """Server-side apply: make sure that the object has these fields, creating it if need be.
 
         Every field that is not None is sent, also when it is 0, "" or empty. Fields that this manager applied before
-        and now leaves out are removed. Raises `Conflict` when another manager owns a field, unless `force` takes it over.
+        and now leaves out are removed. Raises `Conflict` when another manager owns a field, unless `force` takes it
+        over.
         """
         query = self._write_query(dry_run=dry_run, field_manager=field_manager)
         if force:
@@ -282,7 +283,7 @@ class Client(Subresources):
         """
         request = self._for_object("DELETE", "delete", info_of(kind), namespace, name)
         options = delete_options(propagation, grace_period_seconds, uid, resource_version, dry_run=dry_run)
-        await self._sender.read(with_body(request, options, repeatable=dry_run))
+        await self._sender.read(with_body(request, encode(options), repeatable=dry_run))
 
     async def delete_collection(
         self,
@@ -300,7 +301,7 @@ class Client(Subresources):
         query = query_of(labelSelector=selector_text(labels), fieldSelector=selector_text(fields))
         request = self._for_kind("DELETE", "deletecollection", info, self._namespace(info, namespace), query=query)
         options = delete_options(propagation, grace_period_seconds, dry_run=dry_run)
-        await self._sender.read(with_body(request, options, repeatable=dry_run))
+        await self._sender.read(with_body(request, encode(options), repeatable=dry_run))
 
     # Everything else
 

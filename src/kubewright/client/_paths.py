@@ -34,7 +34,7 @@ def qualified(info: ResourceInfo, subresource: str | None = None) -> str:
 
 def segment(value: str, what: str, info: ResourceInfo) -> str:
     """One segment of a path. A name must not lead to another path, whatever it holds."""
-    if not isinstance(value, str) or not value:
+    if not value:
         raise ValueError(f"a {info.kind} needs a {what}, got {value!r}")
     if value in (".", "..") or "/" in value or "%" in value:
         raise ValueError(f"{value!r} is not a {what} of a {info.kind}: it must not be . or .. or contain / or %")

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from kubewright.api import Object, ResourceInfo, decode, encode
+from kubewright.api import Object, ResourceInfo, decode
 from kubewright.client._config import ClientConfig, load_config
 from kubewright.client._discovery import Discovery
 from kubewright.client._errors import NotKubernetes, Status
@@ -210,7 +210,7 @@ def delete_options(
     resource_version: str | None = None,
     *,
     dry_run: bool = False,
-) -> bytes:
+) -> dict[str, Any]:
     """The body of a delete request."""
     preconditions = {
         name: value for name, value in (("uid", uid), ("resourceVersion", resource_version)) if value is not None
@@ -223,7 +223,7 @@ def delete_options(
         "preconditions": preconditions or None,
         "dryRun": ["All"] if dry_run else None,
     }
-    return encode({name: value for name, value in options.items() if value is not None})
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _default_user_agent() -> str:

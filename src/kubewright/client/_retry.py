@@ -39,7 +39,7 @@ class RetryPolicy:
 
     def delay(self, attempt: int, error: ApiError, rng: random.Random) -> float:
         """Seconds to wait after that attempt (counted from 1)."""
-        backoff = min(self.first_delay * 2 ** (attempt - 1), self.longest_delay) * rng.uniform(0.5, 1.0)
+        backoff = min(self.first_delay * 2.0 ** (attempt - 1), self.longest_delay) * rng.uniform(0.5, 1.0)
         return max(backoff, error.retry_after or 0.0)
 
 

@@ -93,7 +93,8 @@ class Sender:
     async def _attempt(self, request: Request, attempt: int, *, read: bool) -> tuple[Response, bytes]:
         finishers = [finish for hook in self._hooks if (finish := hook(request)) is not None]
         began = self._clock.monotonic()
-        status, failure = 0, None
+        status = 0
+        failure: ApiError | None = None
         try:
             response = await self._transport.send(request)
             status = response.status
@@ -109,19 +110,16 @@ class Sender:
                     resource=request.resource,
                 )
             return response, await response.read() if read else b""
+        except ApiError as error:
+            failure = error
+            raise
         except ConnectionLost as error:
             failure = Unavailable(Status(reason="ServiceUnavailable", message=str(error)), str(request))
             raise failure from error
         except TimeoutError as error:
-            if isinstance(error, ApiError):
-                failure = error
-                raise
             message = f"no answer within {request.timeout:g} s" if request.timeout else "no answer in time"
             failure = Timeout(Status(reason="Timeout", message=message), str(request))
             raise failure from error
-        except ApiError as error:
-            failure = error
-            raise
         finally:
             for finish in finishers:
                 finish(Outcome(status=status, seconds=self._clock.monotonic() - began, attempt=attempt, error=failure))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubewright.api import Object, encode, info_of
 from kubewright.client._patches import MergePatch
-from kubewright.client._requests import Requests, query_of, with_body
+from kubewright.client._requests import Requests, delete_options, query_of, with_body
 
 if TYPE_CHECKING:  # the groups are imported when they are used
     from kubewright.api.authentication.v1 import TokenRequest
@@ -56,14 +56,7 @@ class Subresources(Requests):
             "apiVersion": "policy/v1",
             "kind": "Eviction",
             "metadata": {"name": name, "namespace": request.namespace},
-            "deleteOptions": {
-                key: value
-                for key, value in (
-                    ("gracePeriodSeconds", grace_period_seconds),
-                    ("dryRun", ["All"] if dry_run else None),
-                )
-                if value is not None
-            },
+            "deleteOptions": delete_options(None, grace_period_seconds, dry_run=dry_run),
         }
         await self._sender.read(with_body(request, encode(body)))
 

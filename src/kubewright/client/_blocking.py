@@ -1,0 +1,136 @@
+"""`BlockingClient`: the same client for plain scripts.
+
+It holds a `Client` and an event loop in a thread of its own, and each of its methods runs the method of the same name
+there: there is no second implementation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import threading
+from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Iterator
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from kubewright.client._client import Client
+from kubewright.client._config import load_config
+
+__all__ = ["BlockingClient"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _waiting(
+    method: Callable[Concatenate[Client, P], Awaitable[T]],
+) -> Callable[Concatenate[BlockingClient, P], T]:
+    @functools.wraps(method)
+    def call(self: BlockingClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        async def run() -> T:
+            return await method(self.client, *args, **kwargs)
+
+        return self._wait(run())
+
+    return call
+
+
+def _iterating(
+    method: Callable[Concatenate[Client, P], AsyncIterable[T]],
+) -> Callable[Concatenate[BlockingClient, P], Iterator[T]]:
+    @functools.wraps(method)
+    def call(self: BlockingClient, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        iterator = method(self.client, *args, **kwargs).__aiter__()
+
+        async def following() -> tuple[T] | None:
+            async for item in iterator:
+                return (item,)
+            return None
+
+        async def close() -> None:
+            if hasattr(iterator, "aclose"):
+                await iterator.aclose()
+
+        try:
+            while (found := self._wait(following())) is not None:
+                yield found[0]
+        finally:
+            self._wait(close())
+
+    return call
+
+
+class BlockingClient:
+    """A client whose methods wait: `with BlockingClient.connect() as client: client.get(core.Pod, "web")`.
+
+    `list` returns all objects, `iterate` yields them page by page; `watch` and `logs` yield until they end. Safe to use
+    from several threads. Takes the same settings as `Client`; `client` is the async client behind it.
+    """
+
+    def __init__(self, client: Client | None = None) -> None:
+        self.client = client or Client(load_config())
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="kubewright-blocking-client", daemon=True)
+        self._thread.start()
+
+    @classmethod
+    def connect(
+        cls,
+        *,
+        kubeconfig: str | os.PathLike[str] | None = None,
+        context: str | None = None,
+        server: str | None = None,
+        namespace: str | None = None,
+    ) -> Self:
+        """As `Client.connect`."""
+        return cls(Client.connect(kubeconfig=kubeconfig, context=context, server=server, namespace=namespace))
+
+    get = _waiting(Client.get)
+    list = _waiting(Client.list)
+    iterate = _iterating(Client.list)
+    watch = _iterating(Client.watch)
+    create = _waiting(Client.create)
+    update = _waiting(Client.update)
+    update_status = _waiting(Client.update_status)
+    replace = _waiting(Client.replace)
+    patch = _waiting(Client.patch)
+    apply = _waiting(Client.apply)
+    delete = _waiting(Client.delete)
+    delete_collection = _waiting(Client.delete_collection)
+    get_scale = _waiting(Client.get_scale)
+    set_scale = _waiting(Client.set_scale)
+    evict = _waiting(Client.evict)
+    create_token = _waiting(Client.create_token)
+    logs = _iterating(Client.logs)
+    kind = _waiting(Client.kind)
+    server_version = _waiting(Client.server_version)
+    request = _waiting(Client.request)
+    stream = _iterating(Client.stream)
+
+    def close(self) -> None:
+        """Close all connections and end the thread."""
+        if not self._loop.is_closed():
+            self._wait(self.client.close())
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._loop.is_closed():
+            work.close()
+            raise RuntimeError("this BlockingClient is closed")
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:  # Ctrl-C while waiting must end the request too
+            future.cancel()
+            raise
