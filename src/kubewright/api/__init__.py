@@ -15,32 +15,68 @@ Objects are ordinary and mutable. `None` means absent; everything else is sent t
 from __future__ import annotations
 
 from kubewright.api._codec import DecodeError, decode, encode, from_dict, to_dict
+from kubewright.api._conditions import find_condition, is_condition_true, remove_condition, set_condition
+from kubewright.api._field_selectors import FieldRequirement, FieldSelector
 from kubewright.api._model import Model
 from kubewright.api._object_meta import ManagedFieldsEntry, ObjectMeta, OwnerReference
-from kubewright.api._quantity import Quantity
+from kubewright.api._owners import (
+    AlreadyOwned,
+    OwnerError,
+    add_owner,
+    controller_of,
+    is_controlled_by,
+    owner_reference,
+    remove_owner,
+    set_controller,
+)
+from kubewright.api._quantity import Quantity, QuantityFormat
 from kubewright.api._resource import Object, Resource, ResourceInfo, info_of
-from kubewright.api._time import MicroTime, Time
+from kubewright.api._selectors import Operator, Requirement, Selector, SelectorError
+from kubewright.api._time import MicroTime, Time, format_micro_time, format_time, parse_time
 from kubewright.api._untyped import Untyped
-from kubewright.api._values import JSON, IntOrString
+from kubewright.api._values import JSON, IntOrString, scaled_value
 
 __all__ = [
     "JSON",
+    "AlreadyOwned",
     "DecodeError",
+    "FieldRequirement",
+    "FieldSelector",
     "IntOrString",
     "ManagedFieldsEntry",
     "MicroTime",
     "Model",
     "Object",
     "ObjectMeta",
+    "Operator",
+    "OwnerError",
     "OwnerReference",
     "Quantity",
+    "QuantityFormat",
+    "Requirement",
     "Resource",
     "ResourceInfo",
+    "Selector",
+    "SelectorError",
     "Time",
     "Untyped",
+    "add_owner",
+    "controller_of",
     "decode",
     "encode",
+    "find_condition",
+    "format_micro_time",
+    "format_time",
     "from_dict",
     "info_of",
+    "is_condition_true",
+    "is_controlled_by",
+    "owner_reference",
+    "parse_time",
+    "remove_condition",
+    "remove_owner",
+    "scaled_value",
+    "set_condition",
+    "set_controller",
     "to_dict",
 ]
