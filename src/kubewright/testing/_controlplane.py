@@ -320,9 +320,7 @@ class ControlPlane:
         files = self._files
         self.log_file(KUBE_APISERVER).unlink(missing_ok=True)
         self._apiserver_port = port
-        self._apiserver = Https(
-            port, ca=files / "ca.crt", certificate=files / "admin.crt", key=files / "admin.key"
-        )
+        self._apiserver = Https(port, ca=files / "ca.crt", certificate=files / "admin.crt", key=files / "admin.key")
         self._write_kubeconfig(files / "admin.kubeconfig", self.url, _ADMIN[0], self._admin)
         self._write_kubeconfig(
             files / "controller-manager.kubeconfig",
@@ -363,9 +361,7 @@ class ControlPlane:
                 if ready():
                     return
             if time.monotonic() > give_up:
-                raise ControlPlaneError(
-                    f"{server} is not ready after {_START_SECONDS:.0f} s. {self._log_tail(server)}"
-                )
+                raise ControlPlaneError(f"{server} is not ready after {_START_SECONDS:.0f} s. {self._log_tail(server)}")
             time.sleep(_POLL_SECONDS)
 
     def _log_tail(self, server: str) -> str:

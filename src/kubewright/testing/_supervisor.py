@@ -40,7 +40,8 @@ class _Servers:
             case "start":
                 return self._start(request["name"], request["command"], request["log"])
             case "signal":
-                return self._running[request["name"]].send_signal(request["signal"])
+                self._running[request["name"]].send_signal(request["signal"])
+                return None
             case "stop":
                 return self._stop(self._running[request["name"]], request["grace"])
             case "poll":
