@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import subprocess
 import sys
@@ -12,10 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from kubewright.testing import KUBERNETES_VERSION
+from kubewright.testing._go import download_module
 from tools.generate_api._document import Document
 from tools.generate_api._render import is_generated, render
 
-KUBERNETES: Final = "1.36.3"
 ROOT: Final = Path(__file__).resolve().parents[2]
 API: Final = ROOT / "src" / "kubewright" / "api"
 
@@ -25,30 +25,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.generate_api", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail when anything would change")
     check: bool = parser.parse_args(arguments).check
-    files = formatted(render(Document.load(kubernetes_module(), KUBERNETES)))
-    differing = differences(files, API)
-    if check:
-        for path in differing:
-            print(f"differs from what Kubernetes {KUBERNETES} gives: src/kubewright/api/{path}", file=sys.stderr)
-        if differing:
-            print("run: python -m tools.generate_api", file=sys.stderr)
-        return 1 if differing else 0
-    for path in differing:
-        if path not in files:
-            (API / path).unlink()
-            continue
-        (API / path).parent.mkdir(exist_ok=True)
-        (API / path).write_text(files[path])
-    print(f"{len(files)} files, {len(differing)} changed")
+    files = formatted(render(load_document()))
+    changed = differences(files, API)
+    if not check:
+        write(files, changed)
+        print(f"{len(files)} files, {len(changed)} changed")
+    elif changed:
+        folder = API.relative_to(ROOT)
+        print(f"these files are not what Kubernetes {KUBERNETES_VERSION} gives:", file=sys.stderr)
+        print(*(f"  {folder / path}" for path in changed), sep="\n", file=sys.stderr)
+        print("to write them anew: python -m tools.generate_api", file=sys.stderr)
+        return 1
     return 0
 
 
-def kubernetes_module() -> Path:
-    """The folder of the Go module `k8s.io/kubernetes`, downloaded if it is not there yet."""
-    answer = subprocess.run(
-        ["go", "mod", "download", "-json", f"k8s.io/kubernetes@v{KUBERNETES}"], check=True, capture_output=True
-    )
-    return Path(json.loads(answer.stdout)["Dir"])
+def load_document() -> Document:
+    """The document of the pinned version; its Go module is downloaded if it is not there yet."""
+    return Document.load(download_module("k8s.io/kubernetes", f"v{KUBERNETES_VERSION}"), KUBERNETES_VERSION)
 
 
 def formatted(files: dict[str, str]) -> dict[str, str]:
@@ -67,6 +60,16 @@ def differences(files: dict[str, str], folder: Path) -> list[str]:
     there = {str(path.relative_to(folder)): path.read_text() for path in folder.glob("*/*.py")}
     left_over = {path for path, text in there.items() if path not in files and is_generated(text)}
     return sorted(left_over | {path for path, text in files.items() if there.get(path) != text})
+
+
+def write(files: dict[str, str], changed: Sequence[str]) -> None:
+    """Write the files that changed, and remove those that are left over."""
+    for path in changed:
+        if path in files:
+            (API / path).parent.mkdir(exist_ok=True)
+            (API / path).write_text(files[path])
+        else:
+            (API / path).unlink()
 
 
 if __name__ == "__main__":

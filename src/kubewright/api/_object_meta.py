@@ -6,7 +6,7 @@ In metadata, unlike elsewhere, an empty string, list or map means absent: the se
 
 from __future__ import annotations
 
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import msgspec
 
@@ -58,6 +58,8 @@ class Origin:
 
 class ObjectMeta(Model, omit_empty=True, dict=True, gc=True):
     """Name, identity and bookkeeping of an object."""
+
+    __list_keys__: ClassVar = {"finalizers": (), "ownerReferences": ("uid",)}
 
     name: str = ""
     generate_name: str = ""
