@@ -125,10 +125,8 @@ class Quantity:
 
     def as_decimal(self) -> Decimal:
         """The exact number."""
-        amount = self._parsed()[0]
-        digits = tuple(map(int, str(abs(amount))))
-        # Built from its digits, since Decimal's operators round to the precision of the current context.
-        return Decimal((int(amount < 0), digits, -9))
+        # From text, since Decimal's operators round to the precision of the current context.
+        return Decimal(f"{self._parsed()[0]}e-9")
 
     def __float__(self) -> float:
         return self._parsed()[0] / _NANO

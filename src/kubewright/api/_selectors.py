@@ -52,10 +52,11 @@ class Operator(Enum):
     LESS_THAN = "<"
 
 
-_SETS: Final = frozenset({Operator.IN, Operator.NOT_IN})
-_EXISTENCE: Final = frozenset({Operator.EXISTS, Operator.DOES_NOT_EXIST})
-_ORDER: Final = frozenset({Operator.GREATER_THAN, Operator.LESS_THAN})
-_POSITIVE: Final = frozenset({Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN})
+# Tuples, because they compare by identity first: an enum's hash is a Python call, and `matches` runs once per object.
+_SETS: Final = (Operator.IN, Operator.NOT_IN)
+_EXISTENCE: Final = (Operator.EXISTS, Operator.DOES_NOT_EXIST)
+_ORDER: Final = (Operator.GREATER_THAN, Operator.LESS_THAN)
+_POSITIVE: Final = (Operator.EQUALS, Operator.IN, Operator.DOUBLE_EQUALS)
 
 
 class Requirement(msgspec.Struct, frozen=True):
