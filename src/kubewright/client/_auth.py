@@ -1,25 +1,53 @@
-"""Credentials at work: what each request has to carry, renewed as files change and credentials expire."""
+"""Credentials at work: what each request has to carry, renewed as files change and credentials expire.
+
+| what | when it is looked at again |
+|---|---|
+| token file | every 10 s, and after a 401 |
+| CA, client certificate and key in files | every second (their inode, time and size), and after a 401 |
+| exec plugin | shortly before its credential expires, and after a 401 |
+
+What was good stays in use while its replacement cannot be read: a file in the middle of being replaced, or a plugin
+that fails before the old credential has expired, gives a warning in the log and no failed request.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import logging
+import math
+import os
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
+from urllib.parse import quote
 
-from kubewright.client._config import ClientConfig
+from kubewright.client._config import ClientConfig, Credentials, ExecPlugin, Impersonation
 from kubewright.client._config_errors import ConfigError
+from kubewright.client._exec import ExecCredential, run_plugin
+from kubewright.client._tls import ClientCertificate, TLSSource, certificate_expiry, explain_verification
 from kubewright.clock import Clock
 
 __all__ = ["Authenticator", "Identity"]
+
+log = logging.getLogger("kubewright.client")
+
+_LOOK_EVERY = 1.0
+_READ_TOKEN_EVERY = 10.0
+_RETRY_PLUGIN_AFTER = 10.0
+_MAX_MARGIN = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Identity:
     """What a request carries. Immutable; the same object for as long as nothing changed.
 
-    `headers` is a tuple of pairs, because a header such as Impersonate-Group may occur several times: give it to
-    `multidict.CIMultiDict.extend`. `ssl` goes to aiohttp as it is: a context for https, True for plain http. It is a
-    new object exactly when the CA or the client certificate changed, so that the pool opens new connections.
+    `headers` is a tuple of pairs, because a header such as Impersonate-Group may occur several times: aiohttp takes
+    it as it is, and so does `multidict.CIMultiDict`. `ssl` goes to aiohttp as it is, too: a context for https, True
+    for plain http. It is a new object exactly when the CA or the client certificate changed, so that the pool opens
+    new connections. `server_name` is for aiohttp's `server_hostname`.
     """
 
     headers: tuple[tuple[str, str], ...] = field(repr=False)
@@ -28,7 +56,11 @@ class Identity:
 
 
 class Authenticator:
-    """Provides the identity for requests."""
+    """Keeps one identity current. Made from a `ClientConfig`; belongs to one event loop; close it at the end.
+
+    `identity` is cheap when nothing is due. Concurrent callers share one run of a plugin, and a caller that is
+    cancelled does not take the run away from the others. What cannot be had raises `ConfigError`.
+    """
 
     def __init__(
         self,
@@ -38,20 +70,264 @@ class Authenticator:
         environ: Mapping[str, str] | None = None,
         exec_timeout: float = 60.0,
     ) -> None:
-        raise NotImplementedError
+        credentials = config.credentials
+        self._config = config
+        self._clock = clock
+        self._impersonation = tuple(_impersonation_headers(config.impersonate))
+        self._tls = TLSSource(config.tls, _client_certificate(credentials)) if config.secure else None
+        self._token_file = _TokenFile(credentials, clock) if credentials.token_file else None
+        self._plugin: _Plugin | None = None
+        # As in client-go, a credential that stands in the configuration itself makes the plugin superfluous.
+        fixed = credentials.token or credentials.token_file or credentials.has_basic or credentials.has_certificate
+        if credentials.exec is not None and not fixed:
+            self._plugin = _Plugin(credentials.exec, config, clock, environ or os.environ, exec_timeout)
+        self._changes = self._token_file or self._plugin or (self._tls and self._tls.files)
+        self._identity: Identity | None = None
+        self._look_again = 0.0
 
     async def identity(self) -> Identity:
         """What the next request has to carry."""
-        raise NotImplementedError
+        if self._identity is not None and self._clock.monotonic() < self._look_again:
+            return self._identity
+        return self._assemble(await self._plugin.credential() if self._plugin else None)
 
     async def rejected(self, identity: Identity) -> bool:
-        """The server answered 401 to that identity: renew; True when a retry with a new identity may help."""
-        raise NotImplementedError
+        """The server answered 401 to that identity. Renew it now; True when there is a new one to retry with.
+
+        Raises `ConfigError` when the reason is known: the client certificate has expired, or the plugin fails.
+        """
+        if identity is not self._identity:
+            return True
+        if self._token_file is not None:
+            self._token_file.read_again()
+        if self._assemble(await self._plugin.renewed() if self._plugin else None) is not identity:
+            return True
+        if (expired := self._expired_certificate()) is not None:
+            raise expired
+        return False
 
     def explain(self, error: BaseException) -> ConfigError | None:
-        """The reason why a connection failed in words, when TLS was the reason."""
-        raise NotImplementedError
+        """Why a connection failed, in words, if TLS was the reason: give it what connecting raised."""
+        for cause in _causes(error):
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                return explain_verification(cause, self._config)
+            if isinstance(cause, ssl.SSLError) and (expired := self._expired_certificate()) is not None:
+                return expired
+        return None
 
     async def close(self) -> None:
         """End a plugin that is still running."""
-        raise NotImplementedError
+        if self._plugin is not None:
+            await self._plugin.close()
+
+    def _assemble(self, credential: ExecCredential | None) -> Identity:
+        context: ssl.SSLContext | bool = True
+        if self._tls is not None:
+            if credential is not None:
+                self._tls.use(_plugin_certificate(credential, self._config.credentials))
+            context = self._tls.current()
+        headers = (*self._authorization(credential), *self._impersonation)
+        identity = self._identity
+        if identity is None or identity.headers != headers or identity.ssl is not context:
+            identity = self._identity = Identity(headers, context, self._config.tls.server_name)
+        self._look_again = self._clock.monotonic() + _LOOK_EVERY if self._changes else math.inf
+        return identity
+
+    def _authorization(self, credential: ExecCredential | None) -> tuple[tuple[str, str], ...]:
+        credentials = self._config.credentials
+        token = credentials.token
+        if credential is not None:
+            token = credential.token
+        elif self._token_file is not None:
+            token = self._token_file.token()
+        if token:
+            return (("Authorization", f"Bearer {_header_value(token, f'the token of {_whose(credentials)}')}"),)
+        if credentials.has_basic:
+            pair = f"{credentials.username or ''}:{credentials.password or ''}"
+            return (("Authorization", f"Basic {base64.b64encode(pair.encode()).decode()}"),)
+        return ()
+
+    def _expired_certificate(self) -> ConfigError | None:
+        certificate = self._tls.certificate if self._tls is not None else None
+        if certificate is None:
+            return None
+        with suppress(ConfigError):
+            expiry = certificate_expiry(certificate.read()[0])
+            if expiry is not None and expiry <= self._clock.now():
+                return ConfigError(
+                    f"the client certificate of {certificate.label} expired at {expiry:%Y-%m-%d %H:%M:%S} UTC; "
+                    "renew it, or fetch a new kubeconfig"
+                )
+        return None
+
+
+class _TokenFile:
+    """A token that lives in a file, as a pod's does. A token of the configuration stands in until it can be read."""
+
+    def __init__(self, credentials: Credentials, clock: Clock) -> None:
+        self._path = credentials.token_file or ""
+        self._token = credentials.token
+        self._clock = clock
+        self._due = -math.inf
+
+    def read_again(self) -> None:
+        """Let the next `token` read the file."""
+        self._due = -math.inf
+
+    def token(self) -> str:
+        """The token of the last 10 seconds."""
+        if self._clock.monotonic() >= self._due:
+            self._due = self._clock.monotonic() + _READ_TOKEN_EVERY
+            try:
+                self._token = self._read()
+            except ConfigError as error:
+                if not self._token:
+                    self.read_again()
+                    raise
+                log.warning("%s; the last known token stays in use", error)
+        assert self._token is not None
+        return self._token
+
+    def _read(self) -> str:
+        try:
+            with open(self._path, encoding="utf-8") as stream:
+                token = stream.read().strip()
+        except OSError as error:
+            raise ConfigError(f"the token file {self._path} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise ConfigError(f"the token file {self._path} is not text") from None
+        if not token:
+            raise ConfigError(f"the token file {self._path} is empty")
+        return token
+
+
+class _Plugin:
+    """The credential of an exec plugin, which is run when there is none, when it is about to expire, or on request."""
+
+    def __init__(
+        self, plugin: ExecPlugin, config: ClientConfig, clock: Clock, environ: Mapping[str, str], timeout: float
+    ) -> None:
+        self._plugin = plugin
+        self._config = config
+        self._clock = clock
+        self._environ = environ
+        self._timeout = timeout
+        self._credential: ExecCredential | None = None
+        self._margin = timedelta()
+        self._not_before = -math.inf
+        self._running: asyncio.Task[ExecCredential] | None = None
+
+    async def credential(self) -> ExecCredential:
+        """The credential to use now."""
+        credential = self._credential
+        if credential is None:
+            return await self._run()
+        if credential.expires is None or self._clock.now() < credential.expires - self._margin:
+            return credential
+        if self._clock.now() >= credential.expires:
+            return await self._run()
+        if self._clock.monotonic() < self._not_before:
+            return credential
+        try:
+            return await self._run()
+        except ConfigError as error:
+            log.warning("%s; the credential of its last run stays in use until it expires", error)
+            self._not_before = self._clock.monotonic() + _RETRY_PLUGIN_AFTER
+            return credential
+
+    async def renewed(self) -> ExecCredential:
+        """A credential that was asked for after this call, unless the last one refused was the same a moment ago."""
+        before = self._credential
+        if before is not None and self._clock.monotonic() < self._not_before:
+            return before
+        after = await self._run()
+        if before is not None and _secrets(before) == _secrets(after):
+            # Whatever the server has against it, asking again at once for every request would not help.
+            self._not_before = self._clock.monotonic() + _RETRY_PLUGIN_AFTER
+        return after
+
+    async def close(self) -> None:
+        """End the run that is under way."""
+        if (running := self._running) is not None:
+            running.cancel()
+            with suppress(asyncio.CancelledError, ConfigError):
+                await running
+
+    async def _run(self) -> ExecCredential:
+        if self._running is None:
+            self._running = asyncio.ensure_future(self._run_once())
+        return await asyncio.shield(self._running)
+
+    async def _run_once(self) -> ExecCredential:
+        try:
+            credential = await run_plugin(
+                self._plugin, self._config, self._clock, environ=self._environ, timeout=self._timeout
+            )
+        finally:
+            self._running = None
+        if credential.expires is not None:
+            left = credential.expires - self._clock.now()
+            self._margin = min(_MAX_MARGIN, max(left, timedelta()) / 10)
+            if left <= timedelta():
+                log.warning("the exec plugin %r gave a credential that has expired already", self._plugin.command)
+        self._credential, self._not_before = credential, -math.inf
+        return credential
+
+
+def _secrets(credential: ExecCredential) -> tuple[str | None, bytes | None]:
+    return (credential.token, credential.certificate)
+
+
+def _whose(credentials: Credentials) -> str:
+    return f"user {credentials.user!r}" if credentials.user else "the client"
+
+
+def _client_certificate(credentials: Credentials) -> ClientCertificate | None:
+    if not credentials.has_certificate:
+        return None
+    return ClientCertificate(
+        label=f"user {credentials.user!r}" if credentials.user else credentials.certificate_file or "the client",
+        certificate_file=credentials.certificate_file,
+        certificate_data=credentials.certificate_data,
+        key_file=credentials.key_file,
+        key_data=credentials.key_data,
+    )
+
+
+def _plugin_certificate(credential: ExecCredential, credentials: Credentials) -> ClientCertificate | None:
+    if credential.certificate is None:
+        return None
+    label = f"{_whose(credentials)} (from its exec plugin)"
+    return ClientCertificate(label, certificate_data=credential.certificate, key_data=credential.key)
+
+
+def _impersonation_headers(impersonation: Impersonation | None) -> Iterator[tuple[str, str]]:
+    if impersonation is None:
+        return
+    yield "Impersonate-User", _header_value(impersonation.user, "the user to impersonate")
+    if impersonation.uid:
+        yield "Impersonate-Uid", _header_value(impersonation.uid, "the uid to impersonate")
+    for group in impersonation.groups:
+        yield "Impersonate-Group", _header_value(group, "a group to impersonate")
+    for key, values in impersonation.extra:
+        name = "Impersonate-Extra-" + quote(key, safe="!#$&'*+-.^_`|~")
+        for value in values:
+            yield name, _header_value(value, f"the extra value {key!r} to impersonate")
+
+
+def _header_value(value: str, what: str) -> str:
+    if any(character < " " or character == "\x7f" for character in value):
+        raise ConfigError(f"{what} holds a control character, such as a line break, and cannot be sent")
+    return value
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and what led to it. aiohttp keeps the certificate's error in an attribute of its own."""
+    seen: set[int] = set()
+    pending: list[BaseException | None] = [error]
+    while pending:
+        cause = pending.pop(0)
+        if cause is not None and id(cause) not in seen:
+            seen.add(id(cause))
+            yield cause
+            pending += [getattr(cause, "certificate_error", None), cause.__cause__, cause.__context__]

@@ -118,10 +118,11 @@ class Entry:
 
     def error(self, problem: str) -> ConfigError:
         """An error about this entry."""
-        return ConfigError(f"kubeconfig {self.file}: {self}: {problem}")
+        return ConfigError(self.where(problem))
 
-    def __str__(self) -> str:
-        return f"{self.section} {self.name!r}"
+    def where(self, what: str) -> str:
+        """The place of something in this entry, for messages."""
+        return f"kubeconfig {self.file}: {self.section} {self.name!r}: {what}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def _matches(rule: str, host: str, address: _Address | None, port: int) -> bool:
         return False
     if (rule_address := _address(name)) is not None or address is not None:
         return rule_address == address
-    suffix = name.removeprefix("*")
+    suffix = name[1:] if name.startswith("*.") else name
     return host == suffix or (suffix != "" and host.endswith(f".{suffix.removeprefix('.')}"))
 
 

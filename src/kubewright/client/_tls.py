@@ -27,13 +27,18 @@ from kubewright.client._config_errors import ConfigError
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kubewright.client._config import TLS
+    from kubewright.client._config import TLS, ClientConfig
 
-__all__ = ["ClientCertificate", "TLSSource", "certificate_expiry"]
+__all__ = ["ClientCertificate", "TLSSource", "certificate_expiry", "explain_verification"]
 
 log = logging.getLogger("kubewright.client")
 
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+
+# OpenSSL's X509_V_ERR_* codes.
+_EXPIRED = 10
+_UNKNOWN_ISSUER = {2, 18, 19, 20, 21}
+_OTHER_NAME = {62, 64}
 
 _Stamp = tuple[int, int, int, int] | None
 
@@ -155,6 +160,25 @@ def certificate_expiry(pem: bytes) -> datetime | None:
         return x509.load_pem_x509_certificate(pem).not_valid_after_utc
     except ValueError:
         return None
+
+
+def explain_verification(error: ssl.SSLCertVerificationError, config: ClientConfig) -> ConfigError:
+    """In words: why the certificate of the server was refused, and what to do."""
+    server, tls = f"the server {config.server}", config.tls
+    if error.verify_code == _EXPIRED:
+        return ConfigError(f"the certificate of {server} has expired; renew it, or check this machine's clock")
+    if error.verify_code in _OTHER_NAME:
+        wanted = f"the tls-server-name {tls.server_name}" if tls.server_name else "that address"
+        return ConfigError(
+            f"the certificate of {server} is not for {wanted}; use an address that it names, or set tls-server-name"
+        )
+    if error.verify_code in _UNKNOWN_ISSUER:
+        trusted = tls.ca_file or ("certificate-authority-data" if tls.ca_data else "the CAs of this machine")
+        return ConfigError(
+            f"the certificate of {server} is not signed by an authority in {trusted} ({config.source}); "
+            "set the certificate-authority of this cluster"
+        )
+    return ConfigError(f"the certificate of {server} was refused: {error.verify_message}")
 
 
 def _read(file: str, what: str) -> bytes:
