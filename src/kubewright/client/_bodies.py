@@ -44,8 +44,8 @@ def apply_body(obj: Object, subresource: str | None = None) -> bytes:
 def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
     """The JSON patch for what changed since the object was read; empty when nothing did.
 
-    The patch begins with a test of the resource version, so that it fails as a conflict when somebody else changed the
-    object meanwhile.
+    The patch writes the resource version that was read, so that the server refuses it as a conflict when somebody else
+    changed the object meanwhile. (A `test` operation would do too, but its failure does not say what failed.)
     """
     kind = type(obj)
     origin = obj.metadata.origin
@@ -65,7 +65,7 @@ def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
     if not operations:
         return []
     version = raw["metadata"]["resourceVersion"]
-    return [{"op": "test", "path": "/metadata/resourceVersion", "value": version}, *operations]
+    return [{"op": "replace", "path": "/metadata/resourceVersion", "value": version}, *operations]
 
 
 def _belongs(path: str, subresource: str | None, *, own_status: bool) -> bool:

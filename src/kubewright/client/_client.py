@@ -11,6 +11,7 @@ from kubewright.api import Object, Untyped, encode, info_of
 from kubewright.client import _bodies
 from kubewright.client._config import load_config
 from kubewright.client._discovery import ServerVersion
+from kubewright.client._errors import Conflict, Invalid, Status
 from kubewright.client._listing import Listing, ObjectList, decode_page
 from kubewright.client._patches import JsonPatch, Patch
 from kubewright.client._paths import name_of, qualified
@@ -189,10 +190,16 @@ class Client(Subresources):
         operations = _bodies.changes(obj, subresource)
         if not operations:
             return obj
-        patch = JsonPatch(operations)
-        return await self.patch(
-            type(obj), name_of(obj), patch, obj.metadata.namespace or None, subresource=subresource, dry_run=dry_run
-        )
+        patch, namespace = JsonPatch(operations), obj.metadata.namespace or None
+        try:
+            return await self.patch(type(obj), name_of(obj), patch, namespace, subresource=subresource, dry_run=dry_run)
+        except Invalid as error:
+            # The patch fits the object as it was read. When the server cannot even apply it, the object is another now:
+            # a list is shorter, say. That answer, unlike a failed validation, names no object.
+            if error.status.details is None or error.status.details.name:
+                raise
+            message = f"{obj} has changed since it was read; read it again and repeat the change"
+            raise Conflict(Status(code=409, reason="Conflict", message=message), error.request) from error
 
     async def update_status(self, obj: R, *, dry_run: bool = False) -> R:
         """Write what was changed in the status, through the status's own endpoint."""

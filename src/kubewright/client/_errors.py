@@ -186,9 +186,6 @@ _BY_CODE: dict[int, type[ApiError]] = {
     504: Timeout,
 }
 
-# What a failed `test` of a JSON patch on the resource version looks like; `update` guards itself with one.
-_STALE = "/metadata/resourceVersion"
-
 
 def error_from(
     code: int, headers: Mapping[str, str], body: bytes, *, request: str, verb: str = "", resource: str = ""
@@ -200,9 +197,6 @@ def error_from(
         status.details = status.details or _Details()
         status.details.retry_after_seconds = int(retry_after)
     kind = _BY_REASON.get(status.reason) or _BY_CODE.get(code, ApiError)
-    if kind is Invalid and _is_stale(status):
-        kind = Conflict
-        status.message = "the object has changed since it was read; read it again and repeat the change"
     error = kind(status, request)
     error.asked_to_retry = bool(retry_after)
     if isinstance(error, Forbidden):
@@ -218,8 +212,3 @@ def _status_in(code: int, body: bytes) -> Status:
         return Status(code=code, message=text[:500] or f"HTTP status {code} without a message")
     status.code = status.code or code
     return status
-
-
-def _is_stale(status: Status) -> bool:
-    texts = [status.message, *(cause.message for cause in ((status.details and status.details.causes) or []))]
-    return any(_STALE in text and "test" in text for text in texts)
