@@ -114,7 +114,9 @@ def _explain(type_: type, raw: bytes, error: msgspec.DecodeError, prefix: str = 
     path = at.rstrip("`").removeprefix("$").removeprefix(".")
     reason = reason.replace("Object missing required field", "missing required field")
     where = ".".join(part for part in (prefix, path) if part)
-    return DecodeError(_name(type_, raw), where, reason[:1].lower() + reason[1:])
+    if reason[1:2].islower():
+        reason = reason[0].lower() + reason[1:]
+    return DecodeError(_name(type_, raw), where, reason)
 
 
 def _name(type_: type, raw: bytes) -> str:

@@ -119,6 +119,8 @@ class Resource(Object, Generic[SpecT, StatusT]):
         status: StatusT = msgspec.field(default_factory=lambda: _ABSENT)
 
     def __post_init__(self) -> None:
+        if not hasattr(type(self), "__resource__"):
+            info_of(type(self))  # raises, and says what to do
         spec: object = self.spec
         if spec is _ABSENT:
             self.spec = type(self).__empty_spec__()

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from kubewright import Quantity
+from kubewright.api import DecodeError, Model, Untyped, core, decode, encode, from_dict, meta, rbac, to_dict
+
+Foo = Untyped.kind_of("example.com/v1", "Foo", plural="foos")
+RAW = (
+    b'{"apiVersion":"example.com/v1","kind":"Foo","metadata":{"name":"a","namespace":"d","x":1},'
+    b'"spec":{"n":1},"data":[]}'
+)
+
+
+class Part(Model):
+    size: int
+    names: list[str]
+    table: dict[str, Quantity]
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (
+            b'{"metadata":{"name":"p","namespace":"d"},"spec":{"containers":[{"name":3}]}}',
+            r"^Pod d/p: spec.containers\[0\].name: expected `str`, got `int`$",
+        ),
+        (
+            b'{"metadata":{"name":"p"},"spec":{"containers":{}}}',
+            r"^Pod p: spec.containers: expected `array`, got `object`$",
+        ),
+        (b"[]", r"^Pod: expected `object`, got `array`$"),
+        (b"{", r"^Pod: input data was truncated$"),
+        (b"<html>", r"^Pod: JSON is malformed"),
+    ],
+)
+def test_what_does_not_fit_names_the_object_the_field_and_the_reason(raw: bytes, message: str) -> None:
+    with pytest.raises(DecodeError, match=message):
+        decode(core.Pod, raw)
+
+
+def test_a_bad_value_of_a_custom_type_names_its_path() -> None:
+    with pytest.raises(DecodeError) as caught:
+        from_dict(Part, {"size": 1, "names": [], "table": {"cpu": "fast"}})
+    assert caught.value.path.startswith("table")
+    assert "fast" in caught.value.reason
+
+
+def test_built_in_kinds_read_null_and_missing_required_fields_as_go_does() -> None:
+    role = decode(rbac.ClusterRole, b'{"metadata":{"name":"empty","labels":null},"rules":null}')
+    assert role.rules in (None, [])
+    pod = decode(core.Pod, b'{"metadata":{"name":"p"},"spec":{"containers":null}}')
+    assert pod.spec.containers == []
+    ready = b'{"conditions":[{"type":"Ready","status":"True","reason":"","message":"","lastTransitionTime":null}]}'
+
+    class Status(Model):
+        conditions: list[meta.Condition]
+
+    assert decode(Status, ready).conditions[0].last_transition_time is None
+
+
+def test_a_users_own_model_does_not_get_values_that_nobody_wrote() -> None:
+    with pytest.raises(DecodeError, match="missing required field `size`"):
+        decode(Part, b'{"names":[],"table":{}}')
+    with pytest.raises(DecodeError, match="names: expected `array`, got `null`"):
+        decode(Part, b'{"size":1,"names":null,"table":{}}')
+
+
+def test_an_untyped_object_keeps_everything_but_types_its_metadata() -> None:
+    foo = decode(Foo, RAW)
+    assert foo.metadata.name == "a"
+    assert foo["spec"]["n"] == 1
+    assert foo.get("nothing", "default") == "default"
+    assert "data" in foo
+    foo["spec"]["n"] = 2
+    del foo["data"]
+    assert to_dict(foo) == {
+        "apiVersion": "example.com/v1",
+        "kind": "Foo",
+        "metadata": {"name": "a", "namespace": "d"},
+        "spec": {"n": 2},
+    }
+    assert msgspec.json.decode(encode(foo)) == to_dict(foo)
+    assert foo.metadata.origin is not None
+    assert foo.metadata.origin.raw == RAW
+
+
+@pytest.mark.parametrize("raw", [b"[]", b"{", b'{"metadata":{"name":1}}'])
+def test_an_untyped_object_that_is_none_is_refused(raw: bytes) -> None:
+    with pytest.raises(DecodeError, match="Foo"):
+        decode(Foo, raw)
+
+
+def test_untyped_metadata_of_null_is_empty() -> None:
+    assert decode(Foo, b'{"metadata":null}').metadata.name == ""
+    assert decode(Foo, b'{"metadata":{"name":"a","labels":null}}').metadata.labels == {}

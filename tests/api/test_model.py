@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import enum
+from typing import Annotated, ClassVar
+
+import msgspec
+import pytest
+
+from kubewright.api import Model, encode
+from kubewright.api._model import Default, wire_name
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Inner(Model):
+    size: int = 1
+
+
+class Everything(Model):
+    KEYS: ClassVar[dict[str, str]] = {"a": "b"}
+
+    required: str
+    pod_ip: str | None = msgspec.field(name="podIP", default=None)
+    from_: str | None = None
+    zero: int = 0
+    empty: str = ""
+    flag: bool = False
+    items: list[str] = []  # noqa: RUF012  # a default that Model copies
+    table: dict[str, int] = msgspec.field(default_factory=dict)
+    colour: Colour = Colour.RED
+    inner: Inner = Inner(size=2)
+    absent: Annotated[int, "anything"] | None = None
+
+
+@pytest.mark.parametrize(
+    ("attribute", "wire"),
+    [("name", "name"), ("deployment_name", "deploymentName"), ("from_", "from"), ("x_kubernetes_y", "xKubernetesY")],
+)
+def test_attributes_are_snake_case_and_the_wire_is_camel_case(attribute: str, wire: str) -> None:
+    assert wire_name(attribute) == wire
+
+
+def test_everything_that_is_not_none_is_sent_even_when_it_equals_its_default() -> None:
+    sent = msgspec.json.decode(encode(Everything(required="")))
+    assert sent == {
+        "required": "",
+        "zero": 0,
+        "empty": "",
+        "flag": False,
+        "items": [],
+        "table": {},
+        "colour": "red",
+        "inner": {"size": 2},
+    }
+
+
+def test_a_default_that_is_set_explicitly_is_sent_whatever_its_identity() -> None:
+    big, text = int("100000"), "".join(["long", " text"])
+
+    class Sized(Model):
+        number: int = 100000
+        text: str = "long text"
+
+    assert encode(Sized(number=big, text=text)) == encode(Sized())
+    assert encode(Sized()) == b'{"number":100000,"text":"long text"}'
+
+
+def test_mutable_defaults_are_not_shared() -> None:
+    first, second = Everything(required="a"), Everything(required="b")
+    first.items.append("x")
+    first.inner.size = 9
+    assert second.items == []
+    assert second.inner.size == 2
+    assert Everything(required="c").inner.size == 2
+
+
+def test_class_variables_are_left_alone() -> None:
+    assert Everything.KEYS == {"a": "b"}
+    assert "KEYS" not in Everything.__struct_fields__
+
+
+def test_constructors_take_keywords_only_also_in_subclasses() -> None:
+    class Derived(Inner):
+        more: int
+
+    with pytest.raises(TypeError, match="positional"):
+        Derived(1)  # type: ignore[call-arg]
+    assert Derived(more=1).size == 1
+
+
+def test_a_misspelled_attribute_is_refused() -> None:
+    with pytest.raises(TypeError, match="szie"):
+        Inner(szie=1)  # type: ignore[call-arg]
+
+
+def test_the_representation_leaves_out_what_is_absent() -> None:
+    assert repr(Inner(size=3)) == "Inner(size=3)"
+    assert "absent" not in repr(Everything(required="x"))
+
+
+def test_defaults_stay_readable_for_schema_writers() -> None:
+    factory = next(f for f in msgspec.structs.fields(Everything) if f.name == "zero").default_factory
+    assert isinstance(factory, Default)
+    assert factory.value == 0
