@@ -114,7 +114,7 @@ class WorkQueue(Generic[K]):
         if priority is None:
             running = self._running.get(key)
             priority = 0 if running is None else running[0]
-        if seconds <= 0:
+        if not seconds > 0:  # nor is NaN, which would put the other delays out of order
             self.add(key, priority=priority)
             return
         self._retries += 1
@@ -169,6 +169,8 @@ class WorkQueue(Generic[K]):
 
     def done(self, key: K) -> None:
         """The worker is finished with the key. Goes exactly once with each `get`, whatever came of the work."""
+        if get_ident() != self._thread:
+            raise RuntimeError(f"{self!r} belongs to the thread that made it: call done() there, not in the worker's")
         running = self._running.pop(key, None)
         if running is None:
             raise ValueError(f"work queue {self.name!r}: done({key!r}), but no worker has that key; see get()")
@@ -343,20 +345,24 @@ class WorkQueue(Generic[K]):
 
     def _join(self, loop: asyncio.AbstractEventLoop) -> None:
         if get_ident() != self._thread:
-            raise RuntimeError(
-                f"work queue {self.name!r} was made in another thread: make it in the thread of its event loop"
-            )
+            raise RuntimeError(f"{self!r} belongs to the thread that made it: make it in its event loop's thread")
         with self._inbox_lock:
             self._loop = loop
+            if self._inbox:
+                self._catch_up_first = True
         self._delays.rearm()
 
     def _from_other_thread(self, call: Callable[[], None]) -> None:
         with self._inbox_lock:
             self._inbox.append(call)
-            if self._loop is None or self._loop.is_closed():
+            if self._loop is None:
                 self._catch_up_first = True
-            elif len(self._inbox) == 1:
-                self._loop.call_soon_threadsafe(self._catch_up)
+            elif len(self._inbox) == 1:  # otherwise the loop has been told already
+                try:
+                    self._loop.call_soon_threadsafe(self._catch_up)
+                except RuntimeError:  # that loop is closed; `get` in another one will see it
+                    self._loop = None
+                    self._catch_up_first = True
 
     def _catch_up(self) -> None:
         self._catch_up_first = False
