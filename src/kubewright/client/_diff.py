@@ -4,9 +4,9 @@ Three views of the object are compared side by side: `raw` is what the server se
 it, `after` is what the model holds now. Only where `before` and `after` differ is anything sent, so fields that the
 model does not know never appear in the patch; `raw` tells whether a parent exists there at all.
 
-List elements are aligned before they are compared: by their map keys where the list has any (containers by name), else
-by the longest common run. So an element keeps the fields that the model does not know, also when others are added,
-removed or moved around it.
+List elements are aligned before they are compared: by their map keys where the list has any (containers by name), by a
+usual key where one tells all elements apart, else by the longest common run. So an element keeps the fields that the
+model does not know, also when others are added, removed or moved around it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ __all__ = ["Operation", "diff"]
 Operation: TypeAlias = dict[str, Any]
 
 _canonical = msgspec.json.Encoder(order="deterministic").encode
+# What tells elements apart by convention, for lists whose keys nobody declared.
+_USUAL_KEYS = (("name",), ("id",), ("key",), ("type",))
 
 
 def diff(keys: ListKeys, raw: Any, before: Any, after: Any, path: str = "") -> Iterator[Operation]:
@@ -34,11 +36,12 @@ def diff(keys: ListKeys, raw: Any, before: Any, after: Any, path: str = "") -> I
         for name in [*before, *(name for name in after if name not in before)]:
             yield from _diff_member(keys, raw, before, after, name, f"{path}/{_escape(name)}")
     elif isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and len(raw) == len(before):
-        names = keys.here()
-        if names and (aligned := _identities(names, before)) and (wanted := _identities(names, after)):
-            yield from _diff_keyed_list(keys, raw, before, after, aligned, wanted, path)
-        else:
-            yield from _diff_plain_list(keys, raw, before, after, path)
+        for names in (keys.here(), *_USUAL_KEYS):
+            old, wanted = _identities(names, before), _identities(names, after)
+            if old is not None and wanted is not None:
+                yield from _diff_keyed_list(keys, raw, before, after, old, wanted, path)
+                return
+        yield from _diff_plain_list(keys, raw, before, after, path)
     else:
         yield {"op": "replace", "path": path, "value": after}
 
@@ -109,10 +112,10 @@ def _diff_plain_list(
 
 
 def _identities(names: tuple[str, ...], elements: list[Any]) -> list[Any] | None:
-    """What tells the elements of a keyed list apart; None when it does not, and the list must be taken as plain."""
+    """What these keys say of each element; None when they do not tell all elements apart."""
     identities = []
     for element in elements:
-        if not isinstance(element, dict):
+        if not isinstance(element, dict) or not any(name in element for name in names):
             return None
         identities.append(tuple(_canonical(element.get(name)) for name in names))
     return identities if len(set(identities)) == len(identities) else None
