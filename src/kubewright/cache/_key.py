@@ -1,0 +1,35 @@
+"""`ObjectKey`: how caches and queues name an object."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+from kubewright.api import Object
+
+__all__ = ["ObjectKey"]
+
+
+class ObjectKey(NamedTuple):
+    """Namespace and name of an object; the namespace of a cluster-scoped object is empty.
+
+    Keys are tuples: hashable, ordered by namespace and then name, and equal to `("namespace", "name")`.
+    """
+
+    namespace: str
+    name: str
+
+    @classmethod
+    def of(cls, obj: Object) -> Self:
+        """The key of this object."""
+        return cls(obj.metadata.namespace, obj.metadata.name)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `namespace/name`, or `name` for a cluster-scoped object. Raises ValueError for anything else."""
+        namespace, slash, name = text.rpartition("/")
+        if not name or "/" in namespace or (slash and not namespace):
+            raise ValueError(f"expected namespace/name, or name for a cluster-scoped object, found {text!r}")
+        return cls(namespace, name)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
