@@ -1,6 +1,7 @@
 """Adds come from any thread; the rest belongs to the queue's own."""
 
 import asyncio
+import functools
 import threading
 from collections.abc import Callable
 
@@ -69,6 +70,16 @@ async def test_adds_from_a_thread_are_ignored_after_the_shutdown() -> None:
     in_a_thread(lambda: queue.add("a"))
     await asyncio.sleep(0)
     assert queue.keys() == set()
+
+
+async def test_a_failing_add_from_a_thread_is_logged_and_does_not_hurt_the_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    queue = WorkQueue[object]("foos")
+    for key in ("a", ["not hashable"], "b"):
+        in_a_thread(functools.partial(queue.add, key))
+    assert [await queue.get(), await queue.get()] == ["a", "b"]
+    assert [record.message.split(">: ")[1] for record in caplog.records] == ["an add from another thread failed"]
 
 
 async def wait_in_vain(queue: WorkQueue[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Hashable
@@ -21,6 +22,8 @@ from kubewright.queue._state import KeyState
 __all__ = ["LOW_PRIORITY", "QueueShutDown", "WorkQueue"]
 
 K = TypeVar("K", bound=Hashable)
+
+_log = logging.getLogger(__name__)
 
 #: The priority of work that nothing new asks for: the initial list, and resyncs. Live events have priority 0.
 LOW_PRIORITY = -100
@@ -369,7 +372,10 @@ class WorkQueue(Generic[K]):
         with self._inbox_lock:
             calls, self._inbox = self._inbox, []
         for call in calls:
-            call()
+            try:
+                call()
+            except Exception:
+                _log.exception("%r: an add from another thread failed", self)
         self._delays.arm()
 
 

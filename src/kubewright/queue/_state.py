@@ -33,11 +33,11 @@ class KeyState(msgspec.Struct, frozen=True, kw_only=True):
         parts = []
         running = self.running_for is not None
         if self.running_for is not None:
-            parts.append(f"running for {self.running_for:.1f} s")
+            parts.append(f"running for {_span(self.running_for)}")
         if self.waiting_for is not None:
-            parts.append("runs again afterwards" if running else f"waiting for {self.waiting_for:.1f} s")
+            parts.append("runs again afterwards" if running else f"waiting for {_span(self.waiting_for)}")
         if self.ready_in is not None:
-            parts.append(f"runs again in {self.ready_in:.1f} s" if running else f"ready in {self.ready_in:.1f} s")
+            parts.append(f"runs again in {_span(self.ready_in)}" if running else f"ready in {_span(self.ready_in)}")
         if not parts:
             parts.append("not queued")
         elif self.priority:
@@ -45,3 +45,7 @@ class KeyState(msgspec.Struct, frozen=True, kw_only=True):
         if self.retries:
             parts.append(f"{self.retries} {'retry' if self.retries == 1 else 'retries'}")
         return "; ".join(parts)
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
