@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kubewright.testing._binaries import find_binaries, setup_binaries
     from kubewright.testing._controlplane import ControlPlane
     from kubewright.testing._errors import ControlPlaneError, SetupError
+    from kubewright.testing._fakenode import FakeNode, PodPlan
     from kubewright.testing._proxy import Proxy
     from kubewright.testing._versions import ETCD_VERSION, KUBERNETES_VERSION
 
@@ -25,6 +26,8 @@ __all__ = [
     "KUBERNETES_VERSION",
     "ControlPlane",
     "ControlPlaneError",
+    "FakeNode",
+    "PodPlan",
     "Proxy",
     "SetupError",
     "find_binaries",
@@ -37,6 +40,8 @@ _HOMES = {
     "KUBERNETES_VERSION": "_versions",
     "ControlPlane": "_controlplane",
     "ControlPlaneError": "_errors",
+    "FakeNode": "_fakenode",
+    "PodPlan": "_fakenode",
     "Proxy": "_proxy",
     "SetupError": "_errors",
     "find_binaries": "_binaries",

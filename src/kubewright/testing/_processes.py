@@ -55,7 +55,7 @@ class Supervisor:
         self._ask(do="signal", name=name, signal=int(number))
 
     def stop(self, name: str, *, grace: float) -> int:
-        """Ask the server to end, and kill it after `grace` seconds, at once when 0. Waits; the answer is its exit code."""
+        """Ask the server to end, kill it after `grace` seconds (0: at once), and wait. The answer is its exit code."""
         return int(self._ask(do="stop", name=name, grace=grace))
 
     def exit_code(self, name: str) -> int | None:

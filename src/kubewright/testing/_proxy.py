@@ -34,7 +34,7 @@ class Proxy:
 
     def __init__(self, target_port: int) -> None:
         self._target_port = target_port
-        self._open: dict[asyncio.Task[None], tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = {}
+        self._open: dict[asyncio.Task[None], list[asyncio.StreamWriter]] = {}
         self._accepted = 0
         self.refusing = False
         self._loop = asyncio.new_event_loop()
@@ -96,25 +96,22 @@ class Proxy:
         if self.refusing:
             _reset(writer)
             return
-        try:
-            server_reader, server_writer = await asyncio.open_connection("127.0.0.1", self._target_port, limit=_CHUNK)
-        except OSError:
-            _reset(writer)
-            return
-        self._open[handler] = (writer, server_writer)
+        ends = self._open[handler] = [writer]
         self._accepted += 1
         try:
+            server_reader, server_writer = await asyncio.open_connection("127.0.0.1", self._target_port, limit=_CHUNK)
+            ends.append(server_writer)
             async with asyncio.TaskGroup() as both:
                 both.create_task(self._forward(reader, server_writer))
                 both.create_task(self._forward(server_reader, writer))
-            for end in (writer, server_writer):
+            for end in ends:
                 end.close()
                 await end.wait_closed()
         except* OSError:
             # One side is gone, so the other is told in the same rude way.
             pass
         finally:
-            for end in (writer, server_writer):
+            for end in ends:
                 _reset(end)
             del self._open[handler]
 

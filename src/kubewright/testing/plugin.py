@@ -3,6 +3,7 @@
 `control_plane`: one `ControlPlane` for the whole run, started when the first test asks for it. Without
 kube-controller-manager; a test that needs its controllers calls `control_plane.ensure_controllers()`.
 `namespace`: the name of a namespace that only this test uses; deleted afterwards, without waiting for it.
+`fake_node`: a `FakeNode` for that namespace.
 `client`: an async `kubewright.client.Client` of an administrator, closed after the test (needs pytest-asyncio).
 
 Tests that use any of them carry the marker `control_plane`, so `-m "not control_plane"` leaves them out. The options
@@ -22,7 +23,7 @@ import pytest
 
 if TYPE_CHECKING:
     from kubewright.client import Client
-    from kubewright.testing import ControlPlane
+    from kubewright.testing import ControlPlane, FakeNode
 
 try:
     # It is a plugin itself, so when it is there it is imported already.
@@ -98,3 +99,12 @@ async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
 
     async with Client.connect(kubeconfig=control_plane.kubeconfig) as connected:
         yield connected
+
+
+@_async_fixture
+async def fake_node(client: Client, namespace: str) -> AsyncIterator[FakeNode]:
+    """A node for the pods of this test's namespace; they are Running and Ready at once unless its plan is changed."""
+    from kubewright.testing import FakeNode
+
+    async with FakeNode(client, name=f"node-{namespace}", namespace=namespace) as node:
+        yield node

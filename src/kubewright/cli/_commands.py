@@ -1,0 +1,60 @@
+"""The list of commands, and a click group that imports each one when it is used."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import click
+
+__all__ = ["COMMANDS", "Entry", "LazyGroup"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a command lives, and the line that describes it in `kubewright --help`."""
+
+    module: str
+    summary: str
+
+
+# Each module has the command as `command`. The summary is here so that showing the list imports none of them.
+COMMANDS: Mapping[str, Entry] = {
+    "controlplane": Entry("kubewright.cli._controlplane", "Run a real Kubernetes control plane on this machine."),
+    "version": Entry("kubewright.cli._version", "Print the versions of Kubewright and of the pinned Kubernetes."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are those of `COMMANDS`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, sorted."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return that command."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command: click.Command = importlib.import_module(entry.module).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with a suggestion for a misspelled name."""
+        import difflib
+
+        name = args[0] if args else ""
+        if name not in COMMANDS and not name.startswith("-"):
+            near = difflib.get_close_matches(name, COMMANDS, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(sorted(COMMANDS))}."
+            ctx.fail(f"No such command {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in the help text, from the summaries alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name].summary) for name in sorted(COMMANDS)])

@@ -1,0 +1,108 @@
+"""`kubewright controlplane`: provide and run the real control plane from the command line."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import signal
+import threading
+from pathlib import Path
+
+import click
+
+__all__ = ["command"]
+
+
+@click.group("controlplane")
+def command() -> None:
+    """Run a real Kubernetes control plane on this machine: etcd, kube-apiserver, kube-controller-manager, kubectl.
+
+    The binaries are looked for in KUBEBUILDER_ASSETS and in Kubewright's cache (KUBEWRIGHT_CACHE_DIR), else fetched,
+    else built from source with Go, once.
+    """
+
+
+@command.command("setup")
+def setup() -> None:
+    """Provide the binaries; the first time this can take several minutes."""
+    from kubewright.testing import KUBERNETES_VERSION, setup_binaries
+
+    folder = setup_binaries()
+    click.echo(f"The control plane of Kubernetes {KUBERNETES_VERSION} is ready in {folder}")
+
+
+@command.command("path")
+def path() -> None:
+    """Print the folder of the binaries, fit for KUBEBUILDER_ASSETS and PATH."""
+    from kubewright.testing import find_binaries
+
+    folder = find_binaries()
+    if folder is None:
+        raise click.ClickException("the binaries are not on this machine yet; run `kubewright controlplane setup`")
+    click.echo(folder)
+
+
+@command.command("start")
+@click.option("--with-controllers", is_flag=True, help="Also run kube-controller-manager.")
+@click.option(
+    "--write-kubeconfig",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the administrator's kubeconfig to FILE; it is removed at the end.",
+)
+@click.option(
+    "--logs",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Keep the servers' logs in FOLDER.",
+)
+def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | None) -> None:
+    """Run a control plane until Ctrl-C; nothing of it stays behind."""
+    from kubewright.testing import ControlPlane
+    from kubewright.testing._certificates import write_private
+    from kubewright.testing._versions import KUBECTL
+
+    if write_kubeconfig is not None:
+        _check_replaceable(write_kubeconfig)
+    _end_like_ctrl_c()
+    with ControlPlane(controllers=with_controllers, log_directory=logs) as plane:
+        kubeconfig = plane.kubeconfig
+        if write_kubeconfig is not None:
+            write_private(write_kubeconfig, kubeconfig.read_bytes())
+            kubeconfig = write_kubeconfig.absolute()
+        try:
+            click.echo(f"The control plane is ready at {plane.url}. In another terminal:\n")
+            click.echo(f"  export KUBECONFIG={shlex.quote(str(kubeconfig))}")
+            click.echo(f"  {shlex.quote(str(plane.binaries / KUBECTL))} get namespaces\n")
+            click.echo("Ctrl-C stops it and removes everything that is in it.")
+            with contextlib.suppress(KeyboardInterrupt):
+                threading.Event().wait()
+        finally:
+            if write_kubeconfig is not None:
+                kubeconfig.unlink(missing_ok=True)
+    click.echo("The control plane has stopped.")
+
+
+def _end_like_ctrl_c() -> None:
+    """Whoever sends SIGTERM, or closes the terminal, also wants an orderly end; unless run by nohup."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse a file that holds anything but the kubeconfig of an earlier control plane of ours."""
+    import yaml
+
+    try:
+        found = yaml.safe_load(path.read_text())
+    except FileNotFoundError:
+        found = None
+    except (UnicodeDecodeError, yaml.YAMLError):
+        found = "something else"
+    clusters = found.get("clusters") if isinstance(found, dict) else found
+    ours = isinstance(clusters, list) and [cluster.get("name") for cluster in clusters] == ["kubewright"]
+    if found and not ours:
+        raise click.ClickException(f"{path} holds something else, which would be lost; name another file")
+    if not path.parent.is_dir():
+        raise click.ClickException(f"{path} cannot be written: the folder {path.parent} does not exist")

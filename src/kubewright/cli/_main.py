@@ -1,0 +1,58 @@
+"""The program itself: the top of the command tree, and what becomes of an error."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from kubewright import __version__
+from kubewright.cli._commands import LazyGroup
+
+__all__ = ["cli", "run"]
+
+_INTERRUPTED = 130
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="kubewright", message="%(prog)s %(version)s")
+def cli() -> None:
+    """The Python SDK for Kubernetes operators."""
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the program and answer with its exit code."""
+    try:
+        result = cli.main(arguments, prog_name="kubewright", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        click.echo(f"Error: {error.format_message()}{_where_to_read(error)}", err=True)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader, `head` for instance, has seen enough. Python would complain again while flushing at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if os.environ.get("KUBEWRIGHT_DEBUG"):
+            traceback.print_exc()
+        click.echo(f"Error: {_describe(error)}", err=True)
+        return 1
+    # click answers with the exit code when a command or --help ends early, else with what the command returned.
+    return result if isinstance(result, int) else 0
+
+
+def _where_to_read(error: click.ClickException) -> str:
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        return f" (see `{error.ctx.command_path} --help`)"
+    return ""
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error) or type(error).__name__

@@ -1,0 +1,187 @@
+"""What a kubelet would write into a pod's status, as patches. No I/O.
+
+Each function answers with the `status` part of a strategic merge patch: conditions merge by their type, container
+statuses replace what was there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from kubewright.api import core, format_time
+
+__all__ = [
+    "failed",
+    "finished",
+    "gates_changed",
+    "image_missing",
+    "pod_address",
+    "restart_counts",
+    "running",
+    "waiting_to_restart",
+]
+
+Status = dict[str, Any]
+
+
+def running(pod: core.Pod, restarts: dict[str, int], *, now: datetime, ready: bool, address: str) -> Status:
+    """Every container runs; the pod is ready if `ready`, and if its readiness gates agree."""
+    moment = format_time(now)
+    started = pod.status.start_time
+
+    def state(container: core.Container) -> Status:
+        return {"state": {"running": {"startedAt": moment}}, "started": True, "ready": ready}
+
+    return {
+        "phase": "Running",
+        "startTime": format_time(started) if started else moment,
+        "hostIP": "10.0.0.1",
+        "hostIPs": [{"ip": "10.0.0.1"}],
+        "podIP": address,
+        "podIPs": [{"ip": address}],
+        "initContainerStatuses": _init_containers(pod, moment),
+        "containerStatuses": _containers(pod, restarts, state),
+        "conditions": _conditions(pod, moment, initialized=True, containers_ready=ready),
+    }
+
+
+def image_missing(pod: core.Pod, *, now: datetime) -> Status:
+    """The pod is on its node and waits for images that cannot be pulled."""
+    moment = format_time(now)
+
+    def state(container: core.Container) -> Status:
+        waiting = {"reason": "ImagePullBackOff", "message": f'Back-off pulling image "{container.image}"'}
+        return {"state": {"waiting": waiting}, "started": False, "ready": False}
+
+    return {
+        "phase": "Pending",
+        "startTime": moment,
+        "containerStatuses": _containers(pod, {}, state),
+        "conditions": _conditions(pod, moment, initialized=True, containers_ready=False),
+    }
+
+
+def waiting_to_restart(pod: core.Pod, restarts: dict[str, int], *, now: datetime, exit_code: int) -> Status:
+    """Every container has ended and is about to be started again."""
+    moment = format_time(now)
+    reason = "CrashLoopBackOff" if exit_code else "ContainerCreating"
+
+    def state(container: core.Container) -> Status:
+        ended = _terminated(moment, exit_code)
+        return {"state": {"waiting": {"reason": reason}}, "lastState": ended, "started": False, "ready": False}
+
+    return {
+        "phase": "Running",
+        "containerStatuses": _containers(pod, restarts, state),
+        "conditions": _conditions(pod, moment, initialized=True, containers_ready=False),
+    }
+
+
+def finished(pod: core.Pod, restarts: dict[str, int], *, now: datetime, exit_code: int) -> Status:
+    """Every container has ended and stays so."""
+    moment = format_time(now)
+
+    def state(container: core.Container) -> Status:
+        return {"state": _terminated(moment, exit_code), "started": False, "ready": False}
+
+    why = "PodFailed" if exit_code else "PodCompleted"
+    return {
+        "phase": "Failed" if exit_code else "Succeeded",
+        "containerStatuses": _containers(pod, restarts, state),
+        "conditions": _conditions(pod, moment, initialized=True, containers_ready=False, reason=why),
+    }
+
+
+def failed(pod: core.Pod, *, now: datetime, reason: str, message: str) -> Status:
+    """The pod as a whole has failed, as by eviction."""
+    return finished(pod, restart_counts(pod), now=now, exit_code=137) | {"reason": reason, "message": message}
+
+
+def gates_changed(pod: core.Pod, *, now: datetime) -> Status | None:
+    """The pod's readiness after somebody changed a condition that one of its readiness gates waits for."""
+    if not pod.spec.readiness_gates:
+        return None
+    have = {condition.type: condition.status for condition in pod.status.conditions or []}
+    containers_ready = have.get("ContainersReady") == "True"
+    if (have.get("Ready") == "True") == (containers_ready and _gates_open(pod)):
+        return None
+    return {
+        "conditions": _conditions(
+            pod, format_time(now), initialized=True, containers_ready=containers_ready, reason="ReadinessGatesNotReady"
+        )
+    }
+
+
+def restart_counts(pod: core.Pod) -> dict[str, int]:
+    """How often each container was started again so far."""
+    statuses = pod.status.container_statuses or []
+    return {status.name: status.restart_count for status in statuses}
+
+
+def pod_address(number: int) -> str:
+    """The pod's own address, different for each number."""
+    return f"10.244.{number // 250 % 256}.{number % 250 + 1}"
+
+
+def _containers(pod: core.Pod, restarts: dict[str, int], state: Callable[[core.Container], Status]) -> list[Status]:
+    return [
+        _about(container) | {"restartCount": restarts.get(container.name, 0)} | state(container)
+        for container in pod.spec.containers
+    ]
+
+
+def _init_containers(pod: core.Pod, moment: str) -> list[Status]:
+    statuses = []
+    for container in pod.spec.init_containers or []:
+        # An init container that is always restarted is a sidecar: it runs on.
+        sidecar = container.restart_policy == "Always"
+        state = {"running": {"startedAt": moment}} if sidecar else _terminated(moment, 0)
+        extra = {"state": state, "started": sidecar, "ready": True, "restartCount": 0}
+        statuses.append(_about(container) | extra)
+    return statuses
+
+
+def _about(container: core.Container) -> Status:
+    image = container.image or ""
+    return {"name": container.name, "image": image, "imageID": f"fake://{image}", "containerID": "fake://container"}
+
+
+def _terminated(moment: str, exit_code: int) -> Status:
+    reason = "Error" if exit_code else "Completed"
+    ended = {"exitCode": exit_code, "reason": reason, "startedAt": moment, "finishedAt": moment}
+    return {"terminated": ended}
+
+
+def _conditions(
+    pod: core.Pod, moment: str, *, initialized: bool, containers_ready: bool, reason: str | None = None
+) -> list[Status]:
+    wanted = {
+        "PodReadyToStartContainers": True,
+        "Initialized": initialized,
+        "ContainersReady": containers_ready,
+        "Ready": containers_ready and _gates_open(pod),
+    }
+    have = {condition.type: condition for condition in pod.status.conditions or []}
+    conditions = []
+    for kind, is_true in wanted.items():
+        status = "True" if is_true else "False"
+        before = have.get(kind)
+        # The transition time is when the status last changed, not when it was last written.
+        kept = before.last_transition_time if before is not None and before.status == status else None
+        conditions.append(
+            {
+                "type": kind,
+                "status": status,
+                "lastTransitionTime": format_time(kept) if kept else moment,
+                "reason": None if is_true else reason or "ContainersNotReady",
+            }
+        )
+    return conditions
+
+
+def _gates_open(pod: core.Pod) -> bool:
+    gates = {gate.condition_type for gate in pod.spec.readiness_gates or []}
+    conditions = pod.status.conditions or []
+    return gates <= {condition.type for condition in conditions if condition.status == "True"}
