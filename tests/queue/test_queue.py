@@ -1,9 +1,11 @@
 """What the work queue promises, one promise for each test."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
 
 import pytest
+import uvloop
 
 from kubewright.clock import VirtualClock
 from kubewright.queue import LOW_PRIORITY, QueueShutDown, WorkQueue
@@ -586,6 +588,17 @@ def test_what_is_added_before_the_event_loop_starts_is_there_when_it_runs() -> N
         return [await queue.get(), await queue.get()]
 
     assert asyncio.run(both()) == ["now", "soon"]
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def test_delays_end_in_order_on_real_time(run: Callable[[Coroutine[Any, Any, list[int]]], list[int]]) -> None:
+    async def work_off_delays() -> list[int]:
+        queue = WorkQueue[int]()
+        for number in (3, 0, 4, 1, 2):
+            queue.add_after(number, 0.0005 + 0.005 * number)
+        return [await queue.get() for _ in range(5)]
+
+    assert run(work_off_delays()) == [0, 1, 2, 3, 4]
 
 
 def test_a_queue_survives_the_end_of_its_event_loop() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeAlias, TypeVar
 
 from kubewright.clock import Clock, Timer
@@ -19,61 +19,52 @@ _FEW = 64
 
 
 class Delays(Generic[K]):
-    """At most one delay for each key. Calls `ready(key, priority)` for each one that falls due, earliest first.
+    """At most one delay for each key; `by_key` is for reading.
 
+    Calls `ready(key, priority)` for each one that falls due, earliest first.
     Outside of an event loop the timer cannot be set; `armed` is then False, and `arm` is to be called inside of one.
     """
 
-    __slots__ = ("_clock", "_heap", "_keys", "_order", "_ready", "_timer", "_timer_at")
+    __slots__ = ("_clock", "_heap", "_order", "_ready", "_timer", "_timer_at", "by_key")
 
     def __init__(self, clock: Clock, ready: Callable[[K, int], None]) -> None:
         self._clock = clock
         self._ready = ready
-        self._keys: dict[K, Delay[K]] = {}
+        self.by_key: dict[K, Delay[K]] = {}
         self._heap: list[Delay[K]] = []
         self._order = 0
         self._timer: Timer | None = None
         self._timer_at = 0.0
 
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __iter__(self) -> Iterator[K]:
-        return iter(self._keys)
-
     @property
     def armed(self) -> bool:
         """Whether a timer is set, or none is needed."""
-        return self._timer is not None or not self._keys
-
-    def get(self, key: K) -> Delay[K] | None:
-        """The key's delay, if it has one."""
-        return self._keys.get(key)
+        return self._timer is not None or not self.by_key
 
     def set(self, key: K, due: float, priority: int) -> None:
         """Delay the key; of two delays the earlier time and the higher priority count."""
-        current = self._keys.get(key)
+        current = self.by_key.get(key)
         if current is not None:
             if due >= current[0] and priority <= current[3]:
                 return
             due, priority = min(due, current[0]), max(priority, current[3])
         self._order += 1
         delay = (due, self._order, key, priority)
-        self._keys[key] = delay
+        self.by_key[key] = delay
         heapq.heappush(self._heap, delay)
         self._compact()
         self.arm()
 
     def pop(self, key: K) -> Delay[K] | None:
         """Remove the key's delay. The timer stays: firing once for nothing is cheaper than setting it anew."""
-        delay = self._keys.pop(key, None)
+        delay = self.by_key.pop(key, None)
         if delay is not None:
             self._compact()
         return delay
 
     def clear(self) -> None:
         """Forget every delay and cancel the timer."""
-        self._keys.clear()
+        self.by_key.clear()
         self._heap.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -107,21 +98,21 @@ class Delays(Generic[K]):
         self._timer = None
         # A loop may call a little early, and floats round: the moment the timer was set for has come in any case.
         now = max(self._clock.monotonic(), self._timer_at)
-        heap, keys = self._heap, self._keys
+        heap, by_key = self._heap, self.by_key
         while heap and heap[0][0] <= now:
             delay = heapq.heappop(heap)
-            if keys.get(delay[2]) is delay:
-                del keys[delay[2]]
+            if by_key.get(delay[2]) is delay:
+                del by_key[delay[2]]
                 self._ready(delay[2], delay[3])
         self.arm()
 
     def _drop_stale(self) -> None:
-        heap, keys = self._heap, self._keys
-        while heap and keys.get(heap[0][2]) is not heap[0]:
+        heap, by_key = self._heap, self.by_key
+        while heap and by_key.get(heap[0][2]) is not heap[0]:
             heapq.heappop(heap)
 
     def _compact(self) -> None:
         # Without this, a key that is delayed by hours and then runs at once, again and again, would fill the heap.
-        if len(self._heap) > 2 * len(self._keys) + _FEW:
-            self._heap = list(self._keys.values())
+        if len(self._heap) > 2 * len(self.by_key) + _FEW:
+            self._heap = list(self.by_key.values())
             heapq.heapify(self._heap)

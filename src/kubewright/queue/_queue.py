@@ -98,7 +98,7 @@ class WorkQueue(Generic[K]):
             if priority > place[1]:
                 self._raise(place, priority)
         elif not self._shut_down:
-            if self._delays:
+            if self._delays.by_key:
                 delay = self._delays.pop(key)
                 if delay is not None and delay[3] > priority:
                     priority = delay[3]
@@ -239,17 +239,17 @@ class WorkQueue(Generic[K]):
         return len(self._waiting)
 
     def __repr__(self) -> str:
-        counts = f"{len(self._waiting)} ready, {len(self._delays)} delayed, {len(self._running)} running"
+        counts = f"{len(self._waiting)} ready, {len(self._delays.by_key)} delayed, {len(self._running)} running"
         return f"<WorkQueue {self.name!r}: {counts}{', shut down' if self._shut_down else ''}>"
 
     def keys(self) -> set[K]:
         """Every key that is ready, delayed or running."""
-        return {*list(self._waiting), *list(self._delays), *list(self._running)}
+        return {*list(self._waiting), *list(self._delays.by_key), *list(self._running)}
 
     def state(self, key: K) -> KeyState:
         """Where that key is at this moment."""
         now = self._now()
-        running, place, delay = self._running.get(key), self._waiting.get(key), self._delays.get(key)
+        running, place, delay = self._running.get(key), self._waiting.get(key), self._delays.by_key.get(key)
         priority = place[1] if place else delay[3] if delay else running[0] if running else None
         return KeyState(
             running_for=now - running[1] if running else None,
@@ -267,7 +267,7 @@ class WorkQueue(Generic[K]):
             name=self.name,
             depth=len(self._waiting),
             depth_by_priority=dict(Counter([place[1] for place in list(self._waiting.values())])),
-            delayed=len(self._delays),
+            delayed=len(self._delays.by_key),
             running=len(running),
             adds=self._adds,
             retries=self._retries,
