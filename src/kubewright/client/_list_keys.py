@@ -21,19 +21,23 @@ class ListKeys:
 
     __slots__ = ("_keys", "_type")
 
-    def __init__(self, type_: Any, keys: tuple[str, ...] = ()) -> None:
+    def __init__(self, type_: Any, keys: tuple[str, ...] | None = None) -> None:
         self._type = type_
         self._keys = keys
 
     def here(self) -> tuple[str, ...]:
         """The keys of the list at this place; empty when it has none."""
-        return self._keys
+        return self._keys or ()
+
+    def is_set(self) -> bool:
+        """Whether the list at this place is a set: declared with no keys, its elements are told apart by themselves."""
+        return self._keys == ()
 
     def member(self, name: str) -> ListKeys:
         """The place of one member of the object at this place."""
         type_ = _without_none(self._type)
         if isinstance(type_, type) and issubclass(type_, Model):
-            return ListKeys(_member_types(type_).get(name), getattr(type_, "__list_keys__", {}).get(name) or ())
+            return ListKeys(_member_types(type_).get(name), getattr(type_, "__list_keys__", {}).get(name))
         return ListKeys(get_args(type_)[1]) if get_origin(type_) is dict else ListKeys(None)
 
     def element(self) -> ListKeys:

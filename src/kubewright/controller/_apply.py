@@ -1,0 +1,299 @@
+"""Applying the objects that belong to another one: written when something would change, and never somebody else's.
+
+`Applier.apply` is what `ctx.apply` does. What it promises:
+
+- An object that is not there is created, in a way that fails if it is there after all: a cache that is behind cannot
+  make us take over what somebody else made. An object that is there must be ours, or be given to us (`_ownership`).
+- The server ends up with every field that is asked for, also 0, "" and empty ones, and without those that were asked
+  for earlier and no longer are. Fields that others set stay. (Server-side apply, forced, in one field manager's name.)
+- Nothing is sent when nothing would change: see `Applier`.
+- Objects that are being deleted are left to go.
+
+Why it is done this way, with the measurements, is told in docs/design/apply.md.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+
+from kubewright.api import Object, controller_of, info_of
+from kubewright.cache import ObjectKey, Snapshot
+from kubewright.cache._intake import Intake
+from kubewright.client import Client, Conflict, Invalid, JsonPatch, NotFound
+from kubewright.controller._desired import Desired
+from kubewright.controller._managed_fields import updates_as_applied
+from kubewright.controller._ownership import BeingDeleted, NotOwned, Outdated, claim
+
+__all__ = ["Applied", "Applier", "CacheView"]
+
+R = TypeVar("R", bound=Object)
+
+# No object ever has this revision, the first of an empty etcd; so an apply that demands it can only create.
+_ABSENT = "1"
+_PRUNE_TRIES = 5
+
+
+class CacheView(Protocol):
+    """What `Applier` needs of the caches. `Snapshot.applied` must be about the applier's field manager."""
+
+    def covers(self, kind: type[Object], namespace: str) -> bool:
+        """Whether every object of the kind in the namespace is cached, whole; else the server is asked each time."""
+
+    def get(self, kind: type[R], key: ObjectKey) -> Snapshot[R] | None:
+        """The object as this program last knew it, its own writes included."""
+
+    def controlled_by(self, kind: type[R], uid: str) -> Iterable[Snapshot[R]]:
+        """The objects whose controller has this uid."""
+
+    def written(self, obj: Object) -> None:
+        """Take note of the server's answer to a write, managed fields included."""
+
+    def removed(self, kind: type[Object], key: ObjectKey, uid: str) -> None:
+        """Take note that the object's deletion was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied(Generic[R]):
+    """The object after it was applied, and whether that changed anything on the server."""
+
+    object: R
+    written: bool
+
+
+@dataclass(slots=True)
+class _Record:
+    """What we know since the last apply: asked with that digest, the object looked like this."""
+
+    asked: bytes
+    uid: str
+    seen: bytes
+    applied: bytes | None
+    resource_version: int
+
+
+class Applier:
+    """Applies objects for their owners, and prunes what is no longer wanted.
+
+    How it knows that nothing would change: after each apply it keeps three small fingerprints, of what was asked, of
+    the server's answer on the asked paths, and of the fields that the server notes as applied by us. While all three
+    still fit the cached object, another apply would do nothing. So it does not have to know how the server writes a
+    quantity or what it fills in; and a changed value, or a field that somebody else took over, is noticed. The memory
+    is bounded (`remember` objects, the least recently applied are forgotten): for a forgotten object, and after a
+    start, one apply is sent, which the server recognises as no change.
+
+    For use in one event loop.
+    """
+
+    def __init__(
+        self, client: Client, cache: CacheView, *, field_manager: str | None = None, remember: int = 100_000
+    ) -> None:
+        self._client = client
+        self._cache = cache
+        self._manager = field_manager or client.field_manager
+        self._remember = remember
+        self._records: OrderedDict[tuple[type[Object], ObjectKey], _Record] = OrderedDict()
+
+    async def apply(self, owner: Object | None, obj: R, *, adopt: bool = False) -> Applied[R]:
+        """Make sure that the object has these fields, controlled by `owner` if there is one.
+
+        Give just the fields that you want to decide on, in an object of your own; it is not changed. Without a
+        namespace it goes to its owner's. `written` is false when the server had everything already.
+
+        Raises:
+            NotOwned: there is such an object and it is not ours; with `adopt`, only if another object controls it.
+            BeingDeleted: there is such an object and it is going.
+            Outdated: the object changed hands while we looked, or is not the one in the cache; reconcile again.
+            ValueError: the object has no name, or was read from the server.
+            OwnerError: the owner cannot own it, for instance because it lives in another namespace.
+            ApiError: whatever else the server says.
+        """
+        desired = Desired.of(owner, obj, self._client.namespace)
+        kind, key = type(obj), desired.key
+        cached = self._cache.covers(kind, key.namespace)
+        snapshot = self._cache.get(kind, key) if cached else await self._read(kind, key)
+        if snapshot is None:
+            self._records.pop((kind, key), None)
+            try:
+                return await self._send(desired, desired.at(resource_version=_ABSENT), None)
+            except Conflict:
+                # There is one: the cache does not know it yet, or somebody was faster.
+                cached, snapshot = False, await self._read(kind, key)
+        elif cached and snapshot.applied is None and not self._unchanged(desired, snapshot):
+            # Not applied by us so far. Look at it closely, since this is where an object can change hands.
+            cached, snapshot = False, await self._read(kind, key)
+        if snapshot is None:
+            raise Outdated(f"{desired.object} was deleted a moment ago; reconcile again")
+        return await self._apply_existing(owner, desired, snapshot, adopt=adopt, live=not cached)
+
+    async def prune(
+        self, owner: Object, kinds: Iterable[type[Object]], keep: Iterable[Object]
+    ) -> list[tuple[type[Object], ObjectKey]]:
+        """Delete the objects of these kinds that we applied for this owner, except those in `keep`; say which.
+
+        Only what the owner controls and our field manager has applied is touched: an object that another program made
+        for the same owner stays, and so does one that was released meanwhile. The caches must cover the kinds.
+        """
+        if not owner.metadata.uid:
+            raise ValueError(f"{owner} has no uid, so nothing can be its own: read it from the server first")
+        kept = {(type(obj), ObjectKey.of(obj)) for obj in keep}
+        pruned = []
+        for kind in kinds:
+            for snapshot in list(self._cache.controlled_by(kind, owner.metadata.uid)):
+                if (kind, snapshot.key) not in kept and await self._prune(owner, snapshot):
+                    self._records.pop((kind, snapshot.key), None)
+                    pruned.append((kind, snapshot.key))
+        return pruned
+
+    # One object that is there
+
+    async def _apply_existing(
+        self, owner: Object | None, desired: Desired[R], snapshot: Snapshot[R], *, adopt: bool, live: bool
+    ) -> Applied[R]:
+        if snapshot.deleting:
+            raise BeingDeleted(snapshot.object())
+        if self._unchanged(desired, snapshot):
+            return Applied(snapshot.object(), written=False)
+        existing = snapshot.object()
+        right = claim(existing, owner, adopt=adopt, applied_before=snapshot.applied is not None)
+        if snapshot.applied is None and live:
+            existing = await self._claim_created_fields(existing)
+        # Nobody else may adopt it between our look and our write.
+        version = existing.metadata.resource_version if right == "adopt" else ""
+        sent = desired.at(uid=snapshot.uid, resource_version=version)
+        try:
+            return await self._send(desired, sent, snapshot)
+        except Conflict as error:
+            raise Outdated(f"{desired.object} has changed since it was looked at; reconcile again", existing) from error
+        except Invalid as error:
+            fields = {cause.field for cause in error.causes}
+            if "metadata.uid" in fields:
+                message = f"{desired.object} was deleted and made anew since it was looked at; reconcile again"
+                raise Outdated(message, existing) from error
+            if owner is not None and "metadata.ownerReferences" in fields:
+                await self._refuse_if_controlled_by_another(owner, desired, error)
+            raise
+
+    async def _send(self, desired: Desired[R], sent: R, before: Snapshot[R] | None) -> Applied[R]:
+        answer = await self._client.apply(sent, field_manager=self._manager, force=True)
+        self._cache.written(answer)
+        record = self._note(desired, answer)
+        if answer.metadata.deletion_timestamp is not None:
+            raise BeingDeleted(answer)
+        unchanged = before is not None and (
+            record.resource_version == before.resource_version
+            # A newer revision than the cache's can be the work of others alone.
+            or (record.applied == before.applied and record.seen == desired.seen_in(before.raw))
+        )
+        return Applied(answer, written=not unchanged)
+
+    async def _claim_created_fields(self, existing: R) -> R:
+        """Turn our entry for created and updated fields into one for applied fields, before the first apply."""
+        assert existing.metadata.origin is not None
+        content = msgspec.json.decode(existing.metadata.origin.raw, type=dict[str, Any])
+        entries = content["metadata"].get("managedFields") or []
+        entries = updates_as_applied(entries, self._manager, info_of(existing).api_version)
+        if entries is None:
+            return existing
+        meta = existing.metadata
+        patch = JsonPatch(
+            [
+                {"op": "replace", "path": "/metadata/resourceVersion", "value": meta.resource_version},
+                {"op": "replace", "path": "/metadata/managedFields", "value": entries},
+            ]
+        )
+        try:
+            return await self._client.patch(type(existing), meta.name, patch, meta.namespace or None)
+        except (Conflict, NotFound) as error:
+            raise Outdated(f"{existing} has changed since it was looked at; reconcile again", existing) from error
+
+    async def _refuse_if_controlled_by_another(self, owner: Object, desired: Desired[R], error: Invalid) -> None:
+        live = await self._read(type(desired.object), desired.key)
+        existing = live.object() if live is not None else None
+        if existing is not None and controller_of(existing) is not None:
+            try:
+                claim(existing, owner, adopt=True, applied_before=True)
+            except NotOwned as refusal:
+                raise refusal from error
+
+    # What we know
+
+    def _unchanged(self, desired: Desired[R], snapshot: Snapshot[R]) -> bool:
+        place = (type(desired.object), desired.key)
+        record = self._records.get(place)
+        if (
+            record is None
+            or record.asked != desired.digest
+            or record.uid != snapshot.uid
+            or record.applied != snapshot.applied
+        ):
+            return False
+        if record.resource_version != snapshot.resource_version:
+            if record.seen != desired.seen_in(snapshot.raw):
+                return False
+            record.resource_version = snapshot.resource_version
+        self._records.move_to_end(place)
+        return True
+
+    def _note(self, desired: Desired[R], answer: R) -> _Record:
+        snapshot = self._snapshot(answer)
+        record = _Record(
+            asked=desired.digest,
+            uid=snapshot.uid,
+            seen=desired.seen_in(snapshot.raw),
+            applied=snapshot.applied,
+            resource_version=snapshot.resource_version,
+        )
+        place = (type(answer), desired.key)
+        self._records[place] = record
+        self._records.move_to_end(place)
+        if len(self._records) > self._remember:
+            self._records.popitem(last=False)
+        return record
+
+    async def _read(self, kind: type[R], key: ObjectKey) -> Snapshot[R] | None:
+        try:
+            live = await self._client.get(kind, key.name, key.namespace or None)
+        except NotFound:
+            return None
+        return self._snapshot(live)
+
+    def _snapshot(self, obj: R) -> Snapshot[R]:
+        assert obj.metadata.origin is not None
+        return Intake(type(obj), field_manager=self._manager, keep_managed_fields=True).snapshot(
+            obj.metadata.origin.raw
+        )
+
+    # One object that is not wanted
+
+    async def _prune(self, owner: Object, snapshot: Snapshot[Object]) -> bool:
+        current: Snapshot[Object] | None = snapshot
+        for _ in range(_PRUNE_TRIES):
+            if current is None or current.deleting or current.applied is None:
+                return False
+            controller = current.controller
+            if controller is None or controller.uid != owner.metadata.uid:
+                return False
+            try:
+                await self._client.delete(
+                    current.kind,
+                    current.name,
+                    current.namespace or None,
+                    propagation="Background",
+                    uid=current.uid,
+                    # The version too: what we know about its owner must still be true when it goes.
+                    resource_version=str(current.resource_version),
+                )
+            except NotFound:
+                self._cache.removed(current.kind, current.key, current.uid)
+                return False
+            except Conflict:
+                current = await self._read(current.kind, current.key)
+                continue
+            self._cache.removed(current.kind, current.key, current.uid)
+            return True
+        raise Outdated(f"{snapshot} keeps changing, so it could not be deleted; reconcile again")

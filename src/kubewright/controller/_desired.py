@@ -1,0 +1,94 @@
+"""What is sent when an object is applied, made from what the caller wrote; the caller's object is never changed."""
+
+from __future__ import annotations
+
+import base64
+import copy
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from kubewright.api import Object, Untyped, info_of, set_controller
+from kubewright.cache import ObjectKey
+from kubewright.client._bodies import apply_body
+from kubewright.client._list_keys import ListKeys
+from kubewright.controller._projection import digest, projection
+
+__all__ = ["Desired"]
+
+R = TypeVar("R", bound=Object)
+
+
+@dataclass(frozen=True, slots=True)
+class Desired(Generic[R]):
+    """An object as it shall be, with its owner, and the paths and the fingerprint of what it asks for."""
+
+    object: R
+    key: ObjectKey
+    asked: dict[str, Any]
+    digest: bytes
+
+    @classmethod
+    def of(cls, owner: Object | None, obj: R, namespace: str) -> Desired[R]:
+        """Prepare an object. `namespace` is for a namespaced object when neither it nor its owner has one.
+
+        Raises ValueError for an object that cannot be applied, OwnerError when the owner cannot own it.
+        """
+        meta = obj.metadata
+        if not meta.name:
+            raise ValueError(f"{obj} cannot be applied: apply needs metadata.name, to find the same object next time")
+        if meta.resource_version or meta.uid:
+            raise ValueError(
+                f"{obj} was read from the server, so applying it would claim every field that others set: "
+                "apply a new object with just the fields that you want, or change this one with update"
+            )
+        if not meta.namespace and info_of(obj).namespaced:
+            namespace = (owner.metadata.namespace if owner is not None else "") or namespace
+        else:
+            namespace = meta.namespace
+        desired = copy.copy(obj)
+        desired.metadata = msgspec.structs.replace(
+            meta, namespace=namespace, owner_references=[*meta.owner_references], managed_fields=[]
+        )
+        if owner is not None:
+            set_controller(desired, owner=owner)
+        _spell_out_secret(desired)
+        asked = msgspec.json.decode(apply_body(desired), type=dict[str, Any])
+        # The kind is the same in any case, but the items of a list do not carry it.
+        asked = {name: value for name, value in asked.items() if name not in ("apiVersion", "kind")}
+        return cls(object=desired, key=ObjectKey.of(desired), asked=asked, digest=digest(asked))
+
+    def seen_in(self, raw: bytes) -> bytes:
+        """The fingerprint of an object where this one asks for something."""
+        content = msgspec.json.decode(raw)
+        return digest(projection(content, self.asked, ListKeys(type(self.object))))
+
+    def at(self, *, uid: str = "", resource_version: str = "") -> R:
+        """The object to send, valid only for the object of that uid and version."""
+        sent = copy.copy(self.object)
+        sent.metadata = msgspec.structs.replace(self.object.metadata, uid=uid, resource_version=resource_version)
+        return sent
+
+
+def _spell_out_secret(obj: Object) -> None:
+    """Write a Secret's `stringData` as `data`.
+
+    The server turns the one into the other and keeps only the ownership of the first: a key that is dropped would stay,
+    and somebody else's change of the value would not be seen.
+    """
+    info = info_of(obj)
+    if info.group or info.kind != "Secret":
+        return
+    if isinstance(obj, Untyped):
+        text = obj.content.get("stringData")
+        if isinstance(text, dict):
+            encoded = {name: base64.b64encode(str(value).encode()).decode() for name, value in text.items()}
+            rest = {name: value for name, value in obj.content.items() if name != "stringData"}
+            obj.content = rest | {"data": (rest.get("data") or {}) | encoded}
+        return
+    from kubewright.api.core.v1 import Secret
+
+    if isinstance(obj, Secret) and obj.string_data is not None:
+        obj.data = (obj.data or {}) | {name: value.encode() for name, value in obj.string_data.items()}
+        obj.string_data = None
