@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -68,7 +69,9 @@ class Supervisor:
         with self._lock:
             assert self._process.stdin is not None
             assert self._process.stdout is not None
-            self._process.stdin.close()
+            # A request that a dead helper never took would be sent again now.
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
             self._process.wait()
             self._process.stdout.close()
         # Normally the helper did this; it is for the case that someone killed it.
