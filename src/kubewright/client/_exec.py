@@ -172,18 +172,21 @@ class _Run(asyncio.SubprocessProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The process has exited, and its pipes are closed."""
-        if not self._over.done():
+        if not self._over.done():  # a caller who is cancelled twice cancels it
             self._over.set_result(None)
 
     async def finish(self, clock: Clock, limit: float) -> bytes:
         """What the plugin printed, once it has ended well."""
         timer = clock.call_later(limit, lambda: self._end(f"did not finish within {limit:g} s and was ended"))
         try:
-            await self._over
+            await asyncio.shield(self._over)
         finally:
             timer.cancel()
-            # Also when the caller was cancelled: nothing of the plugin stays behind.
-            self._end("was ended")
+            if not self._over.done():
+                # The caller was cancelled. Wait for the end, which is near, so that nothing stays behind.
+                self._end("was ended")
+                await self._over
+            self._transport.close()
         status = self._transport.get_returncode() or 0
         if self._problem is None and status:
             self._problem = f"failed with exit status {status}" if status > 0 else f"was ended by signal {-status}"
@@ -192,8 +195,6 @@ class _Run(asyncio.SubprocessProtocol):
         return bytes(self._output)
 
     def _end(self, problem: str) -> None:
-        if self._over.done() and not self._over.cancelled():
-            return
         self._problem = self._problem or problem
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if not self.interactive:
@@ -221,7 +222,7 @@ def _credential(output: bytes, plugin: ExecPlugin, name: str) -> ExecCredential:
         raise ConfigError(f"{name} did not print an ExecCredential as JSON{detail}; run it by hand to see") from None
     if found.kind != "ExecCredential" or found.api_version != plugin.api_version:
         raise ConfigError(
-            f"{name} printed a {found.kind or 'nameless kind'} of {found.api_version or 'no apiVersion'}, "
+            f"{name} printed {found.kind or 'an object without a kind'} of {found.api_version or 'no apiVersion'}, "
             f"expected an ExecCredential of {plugin.api_version}; set that apiVersion in its exec entry"
         )
     status = found.status or _Status()

@@ -275,6 +275,6 @@ def _current_context(file: str, document: Mapping[str, Any]) -> str:
 def _sentence(error: msgspec.ValidationError) -> str:
     """Turn "Expected `str`, got `int` - at `$.token`" into words about the field."""
     problem, _, place = str(error).partition(" - at ")
-    words = problem.replace("`", "").replace("str", "text", 1)
+    words = problem.replace("`", "").replace(" | null", "").replace("str", "text", 1)
     field = place.strip("`").removeprefix("$.")
     return f"{field}: {words[0].lower()}{words[1:]}" if field and field != "$" else words[0].lower() + words[1:]

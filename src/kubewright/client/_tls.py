@@ -37,7 +37,8 @@ _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-
 
 # OpenSSL's X509_V_ERR_* codes.
 _EXPIRED = 10
-_UNKNOWN_ISSUER = {2, 18, 19, 20, 21}
+# A bad signature (7) is among them: it means another CA of the same name, as every kubeadm cluster's has.
+_UNKNOWN_ISSUER = {2, 7, 18, 19, 20, 21}
 _OTHER_NAME = {62, 64}
 
 _Stamp = tuple[int, int, int, int] | None
