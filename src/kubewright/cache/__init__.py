@@ -1,12 +1,52 @@
 """Caches: what the cluster holds, kept up to date by watching it.
 
 Data flows one way: the server's watch → reflector → store → handlers and listers. `Informer` is all of it for one kind;
-`Caches` shares informers between those who need the same; `Lister` reads.
+`Caches` shares informers between those who need the same; `Lister` reads:
+
+    async with Informer(client, apps.Deployment, namespaces=["shop"]) as deployments:
+        deployments.add_handler(lambda change: queue.add(change.key))
+        await deployments.wait_for_sync(30)
+        web = deployments.lister.get("web", "shop")
+
+The store keeps each object's JSON and a small header (`Snapshot`); a read decodes a fresh object, which belongs to the
+reader alone. Reads are plain calls, safe from any thread. They see what this program has written itself at once, once
+it was told (`Informer.written`, `Informer.removed`); handlers hear of confirmed states only.
+
+A cache that does not fill says why: `CacheSyncError` names the kind, and the verb that is forbidden and to whom.
 """
 
 from __future__ import annotations
 
+from kubewright.cache._caches import Caches
+from kubewright.cache._errors import CacheSyncError
+from kubewright.cache._handlers import Handler, HandlerRegistration
+from kubewright.cache._header import applied_digest
+from kubewright.cache._health import WatchHealth, WatchState
+from kubewright.cache._indexes import IndexFunction
+from kubewright.cache._informer import Fields, Informer
+from kubewright.cache._intake import Transform, transform_json
 from kubewright.cache._key import ObjectKey
+from kubewright.cache._lister import Labels, Lister
 from kubewright.cache._snapshot import Change, ChangeType, Owner, Snapshot
 
-__all__ = ["Change", "ChangeType", "ObjectKey", "Owner", "Snapshot"]
+__all__ = [
+    "CacheSyncError",
+    "Caches",
+    "Change",
+    "ChangeType",
+    "Fields",
+    "Handler",
+    "HandlerRegistration",
+    "IndexFunction",
+    "Informer",
+    "Labels",
+    "Lister",
+    "ObjectKey",
+    "Owner",
+    "Snapshot",
+    "Transform",
+    "WatchHealth",
+    "WatchState",
+    "applied_digest",
+    "transform_json",
+]

@@ -16,7 +16,7 @@ R = TypeVar("R", bound=Object)
 ChangeType: TypeAlias = Literal["added", "updated", "deleted", "resync"]
 
 
-class Owner(msgspec.Struct, frozen=True, gc=False):
+class Owner(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """An owner reference, as the cache keeps it."""
 
     api_version: str
@@ -31,9 +31,10 @@ class Owner(msgspec.Struct, frozen=True, gc=False):
         return self.api_version.rpartition("/")[0]
 
 
-class _LazyMeta(msgspec.Struct, gc=False):
+class _LazyMeta(msgspec.Struct, gc=False, rename="camel"):
     annotations: dict[str, str] | None = None
     finalizers: list[str] | None = None
+    deletion_grace_period_seconds: int | None = None
 
 
 class _LazyHeader(msgspec.Struct, gc=False):
@@ -64,7 +65,7 @@ class Snapshot(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
     raw: bytes
     """The object's JSON, without the managed fields unless the informer was told to keep them."""
     applied: bytes | None = None
-    """A digest of what the informer's `field_manager` manages in the object; None when that is nothing."""
+    """A digest of what the informer's `field_manager` has applied to the object; None when that is nothing."""
     problem: str = ""
     """Why the object cannot be used, where that is known already; `object()` raises it."""
 
@@ -92,6 +93,14 @@ class Snapshot(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
     def finalizers(self) -> list[str]:
         """The finalizers; a list of your own, decoded each time."""
         return _lazy_decoder.decode(self.raw).metadata.finalizers or []
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing keeps the object any more, as in the answer to the write that removed its last finalizer."""
+        if not self.deleting:
+            return False
+        metadata = _lazy_decoder.decode(self.raw).metadata
+        return not metadata.finalizers and not metadata.deletion_grace_period_seconds
 
     @property
     def controller(self) -> Owner | None:

@@ -1,0 +1,37 @@
+"""`CacheSyncError`: a cache that did not fill, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubewright.api import Object, info_of
+from kubewright.client import ApiError, Forbidden, NotFound, NotKubernetes, Unauthorized, Unavailable
+
+__all__ = ["CacheSyncError", "explain"]
+
+
+class CacheSyncError(Exception):
+    """Caches that were not in sync in time. `reasons` says for each kind what is missing."""
+
+    def __init__(self, seconds: float, reasons: Mapping[str, str]) -> None:
+        self.seconds = seconds
+        self.reasons = dict(reasons)
+        each = "; ".join(f"{kind}: {reason}" for kind, reason in self.reasons.items())
+        super().__init__(f"not in sync after {seconds:g} s: {each}")
+
+
+def explain(error: BaseException, kind: type[Object], verb: str) -> str:
+    """What is missing, in one line: for the log, for `CacheSyncError` and for health pages."""
+    info = info_of(kind)
+    resource = f"{info.plural}.{info.group}" if info.group else info.plural
+    if isinstance(error, Forbidden):
+        return f"the verb {verb!r} on {resource} is forbidden: {error.status.message or error}"
+    if isinstance(error, NotFound):
+        return f"the server does not serve {resource} in version {info.version}: install its definition first"
+    if isinstance(error, Unauthorized):
+        return f"the server does not accept our credentials: {error}"
+    if isinstance(error, NotKubernetes):
+        return f"this is not a Kubernetes API server: {error}"
+    if isinstance(error, Unavailable):
+        return f"the server cannot be reached: {error}"
+    return str(error) if isinstance(error, ApiError) else f"{type(error).__name__}: {error}"

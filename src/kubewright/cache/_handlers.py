@@ -1,0 +1,151 @@
+"""Those who listen to a cache."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeAlias, TypeVar
+
+from kubewright.api import Object
+from kubewright.cache._key import ObjectKey
+from kubewright.cache._snapshot import Change, Snapshot
+from kubewright.cache._store import Store
+from kubewright.clock import Clock, Timer
+
+__all__ = ["Handler", "HandlerRegistration", "Handlers"]
+
+logger = logging.getLogger("kubewright.cache")
+
+R = TypeVar("R", bound=Object)
+
+Handler: TypeAlias = Callable[[Change[R]], None]
+"""Hears of each change, in the event loop's thread. It must not block: put a key into a queue, and return."""
+
+_RESYNC_BATCH = 500
+
+
+class HandlerRegistration(Generic[R]):
+    """One handler of an informer. `remove` ends it; nothing is delivered after that."""
+
+    def __init__(self, handlers: Handlers[R], handler: Handler[R], resync: float | None) -> None:
+        self._handlers = handlers
+        self._resync = resync
+        self._timer: Timer | None = None
+        self.handler = handler
+        self.active = True
+
+    @property
+    def synced(self) -> bool:
+        """Whether the handler has heard of every object that was there when it began to listen."""
+        return self.active and self._handlers.synced
+
+    def remove(self) -> None:
+        """Stop listening. Harmless when repeated."""
+        self.active = False
+        self.stop_resync()
+        self._handlers.forget(self)
+
+    def deliver(self, change: Change[R]) -> None:
+        """Call the handler. What it raises is logged, and hurts nobody else."""
+        if not self.active:
+            return
+        try:
+            self.handler(change)
+        except Exception:
+            name = getattr(self.handler, "__qualname__", None) or repr(self.handler)
+            kind = change.snapshot.kind.__name__
+            logger.exception("the handler %s failed on %s %s (%s)", name, kind, change.key, change.type)
+
+    # Resyncs
+
+    def start_resync(self, clock: Clock) -> None:
+        """Deliver the whole store again each period, from now on."""
+        if self._resync is not None and self._timer is None and self.active:
+            self._timer = clock.call_later(self._resync, lambda: self._begin_resync(clock))
+
+    def stop_resync(self) -> None:
+        """No more periods."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _begin_resync(self, clock: Clock) -> None:
+        self._continue_resync(clock, iter(self._handlers.store.ordered_keys() if self._handlers.synced else ()))
+
+    def _continue_resync(self, clock: Clock, keys: Iterator[ObjectKey]) -> None:
+        """Some objects at a time, so that a large store does not hold up the watch."""
+        for _ in range(_RESYNC_BATCH):
+            if not self.active:
+                return
+            key = next(keys, None)
+            if key is None:
+                self._timer = None
+                self.start_resync(clock)
+                return
+            snapshot = self._handlers.store.get(key)
+            if snapshot is not None:
+                self.deliver(Change("resync", key, snapshot, snapshot))
+        self._timer = clock.call_later(0, lambda: self._continue_resync(clock, keys))
+
+
+class Handlers(Generic[R]):
+    """The handlers of one store. Each hears of every object once, as `initial`, and then of every change in order."""
+
+    def __init__(self, store: Store[R], clock: Clock) -> None:
+        self.store = store
+        self.synced = False
+        self._clock = clock
+        self._running = False
+        # Replaced, never changed: a handler may add or remove handlers while it is called.
+        self._registrations: tuple[HandlerRegistration[R], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self._registrations)
+
+    def add(self, handler: Handler[R], resync: float | None) -> HandlerRegistration[R]:
+        """Begin to listen: what the store holds is delivered before this returns."""
+        if resync is not None and resync <= 0:
+            raise ValueError(f"the resync period must be more than 0 seconds, not {resync}")
+        registration = HandlerRegistration(self, handler, resync)
+        self._registrations = (*self._registrations, registration)
+        for key in self.store.ordered_keys():
+            snapshot = self.store.get(key)
+            if snapshot is not None:
+                registration.deliver(Change("added", key, None, snapshot, initial=True))
+        if self._running:
+            registration.start_resync(self._clock)
+        return registration
+
+    def forget(self, registration: HandlerRegistration[R]) -> None:
+        """Take a handler out."""
+        self._registrations = tuple(other for other in self._registrations if other is not registration)
+
+    def start(self) -> None:
+        """Begin with the resyncs."""
+        self._running = True
+        for registration in self._registrations:
+            registration.start_resync(self._clock)
+
+    def stop(self) -> None:
+        """End the resyncs."""
+        self._running = False
+        for registration in self._registrations:
+            registration.stop_resync()
+
+    # What happened. Each of these is called after the store has changed.
+
+    def added(self, snapshot: Snapshot[R], *, initial: bool) -> None:
+        """An object that was not there before, or at least not known."""
+        self._deliver(Change("added", snapshot.key, None, snapshot, initial=initial))
+
+    def updated(self, old: Snapshot[R], new: Snapshot[R]) -> None:
+        """Another state of the same object."""
+        self._deliver(Change("updated", new.key, old, new))
+
+    def deleted(self, last: Snapshot[R], *, missed: bool) -> None:
+        """An object that is gone."""
+        self._deliver(Change("deleted", last.key, last, None, missed=missed))
+
+    def _deliver(self, change: Change[R]) -> None:
+        for registration in self._registrations:
+            registration.deliver(change)

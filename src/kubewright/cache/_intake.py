@@ -1,0 +1,199 @@
+"""`Intake`: from the bytes of the server to snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeAlias, TypeVar
+
+import msgspec
+
+from kubewright.api import Object, info_of
+from kubewright.cache._header import (
+    Metadata,
+    digest_of_entries,
+    header_decoder,
+    key_decoder,
+    revision_of,
+    without_managed_fields,
+)
+from kubewright.cache._key import ObjectKey
+from kubewright.cache._snapshot import Owner, Snapshot
+
+__all__ = ["Intake", "Transform", "UnreadableObject", "metadata_kind", "split_event", "transform_json"]
+
+R = TypeVar("R", bound=Object)
+
+Transform: TypeAlias = Callable[[bytes], bytes]
+"""Changes an object's JSON before it is kept, to save memory. It must leave name, uid and resourceVersion alone."""
+
+_INTERNED_AT_MOST: Final = 20_000
+_EVENTS: Final = tuple(
+    (kind, f'{{"type":"{kind}","object":{{'.encode()) for kind in ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
+)
+_NAMED: Final = (b'{"apiVersion":', b'{"kind":')
+_PARTIAL: Final = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",'
+
+
+class UnreadableObject(ValueError):
+    """Bytes that are no Kubernetes object: not even a name can be read."""
+
+
+class _Event(msgspec.Struct, gc=False):
+    type: str
+    object: msgspec.Raw
+
+
+class _Names(msgspec.Struct, gc=False):
+    kind: str = ""
+
+
+_event_decoder: Final = msgspec.json.Decoder(_Event)
+_names_decoder: Final = msgspec.json.Decoder(_Names)
+_fields_decoder: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def split_event(line: bytes, *, exactly: bool = False) -> tuple[str, bytes]:
+    """Type and object of a watch event.
+
+    Kubernetes writes the two in one way only, so the object is cut out without decoding the line. Where that would be
+    wrong the object does not decode, and the caller asks again, `exactly`.
+    """
+    if not exactly and line.endswith(b"}}"):
+        for kind, prefix in _EVENTS:
+            if line.startswith(prefix):
+                return kind, line[len(prefix) - 1 : -1]
+    try:
+        event = _event_decoder.decode(line)
+    except msgspec.DecodeError as error:
+        raise UnreadableObject(f"not a watch event: {error}") from None
+    return event.type, bytes(event.object)
+
+
+def transform_json(function: Callable[[dict[str, Any]], dict[str, Any]]) -> Transform:
+    """A transform made of a function over the decoded JSON."""
+
+    def transform(raw: bytes) -> bytes:
+        return msgspec.json.encode(function(msgspec.json.decode(raw, type=dict[str, Any])))
+
+    return transform
+
+
+def metadata_kind(kind: type[Object]) -> type[Object]:
+    """The class for objects of a kind of which only the metadata is known."""
+    metaclass: Any = type(Object)
+    made: type[Object] = metaclass(
+        kind.__name__, (Object,), {"__module__": __name__, "__doc__": f"The metadata of a {kind.__name__}."}
+    )
+    made.__resource__ = info_of(kind)
+    return made
+
+
+class Intake(Generic[R]):
+    """Makes the snapshots of one kind. What many objects have in common, their labels and owners say, is kept once."""
+
+    def __init__(
+        self,
+        kind: type[R],
+        *,
+        metadata_only: bool = False,
+        field_manager: str | None = None,
+        keep_managed_fields: bool = False,
+        transform: Transform | None = None,
+    ) -> None:
+        info = info_of(kind)
+        self._kind = kind
+        self._metadata_only = metadata_only
+        self._field_manager = field_manager
+        self._keep_managed_fields = keep_managed_fields
+        self._transform = transform
+        self._names = f'{{"apiVersion":"{info.api_version}","kind":"{info.kind}",'.encode()
+        self._interned: dict[Any, Any] = {}
+
+    def named(self, raw: bytes) -> bytes:
+        """The object with its apiVersion and kind, which the items of built-in lists lack."""
+        if raw.startswith(_NAMED) or _names_decoder.decode(raw).kind:
+            return raw
+        return self._names + raw[1:]
+
+    def snapshot(self, raw: bytes) -> Snapshot[R]:
+        """The snapshot of an object. Raises `UnreadableObject` when not even its name can be read."""
+        try:
+            metadata = header_decoder.decode(raw).metadata
+        except msgspec.DecodeError as error:
+            return self._broken(raw, f"metadata: {error}")
+        applied: bytes | None = None
+        if metadata.managed_fields is not msgspec.UNSET:
+            entries = bytes(metadata.managed_fields)
+            if self._field_manager is not None:
+                applied = self._intern(digest_of_entries(entries, self._field_manager))
+            if not self._keep_managed_fields:
+                raw = without_managed_fields(raw, entries)
+        if self._metadata_only:
+            raw = self._only_metadata(raw)
+        if self._transform is not None:
+            try:
+                raw, metadata = self._transformed(self._transform, raw, metadata)
+            except Exception as error:  # the transform is the user's: whatever it does concerns this object alone
+                return self._broken(raw, f"the transform failed: {type(error).__name__}: {error}")
+        return self._made(metadata, raw, applied)
+
+    def _made(self, metadata: Metadata, raw: bytes, applied: bytes | None) -> Snapshot[R]:
+        labels: tuple[tuple[str, str], ...] = ()
+        if metadata.labels:
+            labels = self._intern(tuple(sorted(metadata.labels.items())))
+        owners: tuple[Owner, ...] = ()
+        if metadata.owner_references:
+            owners = self._intern(tuple(metadata.owner_references))
+        return Snapshot(
+            self._kind,
+            ObjectKey(self._intern(metadata.namespace), metadata.name),
+            metadata.uid,
+            revision_of(metadata.resource_version),
+            metadata.generation,
+            labels,
+            owners,
+            metadata.deletion_timestamp is not None,
+            raw,
+            applied,
+        )
+
+    def _intern(self, value: Any) -> Any:
+        interned = self._interned
+        if len(interned) > _INTERNED_AT_MOST:
+            # Sharing saves memory, it does not carry meaning. So the table need not know what is still in use.
+            interned.clear()
+        return interned.setdefault(value, value)
+
+    def _only_metadata(self, raw: bytes) -> bytes:
+        if raw.startswith(_PARTIAL):
+            return self._names + raw[len(_PARTIAL) :]
+        metadata = bytes(_fields_decoder.decode(raw)["metadata"])
+        return b'%b"metadata":%b}' % (self._names, metadata)
+
+    def _transformed(self, transform: Transform, raw: bytes, before: Metadata) -> tuple[bytes, Metadata]:
+        raw = bytes(transform(raw))
+        after = header_decoder.decode(raw).metadata
+        for field in ("name", "namespace", "uid", "resource_version"):
+            if getattr(after, field) != getattr(before, field):
+                raise ValueError(f"it changed metadata.{field}")
+        return raw, after
+
+    def _broken(self, raw: bytes, problem: str) -> Snapshot[R]:
+        """A snapshot that keeps the object's place. Its content is not kept: nobody could read it."""
+        try:
+            metadata = key_decoder.decode(raw).metadata
+        except msgspec.DecodeError as error:
+            raise UnreadableObject(f"not a Kubernetes object: {error}") from None
+        return Snapshot(
+            self._kind,
+            ObjectKey(metadata.namespace, metadata.name),
+            metadata.uid,
+            revision_of(metadata.resource_version),
+            0,
+            (),
+            (),
+            False,
+            b'{"metadata":{}}',
+            None,
+            problem,
+        )

@@ -1,0 +1,164 @@
+"""`Store`: the snapshots of one kind, as the server has confirmed them, and their indexes.
+
+One thread writes, the event loop's. Any thread reads, without a lock: each read takes one step of the interpreter that
+no other thread can get between (a dict's `get`, a copy of a set), which is what CPython's global interpreter lock
+grants; free-threaded builds are not supported. So a list is not frozen in time: an object that goes while it is put
+together is left out. The lock is for building an index on first use, which must not miss a write.
+
+Indexes by namespace, owner and label are built when they are first asked for, and cost nothing before.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Generic, TypeVar
+
+from kubewright.api import Object, Operator, Selector
+from kubewright.cache._indexes import FunctionIndex, HeaderIndex, Index, IndexFunction, by_label, by_namespace, by_owner
+from kubewright.cache._key import ObjectKey
+from kubewright.cache._snapshot import Snapshot
+
+__all__ = ["NAMESPACE_INDEX", "OWNER_INDEX", "Store"]
+
+R = TypeVar("R", bound=Object)
+
+NAMESPACE_INDEX: Final = "namespace"
+OWNER_INDEX: Final = "owner"
+_LABEL_INDEXES_AT_MOST: Final = 32
+_POSITIVE: Final = (Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN)
+
+
+class Store(Generic[R]):
+    """Snapshots by key, in step with their indexes."""
+
+    def __init__(self, indexes: Mapping[str, IndexFunction[R]] | None = None) -> None:
+        self._snapshots: dict[ObjectKey, Snapshot[R]] = {}
+        self._sorted: list[ObjectKey] | None = None
+        self._lock = threading.Lock()
+        self._header_indexes: dict[str, Index[R]] = {}
+        self._label_indexes: dict[str, Index[R]] = {}
+        self._function_indexes: dict[str, FunctionIndex[R]] = {}
+        self._all_indexes: tuple[Index[R], ...] = ()
+        for name, function in (indexes or {}).items():
+            self.add_index(name, function)
+
+    # Writing
+
+    def put(self, snapshot: Snapshot[R]) -> Snapshot[R] | None:
+        """Keep a snapshot; the one that it replaces is returned."""
+        key = snapshot.key
+        with self._lock:
+            old = self._snapshots.get(key)
+            self._snapshots[key] = snapshot
+            if old is None:
+                self._sorted = None
+            for index in self._all_indexes:
+                index.change(key, old, snapshot)
+        return old
+
+    def remove(self, key: ObjectKey) -> Snapshot[R] | None:
+        """Forget a key; what it held is returned."""
+        with self._lock:
+            old = self._snapshots.pop(key, None)
+            if old is not None:
+                self._sorted = None
+                for index in self._all_indexes:
+                    index.change(key, old, None)
+        return old
+
+    # Reading
+
+    def __len__(self) -> int:
+        return len(self._snapshots)
+
+    def get(self, key: ObjectKey) -> Snapshot[R] | None:
+        """The snapshot of a key."""
+        return self._snapshots.get(key)
+
+    def ordered_keys(self, namespace: str | None = None) -> Sequence[ObjectKey]:
+        """The keys of all objects, or of those in one namespace, in order. Not to be changed."""
+        if namespace is not None:
+            return sorted(self.index(NAMESPACE_INDEX).keys(namespace))
+        found = self._sorted
+        if found is None:
+            with self._lock:
+                found = self._sorted = sorted(self._snapshots)
+        return found
+
+    def select(self, namespace: str | None = None, selector: Selector | None = None) -> list[Snapshot[R]]:
+        """The snapshots in a namespace that a selector matches, in the order of their keys."""
+        snapshots = self.snapshots(self._candidates(namespace, selector))
+        return [snapshot for snapshot in snapshots if matches(snapshot, namespace, selector)]
+
+    def snapshots(self, keys: Iterable[ObjectKey]) -> list[Snapshot[R]]:
+        """The snapshots of those keys that are still there."""
+        get = self._snapshots.get
+        return [snapshot for key in keys if (snapshot := get(key)) is not None]
+
+    def _candidates(self, namespace: str | None, selector: Selector | None) -> Sequence[ObjectKey]:
+        """The fewest keys, in order, among which all that match are."""
+        sources: list[tuple[int, Index[R], Sequence[str]]] = []
+        if namespace is not None:
+            index = self.index(NAMESPACE_INDEX)
+            sources.append((index.count(namespace), index, (namespace,)))
+        for requirement in selector.requirements if selector else ():
+            if requirement.operator in _POSITIVE and (labels := self.label_index(requirement.key)) is not None:
+                count = sum(map(labels.count, requirement.values))
+                sources.append((count, labels, requirement.values))
+        if not sources:
+            return self.ordered_keys()
+        _, index, values = min(sources, key=lambda source: source[0])
+        return sorted(key for value in values for key in index.keys(value))
+
+    # Indexes
+
+    def index(self, name: str) -> Index[R]:
+        """An index by its name. Raises KeyError that names those there are."""
+        if (found := self._function_indexes.get(name)) is not None:
+            return found
+        if name == NAMESPACE_INDEX:
+            return self._header_index(self._header_indexes, name, HeaderIndex(by_namespace))
+        if name == OWNER_INDEX:
+            return self._header_index(self._header_indexes, name, HeaderIndex(by_owner))
+        known = ", ".join(sorted((NAMESPACE_INDEX, OWNER_INDEX, *self._function_indexes)))
+        raise KeyError(f"there is no index {name!r}; there are: {known}")
+
+    def label_index(self, label: str) -> Index[R] | None:
+        """The index of one label's values; None when there are so many labels that one more does not pay."""
+        if label not in self._label_indexes and len(self._label_indexes) >= _LABEL_INDEXES_AT_MOST:
+            return None
+        return self._header_index(self._label_indexes, label, HeaderIndex(by_label(label)))
+
+    def add_index(self, name: str, function: IndexFunction[R]) -> None:
+        """Keep one more index. Adding the same one again changes nothing."""
+        present = self._function_indexes.get(name)
+        if name in (NAMESPACE_INDEX, OWNER_INDEX) or (present is not None and present.function is not function):
+            raise ValueError(f"there is an index {name!r} already, by another function")
+        if present is None:
+            index = FunctionIndex(name, function)
+            with self._lock:
+                self._fill(index)
+                self._function_indexes[name] = index
+
+    def _header_index(self, home: dict[str, Index[R]], name: str, fresh: Index[R]) -> Index[R]:
+        found = home.get(name)
+        if found is not None:
+            return found
+        with self._lock:
+            if name not in home:
+                self._fill(fresh)
+                home[name] = fresh
+            return home[name]
+
+    def _fill(self, index: Index[R]) -> None:
+        for key, snapshot in self._snapshots.items():
+            index.change(key, None, snapshot)
+        self._all_indexes = (*self._all_indexes, index)
+
+
+def matches(snapshot: Snapshot[R], namespace: str | None, selector: Selector | None) -> bool:
+    """Whether a snapshot is in the namespace and matched by the selector, where they are given."""
+    if namespace is not None and snapshot.key.namespace != namespace:
+        return False
+    return selector is None or selector.matches(snapshot.labels)
