@@ -25,7 +25,7 @@ from kubewright.api import Object, controller_of, info_of
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.cache._intake import Intake
 from kubewright.client import Client, Conflict, Invalid, JsonPatch, NotFound
-from kubewright.controller._desired import Desired
+from kubewright.controller._desired import Desired, key_for
 from kubewright.controller._managed_fields import updates_as_applied
 from kubewright.controller._ownership import BeingDeleted, NotOwned, Outdated, claim
 
@@ -114,37 +114,38 @@ class Applier:
         """
         desired = Desired.of(owner, obj, self._client.namespace)
         kind, key = type(obj), desired.key
-        cached = self._cache.covers(kind, key.namespace)
-        snapshot = self._cache.get(kind, key) if cached else await self._read(kind, key)
+        live = not self._cache.covers(kind, key.namespace)
+        snapshot = await self._read(kind, key) if live else self._cache.get(kind, key)
         if snapshot is None:
             self._records.pop((kind, key), None)
             try:
                 return await self._send(desired, desired.at(resource_version=_ABSENT), None)
             except Conflict:
                 # There is one: the cache does not know it yet, or somebody was faster.
-                cached, snapshot = False, await self._read(kind, key)
-        elif cached and snapshot.applied is None and not self._unchanged(desired, snapshot):
+                live, snapshot = True, await self._read(kind, key)
+        elif not live and snapshot.applied is None and not self._unchanged(desired, snapshot):
             # Not applied by us so far. Look at it closely, since this is where an object can change hands.
-            cached, snapshot = False, await self._read(kind, key)
+            live, snapshot = True, await self._read(kind, key)
         if snapshot is None:
             raise Outdated(f"{desired.object} was deleted a moment ago; reconcile again")
-        return await self._apply_existing(owner, desired, snapshot, adopt=adopt, live=not cached)
+        return await self._apply_existing(owner, desired, snapshot, adopt=adopt, live=live)
 
     async def prune(
         self, owner: Object, kinds: Iterable[type[Object]], keep: Iterable[Object]
     ) -> list[tuple[type[Object], ObjectKey]]:
         """Delete the objects of these kinds that we applied for this owner, except those in `keep`; say which.
 
+        `keep` takes the objects as they were given to `apply`, or as it returned them.
         Only what the owner controls and our field manager has applied is touched: an object that another program made
         for the same owner stays, and so does one that was released meanwhile. The caches must cover the kinds.
         """
         if not owner.metadata.uid:
             raise ValueError(f"{owner} has no uid, so nothing can be its own: read it from the server first")
-        kept = {(type(obj), ObjectKey.of(obj)) for obj in keep}
+        kept = {(_group_kind(obj), key_for(owner, obj, self._client.namespace)) for obj in keep}
         pruned = []
         for kind in kinds:
             for snapshot in list(self._cache.controlled_by(kind, owner.metadata.uid)):
-                if (kind, snapshot.key) not in kept and await self._prune(owner, snapshot):
+                if (_group_kind(kind), snapshot.key) not in kept and await self._prune(owner, snapshot):
                     self._records.pop((kind, snapshot.key), None)
                     pruned.append((kind, snapshot.key))
         return pruned
@@ -297,3 +298,8 @@ class Applier:
             self._cache.removed(current.kind, current.key, current.uid)
             return True
         raise Outdated(f"{snapshot} keeps changing, so it could not be deleted; reconcile again")
+
+
+def _group_kind(kind: type[Object] | Object) -> tuple[str, str]:
+    info = info_of(kind)
+    return info.group, info.kind

@@ -15,7 +15,7 @@ from kubewright.client._bodies import apply_body
 from kubewright.client._list_keys import ListKeys
 from kubewright.controller._projection import digest, projection
 
-__all__ = ["Desired"]
+__all__ = ["Desired", "key_for"]
 
 R = TypeVar("R", bound=Object)
 
@@ -43,13 +43,12 @@ class Desired(Generic[R]):
                 f"{obj} was read from the server, so applying it would claim every field that others set: "
                 "apply a new object with just the fields that you want, or change this one with update"
             )
-        if not meta.namespace and info_of(obj).namespaced:
-            namespace = (owner.metadata.namespace if owner is not None else "") or namespace
-        else:
-            namespace = meta.namespace
         desired = copy.copy(obj)
         desired.metadata = msgspec.structs.replace(
-            meta, namespace=namespace, owner_references=[*meta.owner_references], managed_fields=[]
+            meta,
+            namespace=key_for(owner, obj, namespace).namespace,
+            owner_references=[*meta.owner_references],
+            managed_fields=[],
         )
         if owner is not None:
             set_controller(desired, owner=owner)
@@ -69,6 +68,14 @@ class Desired(Generic[R]):
         sent = copy.copy(self.object)
         sent.metadata = msgspec.structs.replace(self.object.metadata, uid=uid, resource_version=resource_version)
         return sent
+
+
+def key_for(owner: Object | None, obj: Object, namespace: str) -> ObjectKey:
+    """Where an object goes: its own namespace, or else its owner's, or else the given one."""
+    key = ObjectKey.of(obj)
+    if key.namespace or not info_of(obj).namespaced:
+        return key
+    return key._replace(namespace=(owner.metadata.namespace if owner is not None else "") or namespace)
 
 
 def _spell_out_secret(obj: Object) -> None:

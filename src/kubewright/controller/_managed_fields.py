@@ -20,7 +20,11 @@ def updates_as_applied(entries: list[dict[str, Any]], manager: str, api_version:
     if any(entry.get("manager") == manager and _is_applied(entry) for entry in entries):
         return None
     for index, entry in enumerate(entries):
-        if entry.get("manager") == manager and entry.get("operation") == "Update" and entry.get("apiVersion") == api_version:
+        if (
+            entry.get("manager") == manager
+            and entry.get("operation") == "Update"
+            and entry.get("apiVersion") == api_version
+        ):
             if entry.get("subresource"):
                 continue
             fields, kept = _without_finalizers(entry.get("fieldsV1") or {})
