@@ -1,0 +1,315 @@
+"""Where the binaries come from, with small scripts in place of them and a real web server in place of the internet."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from kubewright.testing import ETCD_VERSION, KUBERNETES_VERSION, SetupError, find_binaries, setup_binaries
+from kubewright.testing._binaries import binaries_folder
+from kubewright.testing._progress import Progress
+from kubewright.testing._versions import BINARIES, platform_name
+
+ENVTEST_BINARIES = ("etcd", "kube-apiserver", "kubectl")
+
+
+def script(name: str, version: str | None = None) -> str:
+    """A program that answers like the binary when asked for its version."""
+    if name == "etcd":
+        return f"#!/bin/sh\necho etcd Version: {version or ETCD_VERSION}\n"
+    word = "Client Version:" if name == "kubectl" else "Kubernetes"
+    return f"#!/bin/sh\necho {word} v{version or KUBERNETES_VERSION}\n"
+
+
+def write_scripts(folder: Path, names: Iterable[str], version: str | None = None) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (folder / name).write_text(script(name, version))
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def write_go(folder: Path, log: Path, *, fails: bool = False) -> None:
+    """A `go` that writes the scripts which it is asked to build, and notes each build in `log`."""
+    written = write_scripts(folder.with_name("built-by-go"), BINARIES)
+    program = f"""#!/bin/sh
+if [ "$1" = env ]; then echo go1.26.0; exit 0; fi
+echo "build $*" >> {log}
+grep -q "k8s.io/kubernetes v{KUBERNETES_VERSION} h1:" go.sum || exit 9
+{"echo 'cannot find module' >&2; exit 1" if fails else ""}
+while [ "$1" != -o ]; do shift; done
+out="$2"; shift 2
+for package; do
+  case "$package" in
+    go.etcd.io/etcd/server/v3) cp {written}/etcd "$out";;
+    *) cp {written}/"${{package##*/}}" "$out";;
+  esac
+done
+"""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "go").write_text(program)
+    (folder / "go").chmod(0o755)
+
+
+@dataclass
+class Publisher:
+    """A web server with an index of archives."""
+
+    url: str
+    files: dict[str, bytes] = field(default_factory=dict)
+    requests: list[str] = field(default_factory=list)
+
+    def publish(self, names: Iterable[str], version: str = KUBERNETES_VERSION, *, checksum: str | None = None) -> None:
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+            for name in names:
+                content = script(name, None if name == "etcd" else version).encode()
+                member = tarfile.TarInfo(f"controller-tools/envtest/{name}")
+                member.size, member.mode = len(content), 0o755
+                archive.addfile(member, io.BytesIO(content))
+        file = f"envtest-v{version}-{platform_name()}.tar.gz"
+        self.files[f"/{file}"] = packed.getvalue()
+        digest = checksum or hashlib.sha512(packed.getvalue()).hexdigest()
+        index = self.files.get("/index.yaml", b"releases:\n").decode()
+        index += f"  v{version}:\n    {file}:\n      hash: {digest}\n      selfLink: {self.url}/{file}\n"
+        self.files["/index.yaml"] = index.encode()
+
+
+@pytest.fixture
+def publisher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            published.requests.append(self.path)
+            content = published.files.get(self.path)
+            self.send_response(200 if content is not None else 404)
+            self.end_headers()
+            self.wfile.write(content or b"")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        published = Publisher(f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setenv("KUBEWRIGHT_ENVTEST_INDEX", f"{published.url}/index.yaml")
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield published
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_there_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty cache, no index, and a PATH with the basic tools and without Go."""
+    monkeypatch.setenv("KUBEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("KUBEWRIGHT_ENVTEST_INDEX", "")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+
+
+def told(text: io.StringIO) -> str:
+    return text.getvalue()
+
+
+def test_assets_of_the_right_version_are_used_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assets = write_scripts(tmp_path / "assets", BINARIES)
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
+
+    assert setup_binaries() == assets
+    assert find_binaries() == assets
+    assert not (tmp_path / "cache").exists()
+
+
+def test_assets_of_the_wrong_version_are_skipped_with_a_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(write_scripts(tmp_path / "assets", BINARIES, "1.29.0")))
+    cached = write_scripts(binaries_folder(), BINARIES)
+    text = io.StringIO()
+
+    assert setup_binaries(Progress(text)) == cached
+
+    assert "skipping kube-apiserver of KUBEBUILDER_ASSETS: it is 1.29.0, wanted is 1.36.x" in told(text)
+    assert "skipping etcd of KUBEBUILDER_ASSETS: it is 1.29.0, wanted is 3.6.x" in told(text)
+
+
+def test_a_binary_that_does_not_run_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assets = write_scripts(tmp_path / "assets", BINARIES)
+    (assets / "etcd").write_bytes(b"\x7fELF of another world")
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
+    text = io.StringIO()
+
+    assert find_binaries(Progress(text)) is None
+
+    assert "skipping etcd of KUBEBUILDER_ASSETS: it does not tell its version" in told(text)
+
+
+def test_what_the_assets_lack_comes_from_elsewhere_and_all_are_found_in_one_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assets = write_scripts(tmp_path / "assets", ENVTEST_BINARIES)
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
+    write_go(tmp_path / "bin", tmp_path / "builds")
+
+    folder = setup_binaries(Progress(quiet=True))
+
+    assert sorted(path.name for path in folder.iterdir()) == sorted(BINARIES)
+    assert (folder / "etcd").resolve() == (assets / "etcd").resolve()
+    (build,) = (tmp_path / "builds").read_text().splitlines()
+    assert build.endswith(" k8s.io/kubernetes/cmd/kube-controller-manager")
+    assert setup_binaries(Progress(quiet=True)) == folder == find_binaries()
+
+
+def test_the_archive_comes_before_a_build_which_brings_what_it_lacks(tmp_path: Path, publisher: Publisher) -> None:
+    publisher.publish(ENVTEST_BINARIES)
+    write_go(tmp_path / "bin", tmp_path / "builds")
+
+    folder = setup_binaries(Progress(quiet=True))
+
+    assert folder == binaries_folder()
+    assert sorted(path.name for path in folder.iterdir()) == sorted(BINARIES)
+    (build,) = (tmp_path / "builds").read_text().splitlines()
+    assert build.endswith(" k8s.io/kubernetes/cmd/kube-controller-manager")
+
+
+def test_what_is_cached_is_neither_fetched_nor_built_again(publisher: Publisher) -> None:
+    publisher.publish(BINARIES)
+    folder = setup_binaries(Progress(quiet=True))
+    seen = len(publisher.requests)
+
+    assert setup_binaries(Progress(quiet=True)) == folder
+
+    assert len(publisher.requests) == seen == 2
+
+
+def test_the_newest_patch_version_is_taken_when_the_pinned_one_is_not_published(publisher: Publisher) -> None:
+    for version in ("1.36.0", "1.36.10", "1.36.9", "1.37.0", "1.36.11-rc.0"):
+        publisher.publish(BINARIES, version)
+
+    folder = setup_binaries(Progress(quiet=True))
+
+    assert "1.36.10" in (folder / "kubectl").read_text()
+
+
+def test_an_archive_with_the_wrong_checksum_is_refused(tmp_path: Path, publisher: Publisher) -> None:
+    publisher.publish(BINARIES, checksum="0" * 128)
+    write_go(tmp_path / "bin", tmp_path / "builds", fails=True)
+    text = io.StringIO()
+
+    with pytest.raises(SetupError, match="cannot find module"):
+        setup_binaries(Progress(text))
+
+    assert "does not have the checksum that its index names; refused" in told(text)
+    assert list(binaries_folder().iterdir()) == []
+
+
+def test_an_archive_that_holds_another_version_than_it_says_is_refused(tmp_path: Path, publisher: Publisher) -> None:
+    publisher.publish(BINARIES, "1.35.0")
+    archive = publisher.files[f"/envtest-v1.35.0-{platform_name()}.tar.gz"]
+    digest = hashlib.sha512(archive).hexdigest()
+    file = f"envtest-v1.36.3-{platform_name()}.tar.gz"
+    index = f"releases:\n  v1.36.3:\n    {file}:\n      hash: {digest}\n      selfLink: {publisher.url}/{file}\n"
+    publisher.files |= {"/index.yaml": index.encode(), f"/{file}": archive}
+    write_go(tmp_path / "bin", tmp_path / "builds")
+    text = io.StringIO()
+
+    setup_binaries(Progress(text))
+
+    assert "says it is 1.35.0, wanted is 1.36.x; refused" in told(text)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [b"", b"releases: 3", b"- 1", b"\xff\xfe", b"{", b"releases: {v1.36.3: {x: {hash: 1}}}", b"<html>no</html>"],
+)
+def test_an_index_that_makes_no_sense_is_passed_over(tmp_path: Path, publisher: Publisher, index: bytes) -> None:
+    publisher.files["/index.yaml"] = index
+    write_go(tmp_path / "bin", tmp_path / "builds")
+
+    setup_binaries(Progress(quiet=True))
+
+    assert len((tmp_path / "builds").read_text().splitlines()) == 2
+
+
+def test_an_index_out_of_reach_is_mentioned_and_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBEWRIGHT_ENVTEST_INDEX", "http://127.0.0.1:1/index.yaml")
+    write_go(tmp_path / "bin", tmp_path / "builds")
+    text = io.StringIO()
+
+    setup_binaries(Progress(text))
+
+    assert "out of reach ([Errno 111] Connection refused); going on without it" in told(text)
+
+
+def test_an_index_must_be_an_http_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBEWRIGHT_ENVTEST_INDEX", "file:///etc/passwd")
+    write_go(tmp_path / "bin", tmp_path / "builds")
+    text = io.StringIO()
+
+    setup_binaries(Progress(text))
+
+    assert "not an http address: file:///etc/passwd" in told(text)
+
+
+def test_a_build_that_fails_is_reported_with_what_go_said_and_leaves_nothing(tmp_path: Path) -> None:
+    write_go(tmp_path / "bin", tmp_path / "builds", fails=True)
+
+    with pytest.raises(SetupError, match=r"(?s)Go could not build etcd:.*cannot find module"):
+        setup_binaries(Progress(quiet=True))
+
+    assert list(binaries_folder().iterdir()) == []
+
+
+def test_a_cache_that_cannot_be_written_is_reported_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("KUBEWRIGHT_CACHE_DIR", str(tmp_path / "file"))
+    with pytest.raises(SetupError, match="set KUBEWRIGHT_CACHE_DIR to a directory that can"):
+        setup_binaries(Progress(quiet=True))
+
+
+SETUP = "from kubewright.testing import setup_binaries; print(setup_binaries())"
+
+
+def test_processes_that_set_up_at_once_build_once(tmp_path: Path) -> None:
+    write_go(tmp_path / "bin", tmp_path / "builds")
+    processes = [
+        subprocess.Popen([sys.executable, "-c", SETUP], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    answers = [process.communicate() for process in processes]
+
+    assert [process.returncode for process in processes] == [0, 0, 0, 0], answers
+    assert {output.strip() for output, _ in answers} == {str(binaries_folder())}
+    assert len((tmp_path / "builds").read_text().splitlines()) == 2, "etcd, and Kubernetes"
+
+
+def test_a_set_up_that_was_killed_in_the_middle_is_taken_over(tmp_path: Path) -> None:
+    fifo = tmp_path / "started"
+    os.mkfifo(fifo)
+    (tmp_path / "bin").mkdir()
+    hanging = f'#!/bin/sh\nif [ "$1" = env ]; then echo go1.26.0; exit 0; fi\necho $$ > {fifo}\nexec cat {fifo}\n'
+    (tmp_path / "bin" / "go").write_text(hanging)
+    (tmp_path / "bin" / "go").chmod(0o755)
+    with subprocess.Popen([sys.executable, "-c", SETUP], stderr=subprocess.DEVNULL) as first:
+        builder = int(fifo.read_text())
+        first.kill()
+    os.kill(builder, 9)
+    assert [path.name for path in binaries_folder().iterdir() if path.name.startswith(".partial-")]
+
+    write_go(tmp_path / "bin", tmp_path / "builds")
+    folder = setup_binaries(Progress(quiet=True))
+
+    assert sorted(path.name for path in folder.iterdir()) == sorted(BINARIES), "what was left behind is gone"
