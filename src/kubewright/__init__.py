@@ -1,7 +1,8 @@
 """Kubewright: the Python SDK for Kubernetes operators.
 
 The names that most programs need are here; each is imported when it is first used, so that `import kubewright` is
-quick. The rooms: `kubewright.api` (typed objects), `kubewright.client`, `kubewright.queue`, `kubewright.testing`.
+quick. The rooms: `kubewright.api` (typed objects), `kubewright.client`, `kubewright.cache`,
+`kubewright.queue`, `kubewright.events`, `kubewright.controller`, `kubewright.operator`, `kubewright.testing`.
 """
 
 from __future__ import annotations
@@ -17,11 +18,25 @@ if TYPE_CHECKING:
     from kubewright.api import Resource as Resource
     from kubewright.api import Untyped as Untyped
     from kubewright.api._resource import resource as resource
+    from kubewright.cache import ObjectKey as ObjectKey
     from kubewright.client import ApiError as ApiError
     from kubewright.client import BlockingClient as BlockingClient
     from kubewright.client import Client as Client
     from kubewright.client import ConfigError as ConfigError
     from kubewright.client import load_config as load_config
+    from kubewright.controller import BlockingContext as BlockingContext
+    from kubewright.controller import Context as Context
+    from kubewright.controller import NotOwned as NotOwned
+    from kubewright.controller import Owns as Owns
+    from kubewright.controller import Result as Result
+    from kubewright.controller import TerminalError as TerminalError
+    from kubewright.controller import Watch as Watch
+    from kubewright.controller import annotations_changed as annotations_changed
+    from kubewright.controller import generation_changed as generation_changed
+    from kubewright.controller import labels_changed as labels_changed
+    from kubewright.controller import predicate as predicate
+    from kubewright.controller import resource_version_changed as resource_version_changed
+    from kubewright.operator import Operator as Operator
 
 _HOMES = {
     "Model": "kubewright.api",
@@ -35,6 +50,20 @@ _HOMES = {
     "Client": "kubewright.client",
     "ConfigError": "kubewright.client",
     "load_config": "kubewright.client",
+    "ObjectKey": "kubewright.cache",
+    "BlockingContext": "kubewright.controller",
+    "Context": "kubewright.controller",
+    "NotOwned": "kubewright.controller",
+    "Owns": "kubewright.controller",
+    "Result": "kubewright.controller",
+    "TerminalError": "kubewright.controller",
+    "Watch": "kubewright.controller",
+    "annotations_changed": "kubewright.controller",
+    "generation_changed": "kubewright.controller",
+    "labels_changed": "kubewright.controller",
+    "predicate": "kubewright.controller",
+    "resource_version_changed": "kubewright.controller",
+    "Operator": "kubewright.operator",
 }
 
 __all__ = ["__version__", *_HOMES]

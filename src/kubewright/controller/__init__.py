@@ -1,0 +1,82 @@
+"""Controllers: from changes of objects to calls of a reconciler.
+
+`_reconcile` states the contract; read it first. The names here are what reconcilers are written with:
+
+- `Context` and `BlockingContext`, `Result`, `TerminalError`, `ReconcileTimeout`, `NotOwned` and its relatives;
+- predicates for `when=`: `generation_changed`, `labels_changed`, `annotations_changed`, `resource_version_changed`,
+  combined with `&`, `|`, `~`, and `predicate` to make one of a function;
+- `Owns` and `Watch`, for `owns=` and `watches=`.
+
+`kubewright.operator` puts controllers together and runs them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kubewright.controller._apply import Applied as Applied
+    from kubewright.controller._apply import Applier as Applier
+    from kubewright.controller._context import BlockingContext as BlockingContext
+    from kubewright.controller._context import Context as Context
+    from kubewright.controller._controller import Controller as Controller
+    from kubewright.controller._controller import ControllerStats as ControllerStats
+    from kubewright.controller._environment import Environment as Environment
+    from kubewright.controller._environment import NotCached as NotCached
+    from kubewright.controller._mapping import Owns as Owns
+    from kubewright.controller._mapping import Reader as Reader
+    from kubewright.controller._mapping import Watch as Watch
+    from kubewright.controller._mapping import owner_keys as owner_keys
+    from kubewright.controller._ownership import ApplyError as ApplyError
+    from kubewright.controller._ownership import BeingDeleted as BeingDeleted
+    from kubewright.controller._ownership import NotOwned as NotOwned
+    from kubewright.controller._ownership import Outdated as Outdated
+    from kubewright.controller._predicates import Predicate as Predicate
+    from kubewright.controller._predicates import annotations_changed as annotations_changed
+    from kubewright.controller._predicates import generation_changed as generation_changed
+    from kubewright.controller._predicates import labels_changed as labels_changed
+    from kubewright.controller._predicates import predicate as predicate
+    from kubewright.controller._predicates import resource_version_changed as resource_version_changed
+    from kubewright.controller._reconcile import ReconcileTimeout as ReconcileTimeout
+    from kubewright.controller._reconcile import Result as Result
+    from kubewright.controller._reconcile import TerminalError as TerminalError
+    from kubewright.controller._registration import Registration as Registration
+
+_HOMES = {
+    "Applied": "_apply",
+    "Applier": "_apply",
+    "ApplyError": "_ownership",
+    "BeingDeleted": "_ownership",
+    "BlockingContext": "_context",
+    "Context": "_context",
+    "Controller": "_controller",
+    "ControllerStats": "_controller",
+    "Environment": "_environment",
+    "NotCached": "_environment",
+    "NotOwned": "_ownership",
+    "Outdated": "_ownership",
+    "Owns": "_mapping",
+    "Predicate": "_predicates",
+    "Reader": "_mapping",
+    "ReconcileTimeout": "_reconcile",
+    "Registration": "_registration",
+    "Result": "_reconcile",
+    "TerminalError": "_reconcile",
+    "Watch": "_mapping",
+    "annotations_changed": "_predicates",
+    "generation_changed": "_predicates",
+    "labels_changed": "_predicates",
+    "owner_keys": "_mapping",
+    "predicate": "_predicates",
+    "resource_version_changed": "_predicates",
+}
+
+__all__ = [*_HOMES]
+
+
+def __getattr__(name: str) -> Any:  # Any, because the names above have different types
+    import importlib
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

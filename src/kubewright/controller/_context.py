@@ -1,0 +1,236 @@
+"""The context of a reconcile: what a reconciler reads, writes and says.
+
+`Context` is for `async def`, `BlockingContext` for plain `def`. Both are faces of one `Session`, which does the work:
+the same names, the same promises; what is awaited in one is waited for in the other.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+
+from kubewright.api import Object
+from kubewright.cache import Labels, ObjectKey
+from kubewright.client import BlockingClient, Client
+from kubewright.clock import Clock
+from kubewright.controller._session import ObjectLogger, Session
+
+if TYPE_CHECKING:
+    from kubewright.api._conditions import ConditionStatus
+    from kubewright.events import EventType
+
+__all__ = ["BlockingContext", "Context"]
+
+# Not bound to Object, so that `self` can be described by what `patch_status` needs of the kind: its status.
+R_co = TypeVar("R_co", covariant=True)
+O = TypeVar("O", bound=Object)  # noqa: E741
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class HasStatus(Protocol[S]):
+    """A kind with a status of type S."""
+
+    status: S
+
+
+class _Face(Generic[R_co]):
+    """What both faces have in common: everything that needs no waiting."""
+
+    __slots__ = ("_session",)
+
+    def __init__(self, session: Session[Any]) -> None:
+        self._session = session
+
+    @property
+    def key(self) -> ObjectKey:
+        """Namespace and name of the object that is being reconciled."""
+        return self._session.key
+
+    @property
+    def object(self) -> R_co:
+        """The object that the reconciler was given. Raises LookupError in the key form, which reads it itself."""
+        found = self._session.object
+        if found is None:
+            raise LookupError(f"the reconciler of {self.key} asked for the key alone: read the object with ctx.get")
+        return found  # type: ignore[no-any-return]  # the session is the one of R_co
+
+    @property
+    def log(self) -> ObjectLogger:
+        """A logger whose lines name the object."""
+        return self._session.log
+
+    @property
+    def clock(self) -> Clock:
+        """The time; a test may have put its own here. In a plain function use `now` and `monotonic` of it alone."""
+        return self._session.environment.clock
+
+    @property
+    def attempt(self) -> int:
+        """1 at first; grows while the reconcile of this key fails."""
+        return self._session.attempt
+
+    @property
+    def trigger(self) -> str:
+        """What brought the key here, for logs: "initial", "updated", "Deployment deleted", "resync", "retry", …
+
+        Only the last of several. Decide nothing by it: look at what is there.
+        """
+        return self._session.trigger
+
+    @property
+    def changed(self) -> bool:
+        """Whether this reconcile has written anything so far; calls that found nothing to write do not count."""
+        return self._session.changed
+
+    def get(self, kind: type[O], name: str, namespace: str | None = None) -> O | None:
+        """One object from the cache, or None; in the namespace of the reconciled object unless one is given.
+
+        The object is yours alone. What this operator wrote before is seen. Raises `NotCached` for a kind that is
+        in none of `owns`, `watches` and `reads`.
+        """
+        return self._session.read(kind, name, namespace)
+
+    def list(self, kind: type[O], namespace: str | None = None, labels: Labels | None = None) -> list[O]:
+        """The objects of a kind from the cache, in a stable order: in one namespace, or in all that are cached."""
+        return self._session.environment.caches.list(kind, namespace, labels)
+
+    def owned(self, kind: type[O]) -> builtins.list[O]:
+        """The objects of a kind from the cache that have the reconciled object among their owners."""
+        return self._session.owned(kind)
+
+    def record(self, reason: str, message: str, type: EventType = "Normal") -> None:  # noqa: A002
+        """Tell people something about the object, as an event. Never waits, and never fails the reconcile."""
+        self._session.record(reason, message, type)
+
+    def set_condition(
+        self,
+        type: str,  # noqa: A002  # the field's own name
+        status: bool | ConditionStatus,
+        reason: str,
+        message: str = "",
+    ) -> bool:
+        """Set a condition of the object's status, and say whether that changes anything.
+
+        It is written together with the next `patch_status`, or when the reconciler ends, also with an exception: one
+        write for all of them.
+        """
+        return self._session.set_condition(type, status, reason, message)
+
+
+class Context(_Face[R_co]):
+    """What an async reconciler works with. One for each reconcile; do not keep it."""
+
+    __slots__ = ()
+
+    @property
+    def client(self) -> Client:
+        """The client, for everything else. What is written with it is seen in the cache when the watch delivers it."""
+        return self._session.environment.client
+
+    async def apply(self, obj: O, *, adopt: bool = False, owned: bool = True) -> O:
+        """Make sure that the object exists with these fields, and return it as it is now.
+
+        Nothing is sent when nothing would change. The reconciled object becomes its controller, unless `owned` is
+        False. An object of that name that something else made is refused with `NotOwned`, unless `adopt` asks to take
+        it over. Fields that were applied before and are absent now are removed. Without a namespace, the object goes
+        to that of the reconciled one.
+        """
+        return await self._session.apply(obj, adopt=adopt, owned=owned)
+
+    async def prune(self, kinds: Iterable[type[Object]], *, keep: Iterable[Object]) -> int:
+        """Delete the objects of these kinds that were applied for this one and are not in `keep`; say how many.
+
+        Only what this operator applied and the reconciled object controls is touched.
+        """
+        return await self._session.prune(kinds, keep)
+
+    async def create(self, obj: O, *, owned: bool = True) -> O:
+        """Make the object, owned by the reconciled one unless told otherwise. Raises `AlreadyExists`."""
+        return await self._session.create(obj, owned=owned)
+
+    async def update(self, obj: O) -> O:
+        """Write what was changed in an object since it was read; nothing is sent when nothing was. May `Conflict`."""
+        return await self._session.update(obj)
+
+    @overload
+    async def delete(self, target: Object) -> bool: ...
+    @overload
+    async def delete(self, target: type[Object], name: str, namespace: str | None = None) -> bool: ...
+    async def delete(
+        self, target: Object | type[Object], name: str | None = None, namespace: str | None = None
+    ) -> bool:
+        """Ask for the deletion of an object (of that very one, by its uid), or of a kind and name.
+
+        False when there was none.
+        """
+        return await self._session.delete(target, name, namespace)
+
+    async def patch_status(self: Context[HasStatus[S]], status: S) -> None:
+        """Make this the object's status. Only what differs is sent, and nothing when nothing does.
+
+        An explicit 0 or "" is written. Fields that the model does not know stay, and so do the conditions when the
+        given status has none.
+        """
+        await self._session.patch_status(status)
+
+
+class BlockingContext(_Face[R_co]):
+    """What a plain reconciler works with, in its thread: a `Context` whose methods wait.
+
+    A thread cannot be interrupted, so after the controller's `timeout` the next call raises `ReconcileTimeout`.
+    """
+
+    __slots__ = ()
+
+    @property
+    def client(self) -> BlockingClient:
+        """The client, for everything else. What is written with it is seen in the cache when the watch delivers it."""
+        return _ClientInLoop(self._session)
+
+    def apply(self, obj: O, *, adopt: bool = False, owned: bool = True) -> O:
+        """See `Context.apply`."""
+        return self._wait(self._session.apply(obj, adopt=adopt, owned=owned))
+
+    def prune(self, kinds: Iterable[type[Object]], *, keep: Iterable[Object]) -> int:
+        """See `Context.prune`."""
+        return self._wait(self._session.prune(kinds, keep))
+
+    def create(self, obj: O, *, owned: bool = True) -> O:
+        """See `Context.create`."""
+        return self._wait(self._session.create(obj, owned=owned))
+
+    def update(self, obj: O) -> O:
+        """See `Context.update`."""
+        return self._wait(self._session.update(obj))
+
+    @overload
+    def delete(self, target: Object) -> bool: ...
+    @overload
+    def delete(self, target: type[Object], name: str, namespace: str | None = None) -> bool: ...
+    def delete(self, target: Object | type[Object], name: str | None = None, namespace: str | None = None) -> bool:
+        """See `Context.delete`."""
+        return self._wait(self._session.delete(target, name, namespace))
+
+    def patch_status(self: BlockingContext[HasStatus[S]], status: S) -> None:
+        """See `Context.patch_status`."""
+        self._wait(self._session.patch_status(status))
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._session.wait(work)
+
+
+class _ClientInLoop(BlockingClient):
+    """The operator's own client, seen from a thread."""
+
+    def __init__(self, session: Session[Any]) -> None:
+        # Not the base's: that would start a loop in a thread, and the client belongs to the operator's.
+        self.client = session.environment.client
+        self._session = session
+
+    def close(self) -> None:
+        """Nothing: the operator closes its client."""
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._session.wait(work)

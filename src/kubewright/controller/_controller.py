@@ -1,0 +1,335 @@
+"""`Controller`: a queue, some workers, and the rules of `_reconcile` about what becomes of a key."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from kubewright.api import DecodeError, Object
+from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
+from kubewright.client import Conflict
+from kubewright.controller._context import BlockingContext, Context
+from kubewright.controller._deadline import Deadline
+from kubewright.controller._environment import Environment
+from kubewright.controller._finalizers import add_finalizer, remove_finalizer
+from kubewright.controller._handlers import Form
+from kubewright.controller._ownership import BeingDeleted, Outdated
+from kubewright.controller._reconcile import Result, TerminalError
+from kubewright.controller._registration import Registration
+from kubewright.controller._session import ObjectLogger, Session
+from kubewright.controller._sources import from_owned, from_trigger, from_watched, passes, priority_of
+from kubewright.queue import WorkQueue
+
+__all__ = ["Controller", "ControllerStats", "Ending"]
+
+R = TypeVar("R", bound=Object)
+
+Ending: TypeAlias = Literal["success", "requeue", "requeue_after", "error", "terminal_error"]
+"""How a reconcile ended; an undecodable object is a `terminal_error`."""
+
+
+@dataclass(slots=True)
+class ControllerStats:
+    """What a controller has done so far."""
+
+    reconciles: Counter[str] = field(default_factory=Counter)
+    """How often each `Ending` came."""
+    active: int = 0
+    """Workers that are reconciling at this moment."""
+
+
+class Controller(Generic[R]):
+    """Reconciles the objects of one kind. The operator makes it, lets it `listen`, and starts it after the caches.
+
+    Promises: see `_reconcile`. `enqueue` may be called from any thread.
+    """
+
+    def __init__(self, registration: Registration[R], environment: Environment) -> None:
+        handlers = registration.make_handlers()
+        self.name = registration.name
+        self.kind = registration.kind
+        self.stats = ControllerStats()
+        self._registration = registration
+        self._environment = environment
+        self._informer = environment.caches.find(registration.kind, registration.labels)
+        self._reconcile = handlers.reconcile
+        self._finalizers = list(registration.finalizers)
+        if handlers.finalize is not None and registration.class_finalizer is not None:
+            self._finalizers.append((registration.class_finalizer, handlers.finalize))
+        self._deleted = [*registration.deleted, *([handlers.deleted] if handlers.deleted is not None else ())]
+        self.queue: WorkQueue[ObjectKey] = WorkQueue(
+            registration.name, rate_limiter=registration.rate_limiter(), clock=environment.clock
+        )
+        self._triggers: dict[ObjectKey, str] = {}
+        self._gone: dict[ObjectKey, list[Snapshot[R]]] = {}
+        self._finalized: dict[ObjectKey, set[tuple[str, str]]] = {}
+        self._sessions: set[Session[R]] = set()
+        self._handlers: list[HandlerRegistration[Any]] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        forms = [self._reconcile, *(form for _, form in self._finalizers), *self._deleted]
+        self._executor: ThreadPoolExecutor | None = None
+        if any(form is not None and form.blocking for form in forms):
+            self._executor = ThreadPoolExecutor(registration.concurrency, thread_name_prefix=registration.name)
+
+    # Life
+
+    def listen(self) -> None:
+        """Put handlers on the informers. Nothing is worked on yet."""
+        registration, caches = self._registration, self._environment.caches
+        listen = self._handlers.append
+        listen(self._informer.add_handler(self._changed, resync=registration.resync))
+        for owns in registration.owns:
+            handler = from_owned(owns, registration.info, self.enqueue)
+            listen(caches.find(owns.kind, owns.labels).add_handler(handler))
+        for watch in registration.watches:
+            handler = from_watched(watch, caches, self.enqueue)
+            listen(caches.find(watch.kind, watch.labels).add_handler(handler))
+
+    def start(self) -> None:
+        """Start the workers and the external triggers. The caches must be in sync."""
+        for number in range(self._registration.concurrency):
+            self._tasks.append(asyncio.create_task(self._work(), name=f"{self.name} worker {number}"))
+        for trigger in self._registration.triggers:
+            coroutine = from_trigger(trigger, self.enqueue, self._environment.clock)
+            self._tasks.append(asyncio.create_task(coroutine, name=f"{self.name} trigger"))
+
+    async def stop(self, grace: float) -> None:
+        """Take no more keys, let the running reconciles finish for so many seconds, then interrupt them."""
+        for handler in self._handlers:
+            handler.remove()
+        self.queue.shutdown(drain=False)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                await self.queue.drained()
+        self.interrupt()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._executor is not None:
+            self._executor.shutdown(wait=False)
+
+    def interrupt(self) -> None:
+        """End the running reconciles now; a thread meets this at its next call of the context."""
+        self.queue.shutdown(drain=False)
+        for session in list(self._sessions):
+            session.log.warning("the reconcile is interrupted, because the operator is stopping")
+            session.stop(TerminalError("the operator is stopping"))
+        for task in self._tasks:
+            task.cancel()
+
+    def enqueue(self, key: ObjectKey, trigger: str = "external", priority: int = 0) -> None:
+        """Ask for a reconcile of this key."""
+        if priority >= 0 or trigger == "resync":  # the initial list needs no memory
+            self._triggers[key] = trigger
+        self.queue.add(key, priority=priority)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is ready or running; keys that are to come back later do not count."""
+        return not len(self.queue) and not self.stats.active
+
+    # What the informer of the kind says
+
+    def _changed(self, change: Change[R]) -> None:
+        key = change.key
+        if change.type == "deleted":
+            self._finalized.pop(key, None)
+            if not self._wants_deletion(change):
+                self.queue.forget(key)
+                return
+        elif not self._starts_deletion(change) and not passes(self._registration.when, change):
+            return
+        self.enqueue(key, change.type, priority_of(change))
+
+    def _starts_deletion(self, change: Change[R]) -> bool:
+        """No predicate may hide that an object waits for its finalizers."""
+        old, new = change.old, change.new
+        return bool(self._finalizers) and new is not None and new.deleting and (old is None or not old.deleting)
+
+    def _wants_deletion(self, change: Change[R]) -> bool:
+        by_key = self._reconcile is not None and self._reconcile.by_key
+        if not (by_key or self._deleted) or not passes(self._registration.when, change):
+            return False
+        if self._deleted and change.old is not None:
+            self._gone.setdefault(change.key, []).append(change.old)
+        return True
+
+    # Workers
+
+    async def _work(self) -> None:
+        queue, stats = self.queue, self.stats
+        async for key in queue:
+            with queue.processing(key):
+                stats.active += 1
+                try:
+                    ending = await self._handle(key)
+                finally:
+                    stats.active -= 1
+                stats.reconciles[ending] += 1
+
+    async def _handle(self, key: ObjectKey) -> Ending:
+        """Work on one key, and decide what becomes of it."""
+        queue = self.queue
+        try:
+            result = await self._process(key)
+        except TerminalError as error:
+            queue.forget(key)
+            self._log(key).error("reconcile failed for good, until the object changes: %s", error, exc_info=error)
+            return "terminal_error"
+        except _Undecodable as found:
+            queue.forget(key)
+            self._tell_undecodable(key, found.error)
+            return "terminal_error"
+        except (Conflict, Outdated, BeingDeleted) as error:
+            queue.add_rate_limited(key)
+            self._log(key).info("%s; trying again %s", error, self._when(key))
+            return "error"
+        except (Exception, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise  # the worker itself was cancelled, not something that the reconciler waited for
+            attempt = queue.retries(key) + 1
+            queue.add_rate_limited(key)
+            text = "reconcile failed, attempt %d, trying again %s: %s"
+            described = f"{type(error).__name__}: {error}"
+            self._log(key).error(text, attempt, self._when(key), described, exc_info=error)
+            return "error"
+        if result is None or result == _NOTHING:
+            queue.forget(key)
+            return "success"
+        if result.requeue_after is not None:
+            queue.forget(key)
+            self._triggers.setdefault(key, "requeue")
+            queue.add_after(key, result.delay)
+            return "requeue_after"
+        queue.add_rate_limited(key)
+        return "requeue"
+
+    async def _process(self, key: ObjectKey) -> Result | None:
+        """Tell of the end of earlier objects of this name, then see to the one that is there."""
+        attempt = self.queue.retries(key) + 1
+        trigger = self._triggers.pop(key, None) or ("initial" if attempt == 1 else "retry")
+        if self._gone:
+            await self._tell_deleted(key, attempt)
+        snapshot = self._informer.lister.snapshot(key)
+        reconcile = self._reconcile
+        by_key = reconcile is not None and reconcile.by_key
+        if snapshot is None and not by_key:
+            return None
+        needs_object = not by_key or (snapshot is not None and bool(self._finalizers))
+        obj = _decoded(snapshot) if snapshot is not None and needs_object else None
+        session = Session(self._environment, self.name, self.kind, key, obj, attempt=attempt, trigger=trigger)
+        if obj is not None and obj.metadata.deletion_timestamp is not None:
+            result = await self._finalize(session, obj)
+            if not by_key or result is not None:
+                return result
+        elif obj is not None:
+            for name, _ in self._finalizers:
+                obj = session.object = await add_finalizer(self._environment, obj, name)
+        if reconcile is None:
+            return None
+        if by_key:
+            session.object = None
+        return await self._call(reconcile, session)
+
+    async def _finalize(self, session: Session[R], obj: R) -> Result | None:
+        """Call the finalizers that the object still has, one after the other; None when all of them are done."""
+        done = self._finalized.setdefault(session.key, set()) if self._finalizers else set()
+        uid = obj.metadata.uid
+        for name, form in self._finalizers:
+            if name not in obj.metadata.finalizers:
+                continue
+            # The cache may not have heard yet that the finalizer is off: the clean-up is not done twice for that.
+            if (uid, name) not in done:
+                result = await self._call(form, session)
+                if result is not None and result != _NOTHING:
+                    return result  # not finished yet: the finalizer stays, and the key comes back
+            if (left := await remove_finalizer(self._environment, session.primary(), name)) is not None:
+                session.saw(left)
+            done.add((uid, name))
+        return None
+
+    async def _tell_deleted(self, key: ObjectKey, attempt: int) -> None:
+        """Call the `deleted` callbacks for each object of this name that went; one that fails is called again."""
+        while gone := self._gone.get(key):
+            try:
+                obj = _decoded(gone[0])
+                session = Session(self._environment, self.name, self.kind, key, obj, attempt=attempt, trigger="deleted")
+                for form in self._deleted:
+                    await self._call(form, session)
+            except (TerminalError, _Undecodable):
+                self._forget_gone(key)
+                raise
+            self._forget_gone(key)
+
+    def _forget_gone(self, key: ObjectKey) -> None:
+        gone = self._gone[key]
+        gone.pop(0)
+        if not gone:
+            del self._gone[key]
+
+    async def _call(self, form: Form, session: Session[R]) -> Result | None:
+        """Call a function of the user, within the time it has, and write the conditions it has set."""
+        self._sessions.add(session)
+        try:
+            timeout = self._registration.timeout
+            with contextlib.nullcontext() if timeout is None else Deadline(session, timeout, blocking=form.blocking):
+                result = await self._invoke(form, session)
+        except Exception:
+            with contextlib.suppress(Exception):  # what made the reconciler fail is what must be told
+                await session.flush()
+            raise
+        finally:
+            self._sessions.discard(session)
+        await session.flush()
+        if result is not None and not isinstance(result, Result):
+            raise TerminalError(f"{form.name} must return a Result or None, but returned {result!r}")
+        return result
+
+    async def _invoke(self, form: Form, session: Session[R]) -> Any:
+        subject: Any = session.key if form.by_key else session.object
+        if not form.blocking:
+            return await form.function(subject, Context(session))
+        assert self._executor is not None
+        run = copy_context().run
+        thread = asyncio.get_running_loop().run_in_executor(
+            self._executor, run, form.function, subject, BlockingContext(session)
+        )
+        return await thread
+
+    # Telling
+
+    def _log(self, key: ObjectKey) -> ObjectLogger:
+        return ObjectLogger(self.name, self._registration.info.kind, key)
+
+    def _when(self, key: ObjectKey) -> str:
+        delay = self.queue.state(key).ready_in
+        return "at once" if delay is None else f"in {delay:.3g} s"
+
+    def _tell_undecodable(self, key: ObjectKey, error: DecodeError) -> None:
+        message = f"The object does not fit its model: {error.path}: {error.reason}" if error.path else str(error)
+        self._log(key).error("%s; it is left alone until it changes", message)
+        session = Session(self._environment, self.name, self.kind, key, None)
+        with contextlib.suppress(Exception):  # an event never fails anything
+            session.record("DecodeFailed", message, "Warning")
+
+
+class _Undecodable(Exception):
+    """The object of the key does not fit its model; other objects that the reconciler reads are its own business."""
+
+    def __init__(self, error: DecodeError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _decoded(snapshot: Snapshot[R]) -> R:
+    try:
+        return snapshot.object()
+    except DecodeError as error:
+        raise _Undecodable(error) from error
+
+
+_NOTHING = Result()

@@ -1,0 +1,56 @@
+"""A time limit for one reconcile, on the injected clock."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Any, Self
+
+from kubewright.clock import Timer
+from kubewright.controller._reconcile import ReconcileTimeout
+from kubewright.controller._session import Session
+
+__all__ = ["Deadline"]
+
+
+class Deadline:
+    """`with Deadline(session, seconds)`: stops the session then, and interrupts the task if there is something to.
+
+    A thread cannot be interrupted. With `blocking` the task goes on waiting for it, since the key must not be worked
+    on twice at once; the session refuses the thread's next call.
+    """
+
+    def __init__(self, session: Session[Any], seconds: float, *, blocking: bool) -> None:
+        self._session = session
+        self._error = ReconcileTimeout(f"the reconcile of {session.info.kind} {session.key} took more than {seconds} s")
+        self._seconds = seconds
+        self._blocking = blocking
+        self._expired = False
+        self._timer: Timer | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._cancelling = 0
+
+    def __enter__(self) -> Self:
+        self._task = asyncio.current_task()
+        assert self._task is not None
+        self._cancelling = self._task.cancelling()
+        self._timer = self._session.environment.clock.call_later(self._seconds, self._expire)
+        return self
+
+    def _expire(self) -> None:
+        self._expired = True
+        self._session.stop(self._error)
+        if not self._blocking and self._task is not None:
+            self._task.cancel()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._timer is not None
+        assert self._task is not None
+        self._timer.cancel()
+        if self._expired and not self._blocking:
+            # As asyncio.timeout does it: take our own cancellation back; what others asked for goes on.
+            only_ours = self._task.uncancel() <= self._cancelling
+            if only_ours and kind is not None and issubclass(kind, asyncio.CancelledError):
+                raise self._error from None

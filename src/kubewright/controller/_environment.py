@@ -1,0 +1,116 @@
+"""What every controller of one running operator shares: the client, the caches, the recorder and the clock."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kubewright.api import Object, info_of
+from kubewright.cache import Informer, Labels, ObjectKey, Snapshot
+from kubewright.cache._lister import selector_of
+from kubewright.client import Client
+from kubewright.clock import Clock
+
+if TYPE_CHECKING:
+    from kubewright.controller._apply import Applier
+    from kubewright.events import EventRecorder
+
+__all__ = ["CachedKinds", "Environment", "NotCached"]
+
+O = TypeVar("O", bound=Object)  # noqa: E741
+
+
+class NotCached(LookupError):
+    """A kind was read from the cache that nobody asked to be cached."""
+
+
+class CachedKinds:
+    """The informers of an operator, by kind. It is the `Reader` of map functions and the `CacheView` of `Applier`."""
+
+    def __init__(self, namespaces: Iterable[str] = ()) -> None:
+        self._namespaces = frozenset(namespaces)
+        self._by_kind: dict[type[Object], dict[str, Informer[Any]]] = {}
+
+    def add(self, kind: type[O], labels: Labels | None, informer: Informer[O]) -> None:
+        """Note an informer. Reads go to the one without a label selector, if there is one."""
+        text = _text(labels)
+        informers = self._by_kind.setdefault(kind, {})
+        informers[text] = informer
+        if not text:
+            self._by_kind[kind] = {text: informer} | informers
+
+    def find(self, kind: type[O], labels: Labels | None = None) -> Informer[O]:
+        """The informer of that kind with that label selector, which must have been added."""
+        return self._by_kind[kind][_text(labels)]
+
+    def all(self, kind: type[O]) -> Iterable[Informer[O]]:
+        """Every informer of that kind, the one for reads first."""
+        return self._by_kind.get(kind, {}).values()
+
+    def informer(self, kind: type[O]) -> Informer[O]:
+        """The informer that reads of this kind go to."""
+        for informer in self.all(kind):
+            return informer
+        raise NotCached(
+            f"{kind.__name__} is not cached: add reads=[{kind.__name__}] (or owns=, watches=) to the reconciler, "
+            f"or ask the server with ctx.client.get({kind.__name__}, ...)"
+        )
+
+    # As a Reader
+
+    def read(self, kind: type[O], name: str, namespace: str | None = None) -> O | None:
+        """One object as the cache has it, or None."""
+        return self.informer(kind).lister.get(name, namespace or "")
+
+    def list(self, kind: type[O], namespace: str | None = None, labels: Labels | None = None) -> list[O]:
+        """The objects of a kind as the cache has them."""
+        return self.informer(kind).lister.list(namespace, labels)
+
+    # As a CacheView
+
+    def covers(self, kind: type[Object], namespace: str) -> bool:
+        """Whether every object of the kind in the namespace is cached."""
+        if "" not in self._by_kind.get(kind, {}):
+            return False
+        return not self._namespaces or not info_of(kind).namespaced or namespace in self._namespaces
+
+    def get(self, kind: type[O], key: ObjectKey) -> Snapshot[O] | None:
+        """The newest state that is known of an object, of a kind that may not be cached at all."""
+        for informer in self.all(kind):
+            if (snapshot := informer.lister.snapshot(key)) is not None:
+                return snapshot
+        return None
+
+    def controlled_by(self, kind: type[O], uid: str) -> Iterable[Snapshot[O]]:
+        """The objects whose controller has this uid."""
+        owned = self.informer(kind).lister.snapshots_by_index("owner", uid)
+        return [snapshot for snapshot in owned if (owner := snapshot.controller) is not None and owner.uid == uid]
+
+    def written(self, obj: Object) -> None:
+        """Let every cache of the kind show what was just written, before the watch delivers it."""
+        for informer in self.all(type(obj)):
+            informer.written(obj)
+
+    def removed(self, kind: type[Object], key: ObjectKey, uid: str) -> None:
+        """Let every cache of the kind hide an object whose deletion was just asked for."""
+        for informer in self.all(kind):
+            informer.removed(key, uid)
+
+
+def _text(labels: Labels | None) -> str:
+    selector = selector_of(labels)
+    return "" if selector is None else str(selector)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """Shared by the controllers of one running operator."""
+
+    client: Client
+    caches: CachedKinds
+    applier: Applier
+    recorder: EventRecorder
+    clock: Clock
+    loop: asyncio.AbstractEventLoop

@@ -1,0 +1,70 @@
+"""Finalizers: keeping an object from going away until what it stands for has been cleaned up."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+from kubewright.api import Object, ResourceInfo
+from kubewright.cache import ObjectKey
+from kubewright.client import Conflict, NotFound
+from kubewright.controller._environment import Environment
+
+__all__ = ["add_finalizer", "finalizer_name", "remove_finalizer"]
+
+R = TypeVar("R", bound=Object)
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_TRIES = 5
+
+
+def finalizer_name(info: ResourceInfo, operator: str, name: str | None) -> str:
+    """The finalizer's name: `example.com/sample-controller` unless another is given."""
+    if name is None:
+        if "." not in info.group:
+            raise ValueError(
+                f"the group of {info} is not yours to name a finalizer after: "
+                f'give it a name under your own domain, finalizes({info.kind}, name="example.com/{operator}")'
+            )
+        name = f"{info.group}/{operator}"
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"finalizer {name!r} must be a name under a domain, such as example.com/cleanup")
+    return name
+
+
+async def add_finalizer(environment: Environment, obj: R, name: str) -> R:
+    """The object with the finalizer, written unless it has it. Raises `Conflict` when the object has changed."""
+    if name in obj.metadata.finalizers:
+        return obj
+    obj.metadata.finalizers.append(name)
+    updated = await environment.client.update(obj)
+    environment.caches.written(updated)
+    return updated
+
+
+async def remove_finalizer(environment: Environment, obj: R, name: str) -> R | None:
+    """Take the finalizer off this very object, and return it as it is then; None when it is gone already.
+
+    The clean-up is done by now, and must not be done again only because somebody changed a label meanwhile: after a
+    conflict the finalizer is taken off the object as it is now.
+    """
+    kind, key, uid = type(obj), ObjectKey.of(obj), obj.metadata.uid
+    for left in range(_TRIES - 1, -1, -1):
+        if name not in obj.metadata.finalizers or obj.metadata.uid != uid:
+            return obj if obj.metadata.uid == uid else None
+        obj.metadata.finalizers.remove(name)
+        try:
+            updated = await environment.client.update(obj)
+        except NotFound:
+            return None
+        except Conflict:
+            if not left:
+                raise
+        else:
+            environment.caches.written(updated)
+            return updated
+        try:
+            obj = await environment.client.get(kind, key.name, key.namespace or None)
+        except NotFound:
+            return None
+    return None

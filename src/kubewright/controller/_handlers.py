@@ -1,0 +1,139 @@
+"""Looking at the functions and classes that users hand in, once, where they are written.
+
+Whatever is wrong with one fails at import, not at the first reconcile: the number of parameters, an object of another
+kind, the async context in a plain function.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, get_origin
+
+from kubewright.api import Object
+from kubewright.cache import ObjectKey
+from kubewright.controller._context import BlockingContext, Context
+
+__all__ = ["Form", "Handlers", "form_of", "handlers_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A handler and how it wants to be called."""
+
+    function: Callable[[Any, Any], Any]  # one of the shapes of `Handler`; `blocking` and `by_key` say which
+    name: str
+    blocking: bool
+    by_key: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Handlers:
+    """What one controller calls."""
+
+    reconcile: Form | None = None
+    finalize: Form | None = None
+    deleted: Form | None = None
+
+
+def handlers_of(given: Any, kind: type[Object]) -> Callable[[], Handlers]:
+    """What makes the handlers of a function, a class or an instance; called anew each time the operator starts."""
+    if isinstance(given, type):
+        _check_class(given, kind)
+        return lambda: _bound(given(), kind)
+    if not inspect.isroutine(given) and hasattr(given, "reconcile"):
+        handlers = _bound(given, kind)
+        return lambda: handlers
+    form = form_of(given, kind)
+    return lambda: Handlers(reconcile=form)
+
+
+def form_of(function: Any, kind: type[Object], *, by_key: bool = True) -> Form:
+    """How a function wants to be called. `by_key` tells whether it may take the key alone."""
+    name = getattr(function, "__qualname__", None) or repr(function)
+    if not callable(function):
+        raise TypeError(f"expected a function of an object and a context, found {function!r}")
+    signature = _signature(function)
+    parameters = [
+        parameter
+        for parameter in signature.parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
+    if len(parameters) < 2 or len(required) > 2:
+        raise TypeError(
+            f"{name} must take two parameters, the object and the context: "
+            f"async def {_short(name)}(obj: {kind.__name__}, ctx: Context[{kind.__name__}]); found {signature}"
+        )
+    blocking = not (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(_call_of(function)))
+    takes_key = _check_subject(name, parameters[0].annotation, kind)
+    if takes_key and not by_key:
+        raise TypeError(f"{name} takes the key alone, but only reconcilers can: annotate it with {kind.__name__}")
+    _check_context(name, parameters[1].annotation, kind, blocking=blocking)
+    return Form(function=function, name=name, blocking=blocking, by_key=takes_key)
+
+
+def _bound(instance: Any, kind: type[Object]) -> Handlers:
+    def method(name: str, *, by_key: bool = False) -> Form | None:
+        found = getattr(instance, name, None)
+        return None if found is None else form_of(found, kind, by_key=by_key)
+
+    return Handlers(reconcile=method("reconcile", by_key=True), finalize=method("finalize"), deleted=method("deleted"))
+
+
+def _check_class(cls: type, kind: type[Object]) -> None:
+    if not hasattr(cls, "reconcile"):
+        raise TypeError(f"{cls.__name__} has no method reconcile(self, obj: {kind.__name__}, ctx)")
+    try:
+        inspect.signature(cls).bind()
+    except TypeError as error:
+        raise TypeError(
+            f"{cls.__name__} cannot be made without arguments ({error}): hand in an instance instead,"
+            f" operator.reconciles({kind.__name__})({cls.__name__}(...))"
+        ) from None
+    except ValueError:  # a class of which Python does not know the signature
+        return
+    for name in ("reconcile", "finalize", "deleted"):
+        if (method := getattr(cls, name, None)) is not None:
+            form_of(method.__get__(object()), kind, by_key=name == "reconcile")
+
+
+def _signature(function: Callable[..., object]) -> inspect.Signature:
+    try:
+        return inspect.signature(function, eval_str=True)
+    except Exception:  # an annotation may name what exists for type checkers alone
+        return inspect.signature(function)
+
+
+def _call_of(function: object) -> object:
+    return getattr(function, "__call__", None)  # noqa: B004  # its own method, to see whether that is async
+
+
+def _check_subject(name: str, annotation: Any, kind: type[Object]) -> bool:
+    """Whether the first parameter is a key."""
+    if isinstance(annotation, str):
+        return annotation.rpartition(".")[2] in ("ObjectKey", "Request")
+    if annotation is ObjectKey:
+        return True
+    if isinstance(annotation, type) and issubclass(annotation, Object) and not issubclass(kind, annotation):
+        raise TypeError(
+            f"{name} takes a {annotation.__name__}, but is handed in for {kind.__name__}:"
+            " annotate it with that, or with ObjectKey for the key alone"
+        )
+    return False
+
+
+def _check_context(name: str, annotation: Any, kind: type[Object], *, blocking: bool) -> None:
+    context = get_origin(annotation) or annotation
+    if context is Context and blocking:
+        raise TypeError(
+            f"{name} is a plain function, so it runs in a thread: make it async def, or annotate its context with"
+            f" BlockingContext[{kind.__name__}]"
+        )
+    if context is BlockingContext and not blocking:
+        raise TypeError(f"{name} is async, so its context is a Context[{kind.__name__}], not a BlockingContext")
+
+
+def _short(name: str) -> str:
+    return name.rpartition(".")[2]

@@ -1,0 +1,145 @@
+"""From a change of some object to the keys that must be reconciled because of it.
+
+`Owns` and `Watch` say which other kinds a controller listens to: `owns=[apps.Deployment]` is short for
+`owns=[Owns(apps.Deployment)]`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from kubewright.api import Object, ResourceInfo
+from kubewright.cache import Change, Labels, ObjectKey, Snapshot
+from kubewright.controller._options import check_kind, known_options
+from kubewright.controller._predicates import Predicate, PredicateFunction, predicate
+
+__all__ = ["MapFunction", "Owns", "Reader", "Watch", "as_key", "keys_of_owners", "owner_keys"]
+
+R = TypeVar("R", bound=Object)
+O = TypeVar("O", bound=Object)  # noqa: E741  # another kind than R
+
+
+class Reader(Protocol):
+    """Reads from the caches: plain calls that never wait and never reach the server."""
+
+    def read(self, kind: type[O], name: str, namespace: str | None = None) -> O | None:
+        """One object, or None."""
+
+    def list(self, kind: type[O], namespace: str | None = None, labels: Labels | None = None) -> list[O]:
+        """The objects of a kind, in one namespace or all of them."""
+
+
+MapFunction: TypeAlias = Callable[[R], Iterable[ObjectKey]] | Callable[[R, Reader], Iterable[ObjectKey]]
+"""From an object to the keys that depend on it; may take a `Reader` of the caches as well. It must not block."""
+
+
+class Owns(Generic[R]):
+    """Reconcile the owner of every changed object of this kind.
+
+    Args:
+        kind: the kind of the owned objects.
+        when: which changes count; all of them unless given.
+        controller_only: with False, every owner is reconciled, not only the one that is the object's controller.
+        labels: listen only to objects with these labels.
+    """
+
+    __slots__ = ("controller_only", "info", "kind", "labels", "when")
+
+    @known_options
+    def __init__(
+        self,
+        kind: type[R],
+        *,
+        when: PredicateFunction | None = None,
+        controller_only: bool = True,
+        labels: Labels | None = None,
+    ) -> None:
+        self.info: ResourceInfo = check_kind(kind, "owns")
+        self.kind = kind
+        self.when: Predicate | None = None if when is None else predicate(when)
+        self.controller_only = controller_only
+        self.labels = labels
+
+    def __repr__(self) -> str:
+        return f"Owns({self.kind.__name__})"
+
+
+class Watch(Generic[R]):
+    """Reconcile what `map` answers for every changed object of this kind; for an update, of both its states.
+
+    Args:
+        kind: the kind to listen to.
+        map: the keys that depend on an object: `lambda secret: [ObjectKey(secret.metadata.namespace, "main")]`. A
+            function of two parameters is given a `Reader` of the caches too.
+        when: which changes count; all of them unless given.
+        labels: listen only to objects with these labels.
+    """
+
+    __slots__ = ("info", "kind", "labels", "map", "when")
+
+    @known_options
+    def __init__(
+        self,
+        kind: type[R],
+        *,
+        map: MapFunction[R],  # noqa: A002  # the word for it
+        when: PredicateFunction | None = None,
+        labels: Labels | None = None,
+    ) -> None:
+        self.info: ResourceInfo = check_kind(kind, "watches")
+        self.kind = kind
+        self.map = _with_reader(map)
+        self.when: Predicate | None = None if when is None else predicate(when)
+        self.labels = labels
+
+    def __repr__(self) -> str:
+        return f"Watch({self.kind.__name__})"
+
+
+def _with_reader(function: MapFunction[R]) -> Callable[[R, Reader], Iterable[ObjectKey]]:
+    if not callable(function):
+        raise TypeError(f"map is a function from an object to keys, not {function!r}")
+    call: Any = function
+    if len(inspect.signature(function).parameters) >= 2:
+        wants_reader: Callable[[R, Reader], Iterable[ObjectKey]] = call
+        return wants_reader
+    return lambda obj, reader: call(obj)
+
+
+def owner_keys(change: Change[Any], owner: ResourceInfo, *, controller_only: bool = True) -> set[ObjectKey]:
+    """The keys of the owners, of that group and kind, that the object has or had.
+
+    The version does not matter: an owner is the same object in each of its versions. A cluster-scoped owner has no
+    namespace, wherever the owned object lives.
+    """
+    keys: set[ObjectKey] = set()
+    for snapshot in (change.old, change.new):
+        if snapshot is not None and snapshot.owners:
+            keys.update(keys_of_owners(snapshot, owner, controller_only=controller_only))
+    return keys
+
+
+def keys_of_owners(
+    snapshot: Snapshot[Any], owner: ResourceInfo, *, controller_only: bool = True
+) -> Iterator[ObjectKey]:
+    """The keys of the owners of one state of an object."""
+    for reference in snapshot.owners:
+        if reference.kind != owner.kind or reference.group != owner.group:
+            continue
+        if reference.controller or not controller_only:
+            yield ObjectKey(snapshot.namespace if owner.namespaced else "", reference.name)
+
+
+def as_key(value: object) -> ObjectKey:
+    """What a map function or trigger named: a key, a (namespace, name) pair, its text, or an object."""
+    if isinstance(value, ObjectKey):
+        return value
+    if isinstance(value, str):
+        return ObjectKey.parse(value)
+    if isinstance(value, Object):
+        return ObjectKey.of(value)
+    if isinstance(value, tuple) and len(value) == 2 and all(isinstance(part, str) for part in value):
+        return ObjectKey(*value)
+    raise TypeError(f'expected an ObjectKey, "namespace/name" or an object, found {value!r}')

@@ -1,0 +1,47 @@
+"""Options that are checked where they are written: a typo fails at import, and the error names the valid ones."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar
+
+from kubewright.api import Object, ResourceInfo, info_of
+
+__all__ = ["check_kind", "known_options", "unknown_name"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:
+    """The sentence for a name that does not exist: the nearest one, and all of them."""
+    names = sorted(valid)
+    near = difflib.get_close_matches(name, names, 1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"{what} has no option {name!r}.{hint} The options are: {', '.join(names)}"
+
+
+def known_options(function: Callable[P, T]) -> Callable[P, T]:
+    """Let a function answer an unknown keyword with the valid ones, where Python would only say that it is unknown."""
+    parameters = inspect.signature(function).parameters.values()
+    valid = [parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
+    accepted = {parameter.name for parameter in parameters}
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        for name in kwargs:
+            if name not in accepted:
+                raise TypeError(unknown_name(function.__name__, name, valid))
+        return function(*args, **kwargs)
+
+    return call
+
+
+def check_kind(kind: object, what: str) -> ResourceInfo:
+    """The kind's address; a clear error for what is no kind."""
+    if not (isinstance(kind, type) and issubclass(kind, Object)):
+        raise TypeError(f"{what} takes a kind, such as apps.Deployment or a class with @resource, not {kind!r}")
+    return info_of(kind)

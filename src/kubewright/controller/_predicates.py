@@ -1,0 +1,94 @@
+"""Predicates: which changes of an object are worth a reconcile.
+
+A predicate is any function of a `Change` that answers with a bool. The ones here can be combined with `&`, `|` and `~`,
+also with functions: `generation_changed | labels_changed`, `predicate(mine) & ~annotations_changed`.
+
+The `…_changed` predicates look at updates. New and deleted objects, and resyncs, pass them: those are never noise.
+(So `~generation_changed` passes none of them, as in controller-runtime.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from kubewright.cache import Change, Snapshot
+
+__all__ = [
+    "Predicate",
+    "PredicateFunction",
+    "annotations_changed",
+    "generation_changed",
+    "labels_changed",
+    "predicate",
+    "resource_version_changed",
+]
+
+# Any: a predicate that looks at metadata alone fits every kind.
+PredicateFunction: TypeAlias = Callable[[Change[Any]], bool]
+
+
+class Predicate:
+    """A function of a change that can be combined with others."""
+
+    __slots__ = ("_function", "_name")
+
+    def __init__(self, function: PredicateFunction, name: str | None = None) -> None:
+        if not callable(function):
+            raise TypeError(f"a predicate is a function of a Change that answers with a bool, not {function!r}")
+        self._function = function
+        self._name: str = name or str(getattr(function, "__name__", None) or repr(function))
+
+    def __call__(self, change: Change[Any]) -> bool:
+        """Whether the change is worth a reconcile."""
+        return self._function(change)
+
+    def __and__(self, other: PredicateFunction) -> Predicate:
+        also = predicate(other)
+        return Predicate(lambda change: self(change) and also(change), f"({self} & {also})")
+
+    def __or__(self, other: PredicateFunction) -> Predicate:
+        also = predicate(other)
+        return Predicate(lambda change: self(change) or also(change), f"({self} | {also})")
+
+    def __rand__(self, other: PredicateFunction) -> Predicate:
+        return predicate(other) & self
+
+    def __ror__(self, other: PredicateFunction) -> Predicate:
+        return predicate(other) | self
+
+    def __invert__(self) -> Predicate:
+        return Predicate(lambda change: not self(change), f"~{self}")
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+def predicate(function: PredicateFunction) -> Predicate:
+    """Make a function one that can be combined; also usable as a decorator."""
+    return function if isinstance(function, Predicate) else Predicate(function)
+
+
+def _update_of(name: str, differs: Callable[[Snapshot[Any], Snapshot[Any]], bool]) -> Predicate:
+    def passes(change: Change[Any]) -> bool:
+        if change.type != "updated" or change.old is None or change.new is None:
+            return True
+        return differs(change.old, change.new)
+
+    return Predicate(passes, name)
+
+
+generation_changed = _update_of("generation_changed", lambda old, new: old.generation != new.generation)
+"""The spec was changed (or the deletion asked for), not only the status or metadata. Not all built-in kinds count
+generations: a ConfigMap or Secret, for one, never passes."""
+
+labels_changed = _update_of("labels_changed", lambda old, new: old.label_items != new.label_items)
+"""A label was added, changed or removed."""
+
+annotations_changed = _update_of("annotations_changed", lambda old, new: old.annotations != new.annotations)
+"""An annotation was added, changed or removed."""
+
+resource_version_changed = _update_of(
+    "resource_version_changed", lambda old, new: old.resource_version != new.resource_version
+)
+"""Anything was changed at all."""

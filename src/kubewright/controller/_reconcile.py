@@ -1,0 +1,108 @@
+"""The reconcile contract: read this file first.
+
+A reconciler is a function that makes the world match one object. It is given the object as the cache has it, and a
+context to read and write with. It is not told what happened: it looks at what is wanted and what is there, and does
+what is missing. So it does not matter how many changes led to one call, or that one was missed.
+
+    @operator.reconciles(Foo, owns=[apps.Deployment])
+    async def sync(foo: Foo, ctx: Context[Foo]) -> Result | None: ...
+
+When it is called: after every change of the object (or of one that it owns, or watches) that passes the predicates, at
+the start, at every resync, and when it asked for it. A key is never worked on twice at once; changes that arrive while
+it runs cause one more run.
+
+How it ends decides what happens next:
+
+| it …                                | then the key …                                                                 |
+|-------------------------------------|--------------------------------------------------------------------------------|
+| returns `None`, or `Result()`       | is done: its backoff is forgotten, the next change brings it back              |
+| returns `Result(requeue=True)`      | comes back after its backoff, which grows; this is not counted as an error     |
+| returns `Result(requeue_after=30)`  | is done, and comes back after 30 seconds if nothing brings it back earlier     |
+| raises `TerminalError`              | is done; the error is logged and counted, and only a change brings it back     |
+| raises anything else                | comes back after its backoff; the error is logged with its traceback           |
+
+A `Conflict` of the API server is an ordinary end too: somebody changed the object first, so the key comes back after
+its backoff, with one line in the log. An object that does not fit its model is a terminal error of its own key alone.
+
+What is called with what:
+
+- The *object form* takes the object. It is called for objects that exist and are not being deleted: a reconciler that
+  restored the children of an object in deletion would keep it from ever going away. What is to happen at the end
+  belongs in `@operator.finalizes`, which is called until it succeeds, or `@operator.deleted`, which hears of it.
+- The *key form*, whose first parameter is annotated with `ObjectKey`, takes the namespace and name alone. It is called
+  for objects in deletion and for absent ones too, and reads what it needs itself.
+
+Both are `async def`, with a `Context`, or plain `def`, run in a thread with a `BlockingContext`; or the `reconcile`
+method of a class.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+
+from kubewright.api import Object
+
+if TYPE_CHECKING:
+    from kubewright.cache import ObjectKey
+    from kubewright.controller._context import BlockingContext, Context
+
+__all__ = ["Handler", "ReconcileTimeout", "Reconciler", "Result", "TerminalError"]
+
+R = TypeVar("R", bound=Object)
+R_contra = TypeVar("R_contra", bound=Object, contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a reconciler asks for when it ends well. `Result()` is the same as `None`: nothing."""
+
+    requeue: bool = False
+    """Come back after the key's backoff, which grows from time to time."""
+    requeue_after: float | timedelta | None = None
+    """Come back after this long (seconds, if a number). The backoff is forgotten. Wins over `requeue`."""
+
+    def __post_init__(self) -> None:
+        after = self.requeue_after
+        if after is None:
+            return
+        if isinstance(after, bool) or not isinstance(after, int | float | timedelta):
+            raise TypeError(f"requeue_after is a number of seconds or a timedelta, not {after!r}")
+        if math.isnan(self.delay) or self.delay < 0:
+            raise ValueError(f"requeue_after must not be negative, as {after!r} is")
+
+    @property
+    def delay(self) -> float:
+        """`requeue_after` in seconds; 0 when it was not given."""
+        after = self.requeue_after
+        return after.total_seconds() if isinstance(after, timedelta) else float(after or 0)
+
+
+class TerminalError(Exception):
+    """Trying again would not help: log and count it, and wait for the object to change."""
+
+
+class ReconcileTimeout(TimeoutError):
+    """The reconcile took longer than its controller's `timeout`. The key comes back after its backoff.
+
+    Raised inside an async reconciler at the point where it waits. A thread cannot be interrupted: a plain one meets
+    it at its next call of the context.
+    """
+
+
+Handler: TypeAlias = (
+    "Callable[[R, Context[R]], Awaitable[Result | None]] | Callable[[R, BlockingContext[R]], Result | None]"
+    " | Callable[[ObjectKey, Context[R]], Awaitable[Result | None]]"
+    " | Callable[[ObjectKey, BlockingContext[R]], Result | None]"
+)
+"""The functions that reconcile a kind `R`, finalize it or hear of its deletion."""
+
+
+class Reconciler(Protocol[R_contra]):
+    """The class form. `finalize` and `deleted`, of the same shape, are optional methods beside `reconcile`."""
+
+    def reconcile(self, obj: R_contra, ctx: Context[R_contra], /) -> Awaitable[Result | None]:
+        """Make the world match the object."""

@@ -1,0 +1,122 @@
+"""`Registration`: what a user said about one controller, checked; nothing runs yet."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from kubewright.api import Object, ResourceInfo
+from kubewright.cache import Labels, ObjectKey
+from kubewright.controller._handlers import Form, Handlers
+from kubewright.controller._mapping import Owns, Watch
+from kubewright.controller._options import check_kind
+from kubewright.controller._predicates import Predicate, PredicateFunction, predicate
+from kubewright.queue import ExponentialBackoff, RateLimiter
+
+__all__ = ["DEFAULT_CONCURRENCY", "RateLimiterFactory", "Registration", "Trigger"]
+
+R = TypeVar("R", bound=Object)
+
+DEFAULT_CONCURRENCY = 10
+"""Reconciles of one controller at a time. Waiting for the API server is most of their work, and costs little."""
+
+Trigger: TypeAlias = "AsyncIterable[ObjectKey] | asyncio.Queue[ObjectKey] | Callable[[], AsyncIterable[ObjectKey]]"
+"""Keys from outside of Kubernetes. A function is called at each start, and again when what it made has failed."""
+
+RateLimiterFactory: TypeAlias = Callable[[], RateLimiter[ObjectKey]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Registration(Generic[R]):
+    """One controller: what it reconciles, what wakes it, and how it works."""
+
+    kind: type[R]
+    info: ResourceInfo
+    name: str
+    make_handlers: Callable[[], Handlers]
+    owns: Sequence[Owns[Any]] = ()
+    watches: Sequence[Watch[Any]] = ()
+    reads: Sequence[type[Object]] = ()
+    triggers: Sequence[Trigger] = ()
+    when: Predicate | None = None
+    labels: Labels | None = None
+    concurrency: int = DEFAULT_CONCURRENCY
+    resync: float | None = None
+    rate_limiter: RateLimiterFactory = ExponentialBackoff
+    timeout: float | None = None
+    finalizers: list[tuple[str, Form]] = field(default_factory=list)
+    deleted: list[Form] = field(default_factory=list)
+    class_finalizer: str | None = None
+    """The finalizer for the `finalize` method of the class form."""
+
+
+def check_owns(owns: Sequence[Owns[Any] | type[Object]]) -> list[Owns[Any]]:
+    """`owns=` with its short form spelled out."""
+    return [one if isinstance(one, Owns) else Owns(one) for one in check_list("owns", owns)]
+
+
+def check_watches(watches: Sequence[Watch[Any]]) -> list[Watch[Any]]:
+    """`watches=`, where a bare kind is an error: it does not say whom to wake."""
+    for one in check_list("watches", watches):
+        if not isinstance(one, Watch):
+            raise TypeError(f"watches takes Watch(kind, map=...), which says what to reconcile; found {one!r}")
+    return list(watches)
+
+
+def check_reads(reads: Sequence[type[Object]]) -> list[type[Object]]:
+    """`reads=`."""
+    for kind in check_list("reads", reads):
+        check_kind(kind, "reads")
+    return list(reads)
+
+
+def check_list(name: str, given: Sequence[Any]) -> Sequence[Any]:
+    """A list; the commonest mistake is to forget the brackets."""
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence):
+        raise TypeError(f"{name} takes a list, {name}=[...], not {given!r}")
+    return given
+
+
+def check_seconds(name: str, given: float | timedelta | None) -> float | None:
+    """A time above zero, in seconds."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float | timedelta):
+        raise TypeError(f"{name} is a number of seconds or a timedelta, not {given!r}")
+    seconds = given.total_seconds() if isinstance(given, timedelta) else float(given)
+    if not seconds > 0:
+        raise ValueError(f"{name} must be more than 0 seconds, not {given!r}")
+    return seconds
+
+
+def check_concurrency(given: int) -> int:
+    """A number of workers."""
+    number: object = given
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise ValueError(f"concurrency is the number of reconciles at a time, at least 1, not {given!r}")
+    return given
+
+
+def check_when(given: PredicateFunction | Sequence[PredicateFunction] | None) -> Predicate | None:
+    """`when=`: one predicate; for several say how they combine."""
+    if given is None:
+        return None
+    if isinstance(given, Sequence):
+        raise TypeError("when takes one predicate: combine several with &, | and ~")
+    return predicate(given)
+
+
+def check_rate_limiter(given: RateLimiterFactory | RateLimiter[ObjectKey] | None) -> RateLimiterFactory:
+    """`rate_limiter=`: a limiter, or what makes one."""
+    if given is None:
+        return ExponentialBackoff
+    limiter: Any = given
+    if all(hasattr(limiter, method) for method in ("when", "forget", "retries")) and not isinstance(limiter, type):
+        return lambda: limiter
+    if callable(limiter):
+        factory: RateLimiterFactory = limiter
+        return factory
+    raise TypeError(f"rate_limiter is a rate limiter, such as ExponentialBackoff(1, 60), not {given!r}")

@@ -1,0 +1,323 @@
+"""`Session`: one reconcile of one object, and all that is written during it. The contexts are two faces of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Iterable, MutableMapping
+from concurrent.futures import CancelledError, Future
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+
+from kubewright.api import Object, ResourceInfo, decode, info_of, set_condition, set_controller
+from kubewright.cache import ObjectKey, Snapshot
+from kubewright.client import Conflict, Invalid, JsonPatch, NotFound, Status
+from kubewright.controller._environment import Environment
+from kubewright.controller._status import put_status, status_changes, status_of
+
+if TYPE_CHECKING:
+    from kubewright.api._conditions import ConditionStatus
+    from kubewright.api.core.v1 import ObjectReference
+    from kubewright.events import EventType
+
+__all__ = ["ObjectLogger", "Session"]
+
+R = TypeVar("R", bound=Object)
+O = TypeVar("O", bound=Object)  # noqa: E741
+T = TypeVar("T")
+
+logger = logging.getLogger("kubewright.controller")
+
+
+class ObjectLogger(logging.LoggerAdapter[logging.Logger]):
+    """A logger whose lines begin with the object, and whose records carry it in `controller`, `kind`, `object`."""
+
+    def __init__(self, controller: str, kind: str, key: ObjectKey) -> None:
+        super().__init__(logger.getChild(controller), {"controller": controller, "kind": kind, "object": str(key)})
+        self._prefix = f"{kind} {key}: ".replace("%", "%%")
+
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
+        """Add the object to the line and to the record."""
+        kwargs["extra"] = {**(self.extra or {}), **(kwargs.get("extra") or {})}
+        return f"{self._prefix}{msg}", kwargs
+
+
+class Session(Generic[R]):
+    """The state of one reconcile. Everything that writes goes through here, and is seen by the caches at once."""
+
+    __slots__ = (
+        "_conditions",
+        "_log",
+        "_pending",
+        "_raw",
+        "_stopped",
+        "attempt",
+        "changed",
+        "controller",
+        "environment",
+        "info",
+        "key",
+        "kind",
+        "object",
+        "trigger",
+    )
+
+    def __init__(
+        self,
+        environment: Environment,
+        controller: str,
+        kind: type[R],
+        key: ObjectKey,
+        obj: R | None,
+        *,
+        attempt: int = 1,
+        trigger: str = "",
+    ) -> None:
+        self.environment = environment
+        self.controller = controller
+        self.kind = kind
+        self.info: ResourceInfo = info_of(kind)
+        self.key = key
+        self.object = obj
+        self.attempt = attempt
+        self.trigger = trigger
+        self.changed = False
+        self._raw: bytes | None = None
+        self._conditions: dict[str, tuple[bool | ConditionStatus, str, str]] = {}
+        self._stopped: BaseException | None = None
+        self._pending: Future[Any] | None = None
+        self._log: ObjectLogger | None = None
+
+    @property
+    def log(self) -> ObjectLogger:
+        """The logger of this object."""
+        if self._log is None:
+            self._log = ObjectLogger(self.controller, self.info.kind, self.key)
+        return self._log
+
+    def stop(self, reason: BaseException) -> None:
+        """Let every further call raise this: the reconcile is over, although a thread may not know it yet."""
+        self._stopped = reason
+        if self._pending is not None:
+            self._pending.cancel()
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something in the operator's event loop, from a thread, and wait for it."""
+        if self._stopped is not None:
+            work.close()
+            raise self._stopped
+        self._pending = future = asyncio.run_coroutine_threadsafe(work, self.environment.loop)
+        try:
+            return future.result()
+        except CancelledError:
+            self.check()
+            raise
+        finally:
+            self._pending = None
+
+    def check(self) -> None:
+        """Raise what the session was stopped with."""
+        if self._stopped is not None:
+            raise self._stopped
+
+    # The object itself
+
+    @property
+    def raw(self) -> bytes:
+        """The object as this reconcile last read or wrote it. Raises NotFound when it is absent."""
+        if self._raw is None:
+            origin = self.object.metadata.origin if self.object is not None else None
+            self._raw = origin.raw if origin is not None else self._cached().raw
+        return self._raw
+
+    def primary(self) -> R:
+        """The object as last read or written, private to the caller."""
+        return decode(self.kind, self.raw)
+
+    def saw(self, obj: Object) -> None:
+        """This is the object as the server has it now; later writes compare with it."""
+        assert obj.metadata.origin is not None
+        self._raw = obj.metadata.origin.raw
+
+    def reference(self) -> ObjectReference:
+        """The object as events name it."""
+        from kubewright.api.core.v1 import ObjectReference
+
+        snapshot = self.environment.caches.informer(self.kind).lister.snapshot(self.key)
+        uid = self.object.metadata.uid if self.object is not None else snapshot.uid if snapshot is not None else None
+        return ObjectReference(
+            api_version=self.info.api_version,
+            kind=self.info.kind,
+            name=self.key.name,
+            namespace=self.key.namespace or None,
+            uid=uid,
+        )
+
+    def _cached(self) -> Snapshot[R]:
+        snapshot = self.environment.caches.informer(self.kind).lister.snapshot(self.key)
+        if snapshot is None:
+            raise NotFound(Status(code=404, reason="NotFound", message=f"{self.info.kind} {self.key} is not there"))
+        return snapshot
+
+    # Reading and telling
+
+    def read(self, kind: type[O], name: str, namespace: str | None) -> O | None:
+        """See `Context.get`."""
+        found = self.environment.caches.informer(kind).lister
+        return found.get(name, self._namespace(info_of(kind), namespace))
+
+    def owned(self, kind: type[O]) -> list[O]:
+        """See `Context.owned`."""
+        uid = self.object.metadata.uid if self.object is not None else self._cached().uid
+        return self.environment.caches.informer(kind).lister.by_owner(uid)
+
+    def record(self, reason: str, message: str, type_: EventType) -> None:
+        """See `Context.record`."""
+        self.environment.recorder.record(self.reference(), reason, message, type_)
+
+    # Writing
+
+    async def apply(self, obj: O, *, adopt: bool, owned: bool) -> O:
+        """See `Context.apply`."""
+        self.check()
+        owner = (self.object or self.primary()) if owned else None
+        applied = await self.environment.applier.apply(owner, self._placed(obj), adopt=adopt)
+        if applied.written:
+            self._noted(applied.object)
+        return applied.object
+
+    async def prune(self, kinds: Iterable[type[Object]], keep: Iterable[Object]) -> int:
+        """See `Context.prune`."""
+        self.check()
+        kept = [self._placed(obj) for obj in keep]
+        pruned = await self.environment.applier.prune(self.object or self.primary(), kinds, kept)
+        self.changed = self.changed or bool(pruned)
+        return len(pruned)
+
+    async def create(self, obj: O, *, owned: bool) -> O:
+        """See `Context.create`."""
+        self.check()
+        obj = self._placed(obj)
+        if owned:
+            set_controller(obj, owner=self.object or self.primary())
+        made = await self.environment.client.create(obj)
+        self._noted(made)
+        return made
+
+    async def update(self, obj: O) -> O:
+        """See `Context.update`."""
+        self.check()
+        updated = await self.environment.client.update(obj)
+        if updated is not obj:
+            self._noted(updated)
+        return updated
+
+    async def delete(self, target: Object | type[Object], name: str | None, namespace: str | None) -> bool:
+        """See `Context.delete`."""
+        self.check()
+        kind = target if isinstance(target, type) else type(target)
+        if isinstance(target, type):
+            if not name:
+                raise TypeError(f"delete({kind.__name__}) needs a name as well, or the object itself")
+            uid = None
+        else:
+            name, namespace, uid = target.metadata.name, target.metadata.namespace, target.metadata.uid or None
+        key = ObjectKey(self._namespace(info_of(kind), namespace), name)
+        try:
+            await self.environment.client.delete(kind, key.name, key.namespace or None, uid=uid)
+        except NotFound:
+            return False
+        self.changed = True
+        if uid is None and (snapshot := self.environment.caches.get(kind, key)) is not None:
+            uid = snapshot.uid
+        if uid is not None:
+            self.environment.caches.removed(kind, key, uid)
+        return True
+
+    async def patch_status(self, status: Any) -> R:
+        """See `Context.patch_status`."""
+        self.check()
+        return await self._write_status(self._with_conditions(status))
+
+    def set_condition(self, type_: str, status: bool | ConditionStatus, reason: str, message: str) -> bool:
+        """See `Context.set_condition`."""
+        self.check()
+        earlier = self._conditions.pop(type_, None)
+        target = self._with_conditions(status_of(self.primary()))
+        if not hasattr(target, "conditions"):
+            raise TypeError(
+                f"the status of {self.info.kind} has no conditions: give its model `conditions: list[Condition]`"
+            )
+        if self._set(target, type_, status, reason, message):
+            self._conditions[type_] = (status, reason, message)
+            self.changed = True
+            return True
+        return earlier is not None
+
+    async def flush(self) -> None:
+        """Write the conditions that no `patch_status` has written yet."""
+        self.check()
+        if self._conditions:
+            await self._write_status(self._with_conditions(status_of(self.primary())))
+
+    def _with_conditions(self, status: Any) -> Any:
+        """A copy of the status with the conditions that it does not say anything about, and those set meanwhile."""
+        if not hasattr(status, "conditions"):
+            return status
+        status = msgspec.structs.replace(status)
+        there = status_of(self.primary())
+        kept = status.conditions or (there.conditions if there is not None else None)
+        if kept is not None:
+            status.conditions = [msgspec.structs.replace(condition) for condition in kept]
+        for type_, (value, reason, message) in self._conditions.items():
+            self._set(status, type_, value, reason, message)
+        return status
+
+    def _set(self, target: Any, type_: str, status: bool | ConditionStatus, reason: str, message: str) -> bool:
+        generation = self.primary().metadata.generation or None
+        now = self.environment.clock.now()
+        return set_condition(target, type_, status, reason, message, now=now, observed_generation=generation)
+
+    async def _write_status(self, status: Any) -> R:
+        wanted = self.primary()
+        put_status(wanted, status)
+        operations = status_changes(self.kind, self.raw, status_of(wanted))
+        self._conditions.clear()
+        if not operations:
+            return wanted
+        subresource = "status" if "status" in self.info.subresources else None
+        try:
+            written = await self.environment.client.patch(
+                self.kind, self.key.name, JsonPatch(operations), self.key.namespace or None, subresource=subresource
+            )
+        except Invalid as error:
+            # An answer that names no object is about the patch: it does not fit the object as it is by now.
+            if error.status.details is None or error.status.details.name:
+                raise
+            message = f"{self.info.kind} {self.key} has changed since it was read"
+            raise Conflict(Status(code=409, reason="Conflict", message=message), error.request) from error
+        self._noted(written)
+        return written
+
+    # Inside
+
+    def _noted(self, written: Object) -> None:
+        self.changed = True
+        self.environment.caches.written(written)
+        if type(written) is self.kind and ObjectKey.of(written) == self.key:
+            self.saw(written)
+
+    def _namespace(self, info: ResourceInfo, namespace: str | None) -> str:
+        return (namespace or self.key.namespace) if info.namespaced else ""
+
+    def _placed(self, obj: O) -> O:
+        """A copy of the object, in the namespace of the one that is being reconciled unless it has its own."""
+        meta = obj.metadata
+        placed = msgspec.structs.replace(
+            meta,
+            namespace=self._namespace(info_of(obj), meta.namespace),
+            owner_references=list(meta.owner_references),
+        )
+        placed.remember(meta.origin)
+        return msgspec.structs.replace(obj, metadata=placed)

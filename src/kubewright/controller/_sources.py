@@ -1,0 +1,106 @@
+"""Sources: what puts keys in a controller's queue.
+
+Handlers of informers run inside the watch loop, once for each event, so they do as little as possible: no awaiting, no
+decoding unless a map function needs the object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterable, Callable
+from typing import Any, TypeVar
+
+from kubewright.api import DecodeError, Object, ResourceInfo
+from kubewright.cache import Change, ObjectKey
+from kubewright.clock import Clock
+from kubewright.controller._mapping import Owns, Reader, Watch, as_key, owner_keys
+from kubewright.controller._predicates import Predicate
+from kubewright.controller._registration import Trigger
+from kubewright.queue import LOW_PRIORITY, ExponentialBackoff
+
+__all__ = ["Enqueue", "from_owned", "from_trigger", "from_watched", "passes"]
+
+R = TypeVar("R", bound=Object)
+
+logger = logging.getLogger("kubewright.controller")
+
+Enqueue = Callable[[ObjectKey, str, int], None]
+"""Puts a key in the queue: the key, what brought it here, and its priority."""
+
+
+def priority_of(change: Change[Any]) -> int:
+    """Live changes go before what is there anyway."""
+    return LOW_PRIORITY if change.initial or change.type == "resync" else 0
+
+
+def passes(predicate: Predicate | None, change: Change[Any]) -> bool:
+    """Whether the change counts. A predicate that fails lets it pass: better once too often than never."""
+    if predicate is None:
+        return True
+    try:
+        return predicate(change)
+    except Exception:
+        logger.exception("predicate %s failed for %s; the change counts", predicate, change.key)
+        return True
+
+
+def from_owned(owns: Owns[Any], owner: ResourceInfo, enqueue: Enqueue) -> Callable[[Change[Any]], None]:
+    """The handler that wakes the owners of changed objects."""
+    kind, when, controller_only = owns.kind.__name__, owns.when, owns.controller_only
+    triggers = {what: f"{kind} {what}" for what in ("added", "updated", "deleted", "resync")}
+
+    def handle(change: Change[Any]) -> None:
+        keys = owner_keys(change, owner, controller_only=controller_only)
+        if keys and passes(when, change):
+            for key in keys:
+                enqueue(key, triggers[change.type], priority_of(change))
+
+    return handle
+
+
+def from_watched(watch: Watch[Any], reader: Reader, enqueue: Enqueue) -> Callable[[Change[Any]], None]:
+    """The handler that wakes what a map function names, for the state before and the one after."""
+    kind, when = watch.kind.__name__, watch.when
+
+    def handle(change: Change[Any]) -> None:
+        if not passes(when, change):
+            return
+        keys: dict[ObjectKey, None] = {}
+        states = (change.new,) if change.old is change.new else (change.old, change.new)
+        for snapshot in states:
+            if snapshot is None:
+                continue
+            try:
+                found = watch.map(snapshot.object(), reader)
+                keys.update((as_key(key), None) for key in found)
+            except DecodeError as error:
+                logger.warning("a change cannot be mapped to what depends on it: %s", error)
+            except Exception:
+                logger.exception("the map function of Watch(%s) failed for %s", kind, snapshot)
+        for key in keys:
+            enqueue(key, f"{kind} {change.type}", priority_of(change))
+
+    return handle
+
+
+async def from_trigger(trigger: Trigger, enqueue: Enqueue, clock: Clock) -> None:
+    """Put in the queue what an external trigger names, until it ends. What a function made is made anew if it fails."""
+    backoff: ExponentialBackoff[str] = ExponentialBackoff(1.0, 60.0)
+    while True:
+        try:
+            if isinstance(trigger, asyncio.Queue):
+                while True:
+                    enqueue(as_key(await trigger.get()), "external", 0)
+                    backoff.forget("")
+            source: AsyncIterable[ObjectKey] = trigger() if callable(trigger) else trigger
+            async for key in source:
+                enqueue(as_key(key), "external", 0)
+                backoff.forget("")
+            return
+        except Exception:
+            again = callable(trigger) or isinstance(trigger, asyncio.Queue)
+            logger.exception("external trigger %r failed%s", trigger, "; it is started again" if again else "")
+            if not again:
+                return
+            await clock.sleep(backoff.when(""))

@@ -1,0 +1,68 @@
+"""The decorators' types: what `operator.reconciles(Foo)` accepts, as type checkers see it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar, overload
+
+from kubewright.api import Object
+from kubewright.cache import ObjectKey
+from kubewright.controller import BlockingContext, Context, Result
+from kubewright.controller._reconcile import Reconciler
+
+__all__ = ["ObjectDecorator", "ReconcileDecorator"]
+
+R = TypeVar("R", bound=Object)
+C = TypeVar("C")
+
+
+class ReconcileDecorator(Generic[R]):
+    """Takes a function, a class or an instance that reconciles `R`, and gives it back unchanged."""
+
+    def __init__(self, register: Callable[[Any], None]) -> None:
+        self._register = register
+
+    @overload
+    def __call__(
+        self, handler: Callable[[R, Context[R]], Awaitable[Result | None]]
+    ) -> Callable[[R, Context[R]], Awaitable[Result | None]]: ...
+    @overload
+    def __call__(
+        self, handler: Callable[[R, BlockingContext[R]], Result | None]
+    ) -> Callable[[R, BlockingContext[R]], Result | None]: ...
+    @overload
+    def __call__(
+        self, handler: Callable[[ObjectKey, Context[R]], Awaitable[Result | None]]
+    ) -> Callable[[ObjectKey, Context[R]], Awaitable[Result | None]]: ...
+    @overload
+    def __call__(
+        self, handler: Callable[[ObjectKey, BlockingContext[R]], Result | None]
+    ) -> Callable[[ObjectKey, BlockingContext[R]], Result | None]: ...
+    @overload
+    def __call__(self, handler: Callable[[], Reconciler[R]]) -> Callable[[], Reconciler[R]]: ...
+    @overload
+    def __call__(self, handler: Reconciler[R]) -> Reconciler[R]: ...
+    def __call__(self, handler: Any) -> Any:
+        """Register it."""
+        self._register(handler)
+        return handler
+
+
+class ObjectDecorator(Generic[R]):
+    """Takes a function of an object of `R` and its context, and gives it back unchanged."""
+
+    def __init__(self, register: Callable[[Any], None]) -> None:
+        self._register = register
+
+    @overload
+    def __call__(
+        self, handler: Callable[[R, Context[R]], Awaitable[Result | None]]
+    ) -> Callable[[R, Context[R]], Awaitable[Result | None]]: ...
+    @overload
+    def __call__(
+        self, handler: Callable[[R, BlockingContext[R]], Result | None]
+    ) -> Callable[[R, BlockingContext[R]], Result | None]: ...
+    def __call__(self, handler: Any) -> Any:
+        """Register it."""
+        self._register(handler)
+        return handler

@@ -1,0 +1,108 @@
+"""`operator.run()`: an operator as a program, with its event loop, its log and its signals."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kubewright.client import Client
+
+if TYPE_CHECKING:
+    from kubewright.operator._operator import Operator
+    from kubewright.operator._running import Running
+
+__all__ = ["run"]
+
+logger = logging.getLogger("kubewright.operator")
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+def run(
+    operator: Operator,
+    *,
+    kubeconfig: str | os.PathLike[str] | None,
+    context: str | None,
+    server: str | None,
+) -> None:
+    """Run until a signal."""
+    show_log()
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_main(operator, kubeconfig, context, server))
+
+
+def show_log() -> None:
+    """Write the log to standard error, unless the program has arranged for its log itself."""
+    if not logging.getLogger().handlers:
+        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)-7s %(message)s")
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # not on every platform
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
+
+
+async def _main(
+    operator: Operator, kubeconfig: str | os.PathLike[str] | None, context: str | None, server: str | None
+) -> None:
+    stopping = _Signals()
+    async with Client.connect(kubeconfig=kubeconfig, context=context, server=server) as client:
+        running = operator.running(client)
+        with stopping.listening(running):
+            # A signal while the caches fill must not have to wait for them.
+            start = asyncio.ensure_future(running.__aenter__())
+            either: list[asyncio.Future[Any]] = [start, stopping.first]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not start.done():
+                start.cancel()
+                await asyncio.wait([start])
+                return
+            await start
+            try:
+                await stopping.first
+            finally:
+                await running.__aexit__(None, None, None)
+
+
+class _Signals:
+    """The first signal asks to stop, the second to stop at once."""
+
+    def __init__(self) -> None:
+        self.first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._running: Running | None = None
+
+    def listening(self, running: Running) -> _Listening:
+        """Hear the signals for the length of a block."""
+        self._running = running
+        return _Listening(self._heard)
+
+    def _heard(self, name: str) -> None:
+        if not self.first.done():
+            logger.info("%s: stopping; running reconciles may finish, once more stops at once", name)
+            self.first.set_result(None)
+        elif self._running is not None:
+            logger.warning("%s: stopping at once", name)
+            self._running.stop_now()
+
+
+class _Listening:
+    def __init__(self, heard: Callable[[str], None]) -> None:
+        self._heard = heard
+
+    def __enter__(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._heard, number.name)
+
+    def __exit__(self, *_: object) -> None:
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
