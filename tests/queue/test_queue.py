@@ -274,6 +274,19 @@ async def test_a_key_added_again_by_its_worker_keeps_its_priority(queue: WorkQue
     assert queue.state("b").priority == 7
 
 
+async def test_a_delay_that_was_cut_short_does_not_end_the_next_one(queue: WorkQueue[str], clock: VirtualClock) -> None:
+    for other in "bc":
+        queue.add_after(other, 10)  # due together with the first delay of "a", and before it
+    queue.add_after("a", 10)
+    queue.add("a")
+    queue.done(await queue.get())
+    queue.add_after("a", 100)
+    await clock.advance(10)
+    assert await work_off(queue) == ["b", "c"]
+    await clock.advance(90)
+    assert await work_off(queue) == ["a"]
+
+
 async def test_all_delays_share_one_timer(queue: WorkQueue[str], clock: VirtualClock) -> None:
     for number in range(100):
         queue.add_after(str(number), 1 + number)
@@ -283,6 +296,7 @@ async def test_all_delays_share_one_timer(queue: WorkQueue[str], clock: VirtualC
 async def test_a_long_delay_cut_short_again_and_again_does_not_pile_up(
     queue: WorkQueue[str], clock: VirtualClock
 ) -> None:
+    queue.add_after("first", 10)
     for _ in range(10_000):
         queue.add_after("a", 36_000)
         queue.add("a")
@@ -301,6 +315,14 @@ async def test_a_key_raised_again_and_again_does_not_pile_up_in_a_line_that_neve
         queue.done(await queue.get())
     assert len(queue._lines._by_priority[LOW_PRIORITY]) < 50
     assert await work_off(queue) == ["never"]
+
+
+async def test_priorities_that_are_no_longer_used_do_not_pile_up(queue: WorkQueue[str]) -> None:
+    for priority in range(1000):
+        queue.add("a", priority=priority)
+        queue.add("b", priority=-priority)
+        assert await work_off(queue) == ["a", "b"]
+    assert len(queue._lines._lines) < 20
 
 
 # Rate limits
@@ -357,6 +379,12 @@ async def test_a_cancelled_get_takes_nothing(queue: WorkQueue[str], clock: Virtu
     await clock.settle()
     queue.add("a")
     assert await take(queue) == "a"
+
+
+async def test_workers_that_gave_up_waiting_leave_nothing_behind(queue: WorkQueue[str], clock: VirtualClock) -> None:
+    for _ in range(100):
+        assert await take(queue) is None
+    assert len(queue._getters) == 0
 
 
 async def test_a_get_cancelled_in_the_moment_of_waking_passes_the_key_on(
@@ -588,6 +616,20 @@ def test_what_is_added_before_the_event_loop_starts_is_there_when_it_runs() -> N
         return [await queue.get(), await queue.get()]
 
     assert asyncio.run(both()) == ["now", "soon"]
+
+
+def test_a_delay_from_before_the_event_loop_ends_even_if_the_workers_never_wait() -> None:
+    queue = WorkQueue[str]()
+    queue.add_after("urgent", 0.001, priority=1)
+    queue.add("busy")
+
+    async def work() -> None:
+        async with asyncio.timeout(30):
+            while (key := await queue.get()) != "urgent":
+                queue.add(key)
+                queue.done(key)
+
+    asyncio.run(work())
 
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
