@@ -18,6 +18,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -252,6 +253,15 @@ class TestServerCertificate:
             identity = await Authenticator(config(port, tls=TLS(ca_data=bundle)), clock).identity()
             assert await greet(port, identity) == "nobody"
 
+    async def test_the_certificate_of_the_server_itself_can_be_trusted(
+        self, tmp_path: Path, clock: VirtualClock
+    ) -> None:
+        async with server(Authority(), tmp_path) as port:
+            own = (tmp_path / "server.pem").read_bytes().partition(b"-----BEGIN PRIVATE")[0]
+            assert (
+                await greet(port, await Authenticator(config(port, tls=TLS(ca_data=own)), clock).identity()) == "nobody"
+            )
+
     async def test_a_rotated_ca_is_picked_up(self, tmp_path: Path, clock: VirtualClock) -> None:
         """As the kubelet rotates: the file is a symlink through a folder that is a symlink, which is swapped."""
         old, new = Authority("old"), Authority("new")
@@ -375,6 +385,15 @@ class TestExplaining:
                 f"the certificate of the server https://127.0.0.1:{port} has expired; "
                 "renew it, or check this machine's clock"
             )
+
+    async def test_what_aiohttp_raises_is_understood(self, tmp_path: Path, clock: VirtualClock) -> None:
+        async with server(Authority("another"), tmp_path) as port, aiohttp.ClientSession() as session:
+            authenticator = Authenticator(config(port, tls=TLS(ca_data=Authority().pem)), clock)
+            identity = await authenticator.identity()
+            with pytest.raises(aiohttp.ClientConnectorCertificateError) as caught:
+                await session.get(f"https://127.0.0.1:{port}", headers=identity.headers, ssl=identity.ssl)
+        explained = str(authenticator.explain(caught.value))
+        assert "is not signed by an authority in certificate-authority-data (arguments); set the" in explained
 
     async def test_what_is_not_about_tls_is_not_explained(self, clock: VirtualClock) -> None:
         assert Authenticator(config(), clock).explain(ConnectionRefusedError()) is None
@@ -591,6 +610,7 @@ class TestExec:
         issuer.answers(token="second")
         assert await asyncio.gather(*(authenticator.rejected(first) for _ in range(3))) == [True, True, True]
         assert await self.bearer(authenticator) == "Bearer second"
+        assert await authenticator.rejected(first) is True, "a late answer to the old credential does not cost a run"
         assert issuer.runs == 2
 
     async def test_a_plugin_that_insists_is_not_asked_for_every_request(

@@ -260,10 +260,10 @@ class TestHanging:
 
     def hanging(self, plugins: Plugins, started: Path, *, child_escapes: bool = False) -> ExecPlugin:
         return plugins.plugin(
+            "sys.stderr.write('waiting for login')\nsys.stderr.flush()\n"
             "if os.fork() == 0:\n"
             f"  if {child_escapes}: os.setsid()\n"
             f"  with open({str(started)!r}, 'w') as stream: stream.write(f'{{os.getppid()}} {{os.getpid()}}')\n"
-            "sys.stderr.write('waiting for login')\nsys.stderr.flush()\n"
             "os.read(os.pipe()[0], 1)"
         )
 
