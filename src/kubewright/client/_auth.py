@@ -108,12 +108,12 @@ class Authenticator:
 
     def explain(self, error: BaseException) -> ConfigError | None:
         """Why a connection failed, in words, if TLS was the reason: give it what connecting raised."""
-        for cause in _causes(error):
-            if isinstance(cause, ssl.SSLCertVerificationError):
+        causes = list(_causes(error))
+        for cause in causes:
+            # aiohttp's own error is a subclass without the code; the one that it wraps has it.
+            if isinstance(cause, ssl.SSLCertVerificationError) and hasattr(cause, "verify_code"):
                 return explain_verification(cause, self._config)
-            if isinstance(cause, ssl.SSLError) and (expired := self._expired_certificate()) is not None:
-                return expired
-        return None
+        return self._expired_certificate() if any(isinstance(cause, ssl.SSLError) for cause in causes) else None
 
     async def close(self) -> None:
         """End a plugin that is still running."""
