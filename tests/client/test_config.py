@@ -350,7 +350,7 @@ class TestExecEntry:
             command="aws",
             args=["eks", "get-token"],
             env=[{"name": "A", "value": "b"}],
-            installHint="\x1b[1mget it",
+            installHint="get it",
         )
         assert found == ExecPlugin(
             command="aws", args=("eks", "get-token"), env=(("A", "b"),), interactive_mode="Never", install_hint="get it"
@@ -400,6 +400,10 @@ class TestArguments:
         assert config.tls == TLS(ca_file=str(home.folder / ".kube/ca.pem"))
         assert config.credentials == Credentials(token="abc")
         assert config.impersonate == Impersonation(user="joe")
+
+    def test_empty_texts_count_as_not_given(self, home: Home) -> None:
+        home.kubeconfig()
+        assert home.load(kubeconfig="", context="", server="", namespace="", token="") == home.load()
 
     def test_a_ca_replaces_insecure_and_the_other_way_round(self, home: Home) -> None:
         home.kubeconfig(cluster={"insecure-skip-tls-verify": True})

@@ -80,7 +80,8 @@ class Authenticator:
         # As in client-go, a credential that stands in the configuration itself makes the plugin superfluous.
         fixed = credentials.token or credentials.token_file or credentials.has_basic or credentials.has_certificate
         if credentials.exec is not None and not fixed:
-            self._plugin = _Plugin(credentials.exec, config, clock, environ or os.environ, exec_timeout)
+            environ = os.environ if environ is None else environ
+            self._plugin = _Plugin(credentials.exec, config, clock, environ, exec_timeout)
         self._changes = self._token_file or self._plugin or (self._tls and self._tls.files)
         self._identity: Identity | None = None
         self._look_again = 0.0

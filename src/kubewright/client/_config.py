@@ -150,6 +150,8 @@ def load_config(
     from kubewright.client._proxy import check_proxy, environment_proxy
 
     environ = os.environ if environ is None else environ
+    # An empty text is a flag that was not given.
+    kubeconfig, context, server = kubeconfig or None, context or None, server or None
     if insecure and (ca_file is not None or ca_data is not None):
         raise ConfigError("insecure cannot be combined with a CA; pass one of them")
     if server is not None and kubeconfig is None and context is None:

@@ -9,7 +9,6 @@ import base64
 import binascii
 import logging
 import os
-import re
 from collections.abc import Mapping
 from typing import get_args
 
@@ -28,7 +27,6 @@ _EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.
 _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
 _MAX_EXTENSION_NODES = 10_000
 _REMOVED_PROVIDERS = {"gcp": "gke-gcloud-auth-plugin", "azure": "kubelogin", "oidc": "kubectl-oidc_login"}
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
 def from_kubeconfig(kubeconfig: Kubeconfig, context_name: str | None, *, home: str) -> ClientConfig:
@@ -159,7 +157,7 @@ def _exec(entry: Entry, config: ExecConfig, cluster_entry: Entry, cluster: Clust
         interactive_mode=mode,  # type: ignore[arg-type]  # checked above
         provide_cluster_info=bool(config.provide_cluster_info),
         cluster_config=_cluster_config(cluster_entry, cluster) if config.provide_cluster_info else None,
-        install_hint=_ANSI.sub("", config.install_hint) if config.install_hint else None,
+        install_hint=config.install_hint or None,
     )
 
 
