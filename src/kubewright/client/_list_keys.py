@@ -35,20 +35,32 @@ class ListKeys:
 
     def member(self, name: str) -> ListKeys:
         """The place of one member of the object at this place."""
-        type_ = _without_none(self._type)
-        if isinstance(type_, type) and issubclass(type_, Model):
-            return ListKeys(_member_types(type_).get(name), getattr(type_, "__list_keys__", {}).get(name))
-        return ListKeys(get_args(type_)[1]) if get_origin(type_) is dict else ListKeys(None)
+        known, other = _members(self._type)
+        return known.get(name, other)
 
     def element(self) -> ListKeys:
         """The place of any element of the list at this place."""
-        type_ = _without_none(self._type)
-        return ListKeys(get_args(type_)[0]) if get_origin(type_) is list else ListKeys(None)
+        return _element(self._type)
+
+
+_NOWHERE = ListKeys(None)
+
+
+@cache  # by type, so it grows with the models that are used and not with the objects
+def _members(type_: Any) -> tuple[dict[str, ListKeys], ListKeys]:
+    """The places of the members that a type declares, and the place of any other."""
+    plain = _without_none(type_)
+    if isinstance(plain, type) and issubclass(plain, Model):
+        keys = getattr(plain, "__list_keys__", {})
+        types = {field.encode_name: field.type for field in msgspec.structs.fields(plain)}
+        return {name: ListKeys(member, keys.get(name)) for name, member in types.items()}, _NOWHERE
+    return {}, ListKeys(get_args(plain)[1]) if get_origin(plain) is dict else _NOWHERE
 
 
 @cache
-def _member_types(model: Any) -> dict[str, Any]:
-    return {field.encode_name: field.type for field in msgspec.structs.fields(model)}
+def _element(type_: Any) -> ListKeys:
+    plain = _without_none(type_)
+    return ListKeys(get_args(plain)[0]) if get_origin(plain) is list else _NOWHERE
 
 
 def _without_none(type_: Any) -> Any:
