@@ -330,6 +330,24 @@ async def test_somebody_elses_change_of_an_atomic_list_is_put_back(bench: Bench)
     assert applied.object.spec.template.spec.containers[0].args == ["a"]
 
 
+async def test_the_order_of_a_keyed_list_is_put_back(bench: Bench) -> None:
+    def ordered(*names: str) -> apps.Deployment:
+        return deployment(env=[core.EnvVar(name=name, value="1") for name in names])
+
+    await bench.applier.apply(bench.owner, ordered("A", "B"))
+    # Order has no manager: nothing but the object itself tells that it was changed.
+    swap = {
+        "op": "move",
+        "from": "/spec/template/spec/containers/0/env/1",
+        "path": "/spec/template/spec/containers/0/env/0",
+    }
+    await bench.client.patch(apps.Deployment, "web", JsonPatch([swap]))
+    await bench.look(apps.Deployment, "web")
+    applied = await bench.applier.apply(bench.owner, ordered("A", "B"))
+    assert applied.written
+    assert [variable.name for variable in applied.object.spec.template.spec.containers[0].env or []] == ["A", "B"]
+
+
 async def test_somebody_elses_addition_to_an_atomic_map_is_noticed_by_who_manages_it(bench: Bench) -> None:
     service = core.Service(
         metadata=meta.ObjectMeta(name="web"),
@@ -375,8 +393,7 @@ async def test_an_untyped_secret_given_as_text_can_lose_a_key_too(bench: Bench) 
 async def test_what_create_wrote_is_removed_when_apply_no_longer_asks_for_it(bench: Bench) -> None:
     made = config_map(a="1", b="2")
     made.metadata.owner_references = (await _reference(bench)).metadata.owner_references
-    as_us = Client(bench.client._config, namespace=bench.namespace, field_manager=MANAGER)
-    async with as_us:
+    async with Client(bench.client._config, namespace=bench.namespace, field_manager=MANAGER) as as_us:
         created = await as_us.create(made)
         created.metadata.finalizers.append("example.com/promise")
         await as_us.update(created)
@@ -388,6 +405,19 @@ async def test_what_create_wrote_is_removed_when_apply_no_longer_asks_for_it(ben
     await bench.look(core.ConfigMap, "child")
     await bench.applier.apply(bench.owner, config_map(a="1"))
     assert bench.sent() == []
+
+
+async def test_what_an_update_wrote_beside_an_apply_stays(bench: Bench) -> None:
+    await bench.applier.apply(bench.owner, config_map(a="1", b="2"))
+    async with Client(bench.client._config, namespace=bench.namespace, field_manager=MANAGER) as as_us:
+        found = await as_us.get(core.ConfigMap, "child")
+        found.metadata.annotations["example.com/note"] = "x"
+        await as_us.update(found)
+    await bench.look(core.ConfigMap, "child")
+    applied = await bench.applier.apply(bench.owner, config_map(a="1"))
+    assert bench.sent() == ["patch configmaps"]
+    assert applied.object.data == {"a": "1"}
+    assert applied.object.metadata.annotations == {"example.com/note": "x"}
 
 
 async def _reference(bench: Bench) -> core.ConfigMap:

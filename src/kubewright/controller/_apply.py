@@ -67,10 +67,9 @@ class Applied(Generic[R]):
 
 @dataclass(slots=True)
 class _Record:
-    """What we know since the last apply: asked with that digest, the object looked like this."""
+    """What we know since the last apply: when we asked for this, the object was that."""
 
     asked: bytes
-    uid: str
     seen: bytes
     applied: bytes | None
     resource_version: int
@@ -226,12 +225,7 @@ class Applier:
     def _unchanged(self, desired: Desired[R], snapshot: Snapshot[R]) -> bool:
         place = (type(desired.object), desired.key)
         record = self._records.get(place)
-        if (
-            record is None
-            or record.asked != desired.digest
-            or record.uid != snapshot.uid
-            or record.applied != snapshot.applied
-        ):
+        if record is None or record.asked != desired.digest or record.applied != snapshot.applied:
             return False
         if record.resource_version != snapshot.resource_version:
             if record.seen != desired.seen_in(snapshot.raw):
@@ -244,7 +238,6 @@ class Applier:
         snapshot = self._snapshot(answer)
         record = _Record(
             asked=desired.digest,
-            uid=snapshot.uid,
             seen=desired.seen_in(snapshot.raw),
             applied=snapshot.applied,
             resource_version=snapshot.resource_version,
