@@ -1,0 +1,156 @@
+"""A stage for controllers without a server: a cache that the test fills, a clock that the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import pytest
+
+from kubewright.api import Model, Object, ObjectMeta, Resource, encode
+from kubewright.api._resource import resource
+from kubewright.cache import Informer, ObjectKey
+from kubewright.cache._feed import Feed
+from kubewright.client import Client, Request, Response
+from kubewright.clock import Clock, VirtualClock
+from kubewright.controller import Applier, Controller, Environment
+from kubewright.controller._environment import CachedKinds
+from kubewright.events import EventRecorder
+from kubewright.operator import Operator
+from kubewright.operator._running import _kinds_of
+
+R = TypeVar("R", bound=Object)
+
+
+class ThingSpec(Model):
+    size: int = 0
+
+
+class ThingStatus(Model):
+    ready: int = 0
+
+
+@resource("example.com/v1")
+class Thing(Resource[ThingSpec, ThingStatus]):
+    """What the tests reconcile."""
+
+
+@resource("example.com/v1")
+class Part(Resource[ThingSpec, None]):
+    """What things own."""
+
+
+class NoServer:
+    """A transport on which nothing may be sent: these tests are about what happens without a server."""
+
+    async def send(self, request: Request) -> Response:
+        raise AssertionError(f"unexpected request: {request}")
+
+    async def close(self) -> None:
+        pass
+
+
+class Stage:
+    """Controllers on caches that `put` and `remove` fill as the watch would."""
+
+    def __init__(self, operator: Operator, clock: Clock) -> None:
+        self.clock = clock
+        self.client = Client(transport=NoServer(), clock=clock)
+        self.recorder = EventRecorder(self.client, operator.name, clock=clock)
+        self.kinds = CachedKinds()
+        self.informers: dict[type[Object], Informer[Any]] = {}
+        self._revisions = itertools.count(1)
+        environment = Environment(
+            client=self.client,
+            caches=self.kinds,
+            applier=Applier(self.client, self.kinds),
+            recorder=self.recorder,
+            clock=clock,
+            loop=asyncio.get_running_loop(),
+        )
+        self.controllers: list[Controller[Any]] = []
+        for registration in operator.registrations():
+            for kind, labels in _kinds_of(registration):
+                informer = self.informers.setdefault(kind, Informer(self.client, kind, clock=clock))
+                self.kinds.add(kind, labels, informer)
+            self.controllers.append(Controller(registration, environment))
+        for controller in self.controllers:
+            controller.listen()
+
+    @property
+    def controller(self) -> Controller[Any]:
+        return self.controllers[0]
+
+    def put(self, obj: Object, *, initial: bool = False, raw: bytes | None = None) -> None:
+        """The server has this state now."""
+        obj.metadata.resource_version = str(next(self._revisions))
+        informer = self.informers[type(obj)]
+        self._feed(informer).put(informer._intake.snapshot(raw or encode(obj)), initial=initial)
+
+    def remove(self, obj: Object) -> None:
+        """The server has deleted the object."""
+        obj.metadata.resource_version = str(next(self._revisions))
+        informer = self.informers[type(obj)]
+        self._feed(informer).remove(informer._intake.snapshot(encode(obj)))
+
+    def synced(self) -> None:
+        """The initial list is complete; resyncs begin."""
+        for informer in self.informers.values():
+            informer._handlers.synced = True
+            informer._handlers.start()
+
+    def _feed(self, informer: Informer[Any]) -> Feed[Any]:
+        return Feed(informer._store, informer._overlay, informer._handlers)
+
+    def recorded(self) -> list[tuple[str, str]]:
+        """The events that wait to be written."""
+        line = self.recorder._line
+        return [(event.reason, event.message) for event in (line.get_nowait() for _ in range(line.qsize()))]
+
+
+@asynccontextmanager
+async def working(operator: Operator, clock: Clock) -> AsyncIterator[Stage]:
+    """A stage whose controllers work."""
+    stage = Stage(operator, clock)
+    stage.synced()
+    for controller in stage.controllers:
+        controller.start()
+    try:
+        yield stage
+    finally:
+        for informer in stage.informers.values():
+            informer._handlers.stop()
+        for controller in stage.controllers:
+            await controller.stop(grace=5)
+
+
+def thing(name: str = "one", size: int = 0, **meta: Any) -> Thing:
+    """A thing with a uid of its own name."""
+    fields: dict[str, Any] = {"namespace": "default", "uid": f"uid-{name}", "generation": 1} | meta
+    return Thing(metadata=ObjectMeta(name=name, **fields), spec=ThingSpec(size=size))
+
+
+def key(name: str = "one") -> ObjectKey:
+    return ObjectKey("default", name)
+
+
+async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+    """Wait for what threads do. The limit only keeps a broken test from hanging."""
+    async with asyncio.timeout(seconds):
+        while True:
+            if condition():
+                return
+            await asyncio.sleep(0.001)
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture
+def operator() -> Operator:
+    return Operator("thing-operator")

@@ -1,0 +1,181 @@
+"""What is wrong with a handler or an option is said where it is written."""
+
+from __future__ import annotations
+
+import functools
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kubewright.api import core
+from kubewright.cache import ObjectKey
+from kubewright.controller import BlockingContext, Context, Result
+from kubewright.controller._handlers import form_of
+from kubewright.operator import Operator
+from tests.controller.conftest import Part, Thing
+
+
+def test_a_misspelled_option_fails_at_once_with_the_nearest_name_and_all_of_them(operator: Operator) -> None:
+    with pytest.raises(TypeError) as caught:
+        operator.reconciles(Thing, own=[Part])  # type: ignore[call-arg]
+    assert str(caught.value) == (
+        "reconciles has no option 'own'. Did you mean 'owns'? The options are: concurrency, labels, name, owns, "
+        "rate_limiter, reads, resync, timeout, triggers, watches, when"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"owns": Part}, TypeError, r"owns takes a list, owns=\[...\]"),
+        ({"owns": ["Part"]}, TypeError, "owns takes a kind, such as apps.Deployment"),
+        ({"watches": [Part]}, TypeError, r"watches takes Watch\(kind, map=...\)"),
+        ({"reads": [int]}, TypeError, "reads takes a kind"),
+        ({"concurrency": 0}, ValueError, "concurrency is the number of reconciles at a time, at least 1, not 0"),
+        ({"concurrency": True}, ValueError, "at least 1, not True"),
+        ({"resync": 0}, ValueError, "resync must be more than 0 seconds"),
+        ({"resync": "1m"}, TypeError, "resync is a number of seconds or a timedelta, not '1m'"),
+        ({"timeout": timedelta(seconds=-1)}, ValueError, "timeout must be more than 0 seconds"),
+        ({"when": "generation"}, TypeError, "when takes one predicate"),
+        ({"when": 5}, TypeError, "a predicate is a function of a Change"),
+        ({"rate_limiter": 5}, TypeError, "rate_limiter is a rate limiter"),
+    ],
+)
+def test_a_wrong_value_fails_at_once(
+    operator: Operator, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        operator.reconciles(Thing, **options)
+
+
+def test_what_is_no_kind_cannot_be_reconciled(operator: Operator) -> None:
+    with pytest.raises(TypeError, match="reconciles takes a kind"):
+        operator.reconciles("Thing")  # type: ignore[arg-type]
+
+
+def test_two_controllers_of_one_kind_need_names(operator: Operator) -> None:
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    operator.reconciles(Thing)(sync)
+    with pytest.raises(ValueError, match=r"controller 'thing' already: give the second one a name"):
+        operator.reconciles(Thing)
+    operator.reconciles(Thing, name="second")(sync)
+
+
+async def test_the_form_of_a_function_is_seen_from_its_signature() -> None:
+    async def by_object(obj: Thing, ctx: Context[Thing]) -> None: ...
+    async def by_key(key: ObjectKey, ctx: Context[Thing]) -> None: ...
+    def blocking(obj: Thing, ctx: BlockingContext[Thing]) -> None: ...
+    def blocking_by_key(key: ObjectKey, ctx: BlockingContext[Thing]) -> Result | None: ...
+    async def bare(obj, ctx): ...  # type: ignore[no-untyped-def]
+    async def more(zone: str, obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    def forms(function: Any) -> tuple[bool, bool]:
+        form = form_of(function, Thing)
+        return form.blocking, form.by_key
+
+    assert forms(by_object) == (False, False)
+    assert forms(by_key) == (False, True)
+    assert forms(blocking) == (True, False)
+    assert forms(blocking_by_key) == (True, True)
+    assert forms(bare) == (False, False)
+    assert forms(functools.partial(more, "eu")) == (False, False)
+
+
+def test_too_few_or_too_many_parameters_are_refused_with_the_shape_that_is_meant() -> None:
+    async def one(obj: Thing) -> None: ...
+    async def three(obj: Thing, ctx: Context[Thing], zone: str) -> None: ...
+
+    expected = r"must take two parameters, .*: async def \w+\(obj: Thing, ctx: Context\[Thing\]\)"
+
+    for function in (one, three):
+        with pytest.raises(TypeError, match=expected):
+            form_of(function, Thing)
+
+
+def test_a_function_of_another_kind_is_refused() -> None:
+    async def sync(obj: Part, ctx: Context[Part]) -> None: ...
+
+    with pytest.raises(TypeError, match="takes a Part, but is handed in for Thing"):
+        form_of(sync, Thing)
+
+
+def test_the_context_must_fit_the_kind_of_function() -> None:
+    def plain(obj: Thing, ctx: Context[Thing]) -> None: ...
+    async def coroutine(obj: Thing, ctx: BlockingContext[Thing]) -> None: ...
+
+    with pytest.raises(TypeError, match=r"make it async def, or annotate its context with BlockingContext\[Thing\]"):
+        form_of(plain, Thing)
+    with pytest.raises(TypeError, match=r"its context is a Context\[Thing\], not a BlockingContext"):
+        form_of(coroutine, Thing)
+
+
+def test_finalizers_and_deletion_callbacks_need_the_object(operator: Operator) -> None:
+    async def by_key(key: ObjectKey, ctx: Context[Thing]) -> None: ...
+
+    for decorator in (operator.finalizes(Thing), operator.deleted(Thing)):
+        with pytest.raises(TypeError, match="takes the key alone, but only reconcilers can"):
+            decorator(by_key)  # type: ignore[arg-type]
+
+
+def test_a_class_must_have_reconcile_and_be_made_without_arguments(operator: Operator) -> None:
+    class Without:
+        pass
+
+    class Needy:
+        def __init__(self, url: str) -> None:
+            self.url = url
+
+        async def reconcile(self, obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    with pytest.raises(TypeError, match="Without has no method reconcile"):
+        operator.reconciles(Thing)(Without)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"Needy cannot be made without arguments .*: hand in an instance instead"):
+        operator.reconciles(Thing)(Needy)  # type: ignore[arg-type]
+    operator.reconciles(Thing)(Needy("http://localhost"))
+
+
+def test_the_methods_of_a_class_are_looked_at_too(operator: Operator) -> None:
+    class Wrong:
+        async def reconcile(self, obj: Thing) -> None: ...
+
+    with pytest.raises(TypeError, match="must take two parameters"):
+        operator.reconciles(Thing)(Wrong)  # type: ignore[arg-type]
+
+
+def test_a_finalizer_is_named_after_the_group_and_the_operator_unless_the_group_is_kubernetes_own(
+    operator: Operator,
+) -> None:
+    async def clean(obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    operator.finalizes(Thing)(clean)
+    [registration] = operator.registrations()
+    assert [name for name, _ in registration.finalizers] == ["example.com/thing-operator"]
+    with pytest.raises(ValueError, match="under your own domain"):
+        operator.finalizes(core.ConfigMap)
+    with pytest.raises(ValueError, match="must be a name under a domain"):
+        operator.finalizes(Thing, name="cleanup")
+    with pytest.raises(ValueError, match=r"has a finalizer 'example.com/thing-operator' already"):
+        operator.finalizes(Thing)
+
+
+def test_an_operator_has_a_name_that_can_be_written_everywhere() -> None:
+    with pytest.raises(ValueError, match="operator name 'My Operator' must be lower case"):
+        Operator("My Operator")
+    with pytest.raises(TypeError, match=r"has no option 'namespace'. Did you mean 'namespaces'"):
+        Operator("mine", namespace="default")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("after", [-1, float("nan"), timedelta(seconds=-5)])
+def test_a_result_cannot_come_back_before_now(after: float | timedelta) -> None:
+    with pytest.raises(ValueError, match="requeue_after must not be negative"):
+        Result(requeue_after=after)
+
+
+def test_a_result_takes_seconds_or_a_timedelta() -> None:
+    assert Result(requeue_after=1.5).delay == 1.5
+    assert Result(requeue_after=timedelta(minutes=2)).delay == 120
+    assert Result().delay == 0
+    with pytest.raises(TypeError, match="requeue_after is a number of seconds or a timedelta"):
+        Result(requeue_after="30s")  # type: ignore[arg-type]

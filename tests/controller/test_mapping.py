@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+
+from kubewright.api import Model, ObjectMeta, OwnerReference, Resource, encode, info_of
+from kubewright.api._resource import resource
+from kubewright.cache import Change, ObjectKey, Snapshot
+from kubewright.cache._intake import Intake
+from kubewright.controller import Watch, owner_keys
+from kubewright.controller._mapping import as_key
+from tests.controller.conftest import Part, Thing, ThingSpec, thing
+
+
+@resource("example.com/v1", scope="Cluster")
+class Zone(Resource[ThingSpec, None]):
+    """A cluster-scoped owner."""
+
+
+class Empty(Model):
+    pass
+
+
+def part(*owners: OwnerReference) -> Snapshot[Part]:
+    meta = ObjectMeta(name="p", namespace="default", uid="u", resource_version="1", owner_references=list(owners))
+    return Intake(Part).snapshot(encode(Part(metadata=meta, spec=ThingSpec())))
+
+
+def owner(name: str, kind: str = "Thing", api: str = "example.com/v1", controller: bool = True) -> OwnerReference:
+    return OwnerReference(api_version=api, kind=kind, name=name, uid=f"uid-{name}", controller=controller)
+
+
+def added(snapshot: Snapshot[Part]) -> Change[Part]:
+    return Change("added", snapshot.key, None, snapshot)
+
+
+def test_the_controller_is_woken_in_the_namespace_of_the_object() -> None:
+    assert owner_keys(added(part(owner("a"))), info_of(Thing)) == {ObjectKey("default", "a")}
+
+
+def test_an_owner_is_known_by_group_and_kind_in_whatever_version() -> None:
+    info = info_of(Thing)
+    assert owner_keys(added(part(owner("a", api="example.com/v9"))), info) == {ObjectKey("default", "a")}
+    assert not owner_keys(added(part(owner("a", api="example.org/v1"))), info)
+    assert not owner_keys(added(part(owner("a", kind="Other"))), info)
+
+
+def test_a_cluster_scoped_owner_has_no_namespace() -> None:
+    assert owner_keys(added(part(owner("z", kind="Zone"))), info_of(Zone)) == {ObjectKey("", "z")}
+
+
+def test_only_the_controller_is_woken_unless_asked_for_all_owners() -> None:
+    change = added(part(owner("a"), owner("b", controller=False)))
+    assert owner_keys(change, info_of(Thing)) == {ObjectKey("default", "a")}
+    assert owner_keys(change, info_of(Thing), controller_only=False) == {
+        ObjectKey("default", "a"),
+        ObjectKey("default", "b"),
+    }
+
+
+def test_the_owner_that_an_object_had_is_woken_as_well_as_the_one_it_has() -> None:
+    change = Change("updated", ObjectKey("default", "p"), part(owner("old")), part(owner("new")))
+    assert owner_keys(change, info_of(Thing)) == {ObjectKey("default", "old"), ObjectKey("default", "new")}
+
+
+def test_the_last_state_of_a_deleted_object_wakes_its_owner() -> None:
+    change = Change("deleted", ObjectKey("default", "p"), part(owner("a")), None, missed=True)
+    assert owner_keys(change, info_of(Thing)) == {ObjectKey("default", "a")}
+
+
+@pytest.mark.parametrize("given", [ObjectKey("default", "one"), "default/one", ("default", "one"), thing("one")])
+def test_a_key_can_be_given_in_several_forms(given: object) -> None:
+    assert as_key(given) == ObjectKey("default", "one")
+
+
+def test_what_is_no_key_is_refused() -> None:
+    with pytest.raises(TypeError, match="expected an ObjectKey"):
+        as_key(7)
+
+
+def test_a_misspelled_option_of_watch_names_the_valid_ones() -> None:
+    with pytest.raises(
+        TypeError, match=r"has no option 'maps'\. Did you mean 'map'\? The options are: labels, map, when"
+    ):
+        Watch(Part, maps=lambda part: [])  # type: ignore[call-arg]
