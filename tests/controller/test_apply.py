@@ -401,6 +401,8 @@ async def test_what_create_wrote_is_removed_when_apply_no_longer_asks_for_it(ben
     applied = await bench.applier.apply(bench.owner, config_map(a="1"))
     assert applied.object.data == {"a": "1"}
     assert applied.object.metadata.finalizers == ["example.com/promise"]
+    entries = {entry.operation: entry.fields() for entry in applied.object.metadata.managed_fields}
+    assert entries["Update"] == {"f:metadata": {"f:finalizers": {".": {}, 'v:"example.com/promise"': {}}}}
     assert bench.sent() == ["get configmaps", "patch configmaps", "patch configmaps"]
     await bench.look(core.ConfigMap, "child")
     await bench.applier.apply(bench.owner, config_map(a="1"))

@@ -54,8 +54,6 @@ class Desired(Generic[R]):
             set_controller(desired, owner=owner)
         _spell_out_secret(desired)
         asked = msgspec.json.decode(apply_body(desired), type=dict[str, Any])
-        # The kind is the same in any case, but the items of a list do not carry it.
-        asked = {name: value for name, value in asked.items() if name not in ("apiVersion", "kind")}
         return cls(object=desired, key=ObjectKey.of(desired), asked=asked, digest=digest(asked))
 
     def seen_in(self, raw: bytes) -> bytes:

@@ -14,33 +14,23 @@ __all__ = ["updates_as_applied"]
 def updates_as_applied(entries: list[dict[str, Any]], manager: str, api_version: str) -> list[dict[str, Any]] | None:
     """The entries as if the manager had applied what it wrote by create and update; None when it wrote nothing so.
 
-    None too when it has applied already: what it updated since then was meant to stay beside what it applies.
+    For an object to which the manager has applied nothing yet: what it updates later is meant to stay beside that.
     Finalizers are left as they are: one that was added by an update is a promise, and no apply may take it back.
     """
-    if any(entry.get("manager") == manager and _is_applied(entry) for entry in entries):
-        return None
     for index, entry in enumerate(entries):
-        if (
-            entry.get("manager") == manager
-            and entry.get("operation") == "Update"
-            and entry.get("apiVersion") == api_version
-        ):
-            if entry.get("subresource"):
-                continue
-            fields, kept = _without_finalizers(entry.get("fieldsV1") or {})
+        who = (entry.get("manager"), entry.get("operation"), entry.get("apiVersion"), entry.get("subresource") or "")
+        if who == (manager, "Update", api_version, ""):
+            fields, finalizers = _split(entry.get("fieldsV1") or {})
             applied = entry | {"operation": "Apply", "fieldsV1": fields}
-            rest = [entry | {"fieldsV1": kept}] if kept else []
+            rest = [entry | {"fieldsV1": finalizers}] if finalizers else []
             return [*entries[:index], applied, *rest, *entries[index + 1 :]]
     return None
 
 
-def _is_applied(entry: dict[str, Any]) -> bool:
-    return entry.get("operation") == "Apply" and not entry.get("subresource")
-
-
-def _without_finalizers(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    metadata = fields.get("f:metadata")
-    if not isinstance(metadata, dict) or "f:finalizers" not in metadata:
+def _split(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields without the finalizers, and the finalizers."""
+    metadata = fields.get("f:metadata", {})
+    if "f:finalizers" not in metadata:
         return fields, {}
     others = {name: value for name, value in metadata.items() if name != "f:finalizers"}
     return fields | {"f:metadata": others}, {"f:metadata": {"f:finalizers": metadata["f:finalizers"]}}

@@ -1,0 +1,34 @@
+"""Which of the server's notes about our field manager become those of an apply. On a server: `test_apply.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubewright.controller._managed_fields import updates_as_applied
+
+
+def entry(manager: str = "wright", operation: str = "Update", version: str = "v1", **more: Any) -> dict[str, Any]:
+    named = {"manager": manager, "operation": operation, "apiVersion": version, "fieldsType": "FieldsV1"}
+    return named | {"fieldsV1": {"f:data": {"f:a": {}}}} | more
+
+
+def test_the_managers_update_becomes_an_apply_in_its_place() -> None:
+    before = [entry("one"), entry(time="2030-01-01T00:00:00Z"), entry("two")]
+    after = updates_as_applied(before, "wright", "v1")
+    assert after == [entry("one"), entry(operation="Apply", time="2030-01-01T00:00:00Z"), entry("two")]
+    assert before[1]["operation"] == "Update"
+
+
+def test_other_managers_subresources_and_versions_are_left() -> None:
+    others = [entry("other"), entry(subresource="status"), entry(version="v1beta1"), entry("other", "Apply")]
+    assert updates_as_applied(others, "wright", "v1") is None
+
+
+def test_finalizers_stay_with_the_update() -> None:
+    finalizers: dict[str, Any] = {"f:metadata": {"f:finalizers": {"v:x": {}}}}
+    fields = {"f:metadata": {"f:labels": {"f:a": {}}, **finalizers["f:metadata"]}, "f:data": {}}
+    after = updates_as_applied([entry(fieldsV1=fields)], "wright", "v1")
+    assert after == [
+        entry(operation="Apply", fieldsV1={"f:metadata": {"f:labels": {"f:a": {}}}, "f:data": {}}),
+        entry(fieldsV1=finalizers),
+    ]
