@@ -1,13 +1,16 @@
-"""A custom resource for the tests of the client: its server knows more fields than its model."""
+"""A custom resource of which the server knows more than the model, and scripted servers."""
 
 from __future__ import annotations
 
+import copy
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 import kubewright as kw
 from kubewright.api import apiextensions, from_dict
+from kubewright.client import Request, Response
 from kubewright.testing import ControlPlane
 
 
@@ -100,3 +103,55 @@ def widget(control_plane: ControlPlane) -> type[Widget]:
             if any(condition.type == "Established" and condition.status == "True" for condition in conditions):
                 break
     return Widget
+
+
+class ScriptedTransport:
+    """A server that gives the answers it was told to give, in order, and keeps what it was asked.
+
+    An answer is a status with a body and perhaps headers, or an exception.
+    """
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.requests: list[Request] = []
+        self.closed = False
+
+    async def send(self, request: Request) -> Response:
+        self.requests.append(copy.deepcopy(request))
+        answer = self.answers.pop(0)
+        if isinstance(answer, BaseException):
+            raise answer
+        return ScriptedResponse(*answer)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+class ScriptedResponse:
+    """A body in pieces; a piece that is an exception is raised at its place."""
+
+    def __init__(self, status: int, body: bytes | list[Any] = b"", headers: dict[str, str] | None = None) -> None:
+        self.status = status
+        self.headers = headers or {}
+        self._pieces = body if isinstance(body, list) else [body]
+
+    def warnings(self) -> list[str]:
+        return [value for name, value in self.headers.items() if name == "Warning"]
+
+    async def read(self) -> bytes:
+        return b"".join([piece async for piece in self.chunks()])
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            if isinstance(piece, BaseException):
+                raise piece
+            yield piece
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+
+@pytest.fixture
+def scripted() -> type[ScriptedTransport]:
+    """The class of scripted servers."""
+    return ScriptedTransport

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from kubewright.client._blocking import BlockingClient
 from kubewright.client._client import Client, Propagation
-from kubewright.client._config import TLS, ClientConfig, Credentials, Impersonation, load_config
+from kubewright.client._config import TLS, ClientConfig, Credentials, ExecPlugin, Impersonation, load_config
 from kubewright.client._discovery import Discovery, ServedResource, ServerVersion
 from kubewright.client._errors import (
     AlreadyExists,
@@ -59,6 +59,7 @@ __all__ = [
     "Credentials",
     "Discovery",
     "EventType",
+    "ExecPlugin",
     "Expired",
     "FieldValidation",
     "Forbidden",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import ipaddress
 import socket
 import ssl
@@ -14,6 +16,7 @@ from yarl import URL
 
 from kubewright.client._auth import Authenticator, Identity
 from kubewright.client._config import ClientConfig
+from kubewright.client._config_errors import ConfigError
 from kubewright.client._transport import ConnectionLost, Request
 from kubewright.clock import Clock
 
@@ -41,10 +44,21 @@ class HttpTransport:
         """Send one request and wait for the head of the answer."""
         identity = await self._authenticator.identity()
         response = await self._send_as(identity, request)
-        if response.status == 401 and await self._authenticator.rejected(identity):
-            response.close()
+        if response.status == 401 and await self._renewed(identity, response):
             response = await self._send_as(await self._authenticator.identity(), request)
         return response
+
+    async def _renewed(self, identity: Identity, response: HttpResponse) -> bool:
+        """Whether there are other credentials than the rejected ones; then the rejection is not needed any more."""
+        renewed = False
+        try:
+            renewed = await self._authenticator.rejected(identity)
+        except ConfigError:
+            response.close()
+            raise
+        if renewed:
+            response.close()
+        return renewed
 
     async def _send_as(self, identity: Identity, request: Request) -> HttpResponse:
         headers = CIMultiDict(request.headers)
@@ -59,7 +73,7 @@ class HttpTransport:
             response = await self._open_session().request(
                 request.method,
                 self._url(request),
-                data=request.body,
+                data=_as_data(request.body),
                 headers=headers,
                 timeout=timeout,
                 ssl=identity.ssl,
@@ -92,10 +106,11 @@ class HttpTransport:
         )
         return URL(f"{self._config.server}{request.path}{'?' if query else ''}{query}", encoded=True)
 
-    def _lost(self, error: aiohttp.ClientError) -> ConnectionLost:
+    def _lost(self, error: aiohttp.ClientError) -> ConnectionLost | ConfigError:
+        """What to raise: a connection that may work again later, or a configuration that never will."""
         server = self._config.server
         if explained := self._authenticator.explain(error):
-            return ConnectionLost(str(explained), sent=False)
+            return explained
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
             reason = getattr(error.certificate_error, "verify_message", "") or str(error.certificate_error)
             text = f"the certificate of {server} is not trusted ({reason}); check the CA of {self._config.source}"
@@ -114,13 +129,14 @@ class HttpTransport:
         if self._session is not None:
             await self._session.close()
             self._session = None
+            await asyncio.sleep(0)  # connections that were given up are closed in the next turn of the loop
         await self._authenticator.close()
 
 
 class HttpResponse:
     """An answer from aiohttp."""
 
-    def __init__(self, response: aiohttp.ClientResponse, lost: Callable[[aiohttp.ClientError], ConnectionLost]) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, lost: Callable[[aiohttp.ClientError], Exception]) -> None:
         self._response = response
         self._lost = lost
 
@@ -155,11 +171,19 @@ class HttpResponse:
         except aiohttp.ClientError as error:
             raise self._lost(error) from error
         finally:
-            self._response.close()
+            self.close()
 
     def close(self) -> None:
         """Give up the rest of the body."""
+        connection = self._response.connection
+        if connection is not None and connection.transport is not None:
+            connection.transport.abort()  # nobody waits for the end of a stream that is given up
         self._response.close()
+
+
+def _as_data(body: bytes | None) -> bytes | io.BytesIO | None:
+    """Large bodies in pieces, so that they do not hold up the event loop."""
+    return io.BytesIO(body) if body is not None and len(body) > _READ_BUFFER else body
 
 
 def _watched_socket(address: aiohttp.AddrInfoType) -> socket.socket:

@@ -1,0 +1,198 @@
+"""The way over the network, against real servers on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubewright.api import ObjectMeta, core
+from kubewright.client import (
+    TLS,
+    Client,
+    ClientConfig,
+    ConfigError,
+    Credentials,
+    NotKubernetes,
+    RetryPolicy,
+    Timeout,
+    Unauthorized,
+    Unavailable,
+    load_config,
+)
+from kubewright.testing import ControlPlane
+
+ONCE = RetryPolicy(attempts=1)
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def serving(handle: Handler) -> AsyncIterator[str]:
+    async def closing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await handle(reader, writer)
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(closing, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+def answering(*answers: bytes, asked: list[bytes] | None = None) -> Handler:
+    queue = list(answers)
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        if asked is not None:
+            asked.append(head)
+        body = queue.pop(0) if len(queue) > 1 else queue[0]
+        writer.write(body)
+        await writer.drain()
+
+    return handle
+
+
+def http(status: str, body: bytes, content_type: str = "application/json") -> bytes:
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n"
+    return head.encode() + b"\r\n" + body
+
+
+async def test_a_port_where_nobody_listens() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        async with Client(ClientConfig(server=address), retry=ONCE) as client:
+            with pytest.raises(Unavailable, match=rf"^get nodes n: cannot connect to {address}: "):
+                await client.get(core.Node, "n")
+
+
+async def test_a_server_that_is_not_kubernetes() -> None:
+    page = http("200 OK", b"<html>Welcome!</html>", "text/html")
+    async with serving(answering(page)) as address, Client(ClientConfig(server=address), retry=ONCE) as client:
+        with pytest.raises(NotKubernetes, match="is this the address of an API server"):
+            await client.get(core.Node, "n")
+
+
+async def test_a_server_that_hangs_up() -> None:
+    async with serving(answering(b"")) as address, Client(ClientConfig(server=address), retry=ONCE) as client:
+        with pytest.raises(Unavailable, match=rf"the connection to {address} broke"):
+            await client.get(core.Node, "n")
+
+
+async def test_a_server_that_breaks_off_in_the_middle() -> None:
+    half = http("200 OK", b'{"metadata":{"name":"n"}}')[:-5]
+    async with serving(answering(half)) as address, Client(ClientConfig(server=address), retry=ONCE) as client:
+        with pytest.raises(Unavailable, match="broke"):
+            await client.get(core.Node, "n")
+
+
+async def test_a_server_that_does_not_answer_in_time() -> None:
+    async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    async with serving(silent) as address, Client(ClientConfig(server=address), retry=ONCE, timeout=0.05) as client:
+        with pytest.raises(Timeout, match=r"no answer within 0\.05 s"):
+            await client.get(core.Node, "n")
+
+
+async def test_tls_where_there_is_none() -> None:
+    async with serving(answering(b"hello")) as address:
+        config = ClientConfig(server=address.replace("http:", "https:"))
+        async with Client(config, retry=ONCE) as client:
+            with pytest.raises((Unavailable, ConfigError), match=address.replace("http:", "https:")):
+                await client.get(core.Node, "n")
+
+
+async def test_an_untrusted_certificate_is_refused(control_plane: ControlPlane) -> None:
+    async with Client(ClientConfig(server=control_plane.url)) as client:
+        with pytest.raises(ConfigError, match=r"certificate") as caught:
+            await client.get(core.Node, "n")
+    assert "\n" not in str(caught.value)
+
+
+async def test_insecure_skip_tls_verify_is_a_choice(control_plane: ControlPlane) -> None:
+    async with Client(ClientConfig(server=control_plane.url, tls=TLS(insecure=True))) as client:
+        assert (await client.server_version()).major == "1"
+
+
+async def test_an_unknown_token_is_unauthorized_and_not_shown(control_plane: ControlPlane) -> None:
+    config = ClientConfig(
+        server=control_plane.url, tls=TLS(ca_data=control_plane.ca), credentials=Credentials(token="s3cret-token")
+    )
+    async with Client(config) as client:
+        with pytest.raises(Unauthorized) as caught:
+            await client.get(core.Node, "n")
+    assert "s3cret-token" not in str(caught.value)
+
+
+async def test_a_token_that_was_rotated_is_read_again(
+    control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path
+) -> None:
+    await client.create(core.ServiceAccount(metadata=ObjectMeta(name="robot", namespace=namespace)))
+    token = (await client.create_token("robot", namespace)).status.token or ""
+    file = tmp_path / "token"
+    file.write_text("stale")
+    config = ClientConfig(
+        server=control_plane.url, tls=TLS(ca_data=control_plane.ca), credentials=Credentials(token_file=str(file))
+    )
+    async with Client(config) as pod:
+        with pytest.raises(Unauthorized):
+            await pod.request("GET", "/apis")
+        file.write_text(token)
+        assert b"APIGroupList" in await pod.request("GET", "/apis")
+
+
+async def test_impersonation(control_plane: ControlPlane) -> None:
+    config = load_config(kubeconfig=control_plane.kubeconfig, impersonate_user="jane", impersonate_groups=["a", "b"])
+    async with Client(config) as client:
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        raw = await client.request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body=review)
+    assert b'"username":"jane"' in raw
+    assert b'"groups":["a","b","system:authenticated"]' in raw
+
+
+async def test_requests_go_through_a_proxy() -> None:
+    asked: list[bytes] = []
+    async with serving(answering(http("200 OK", b'{"metadata":{"name":"n"}}'), asked=asked)) as proxy:
+        config = ClientConfig(server="http://cluster.invalid:80", proxy=proxy)
+        async with Client(config) as client:
+            assert (await client.get(core.Node, "n")).metadata.name == "n"
+    assert asked[0].startswith(b"GET http://cluster.invalid/api/v1/nodes/n HTTP/1.1")
+
+
+async def test_redirects_are_not_followed_with_our_credentials() -> None:
+    away = b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    async with serving(answering(away)) as address, Client(ClientConfig(server=address), retry=ONCE) as client:
+        with pytest.raises(Exception, match="HTTP status 302"):
+            await client.get(core.Node, "n")
+
+
+async def test_compression_is_left_out_on_this_machine_and_taken_from_afar() -> None:
+    from kubewright.client._http import _is_near
+
+    assert all(map(_is_near, ["https://127.0.0.1:6443", "https://10.96.0.1", "https://kubernetes.default.svc"]))
+    assert not any(map(_is_near, ["https://api.example.com", "https://8.8.8.8"]))
+
+
+async def test_a_client_that_was_closed_can_be_used_again(control_plane: ControlPlane) -> None:
+    client = Client.connect(kubeconfig=control_plane.kubeconfig)
+    for _ in range(2):
+        async with client:
+            await client.server_version()
+
+
+async def many(client: Client, count: int) -> list[Any]:
+    return await asyncio.gather(*(client.get(core.Namespace, "default") for _ in range(count)))
+
+
+async def test_many_requests_at_once(client: Client) -> None:
+    assert {obj.metadata.name for obj in await many(client, 100)} == {"default"}

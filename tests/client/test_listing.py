@@ -1,0 +1,98 @@
+"""Lists and pages, on the real server; what happens when it forgets a revision, on a scripted one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kubewright.api import ObjectMeta, core
+from kubewright.client import Client, Expired, NotKubernetes
+
+
+@pytest.fixture
+async def seven(client: Client, namespace: str) -> str:
+    for number in range(7):
+        await client.create(core.ConfigMap(metadata=ObjectMeta(name=f"c{number}", namespace=namespace)))
+    return namespace
+
+
+async def test_awaiting_a_list_gives_everything_with_its_revision(client: Client, seven: str) -> None:
+    listed = await client.list(core.ConfigMap, seven, page_size=3)
+    assert [obj.metadata.name for obj in listed] == [f"c{number}" for number in range(7)]
+    assert int(listed.resource_version) > 0
+    assert listed[0].kind == "ConfigMap"
+
+
+async def test_iterating_holds_one_page_at_a_time(client: Client, seven: str) -> None:
+    pages = [len(page) async for page in client.list(core.ConfigMap, seven, page_size=3).pages()]
+    assert pages == [3, 3, 1]
+    names = [obj.metadata.name async for obj in client.list(core.ConfigMap, seven, page_size=3)]
+    assert names == [f"c{number}" for number in range(7)]
+
+
+async def test_a_limit_ends_the_list(client: Client, seven: str) -> None:
+    listed = await client.list(core.ConfigMap, seven, limit=4, page_size=3)
+    assert len(listed) == 4
+    assert listed.remaining == 3
+    assert len([obj async for obj in client.list(core.ConfigMap, seven, limit=4, page_size=3)]) == 4
+
+
+async def test_all_namespaces_and_one(client: Client, seven: str) -> None:
+    everywhere = await client.list(core.ConfigMap)
+    assert {obj.metadata.namespace for obj in everywhere} > {seven}
+    assert len(await client.list(core.ConfigMap, seven, page_size=None)) == 7
+
+
+async def test_an_older_revision_can_be_asked_for(client: Client, seven: str) -> None:
+    before = await client.list(core.ConfigMap, seven)
+    await client.delete(core.ConfigMap, "c0", seven)
+    then = await client.list(
+        core.ConfigMap, seven, resource_version=before.resource_version, resource_version_match="Exact"
+    )
+    assert len(then) == 7
+
+
+def page(names: str, revision: int, token: str = "") -> tuple[int, bytes]:
+    items = [{"metadata": {"name": name, "resourceVersion": str(revision)}} for name in names]
+    body = {"metadata": {"resourceVersion": str(revision), "continue": token}, "items": items}
+    return 200, json.dumps(body).encode()
+
+
+def gone(token: str = "") -> tuple[int, bytes]:
+    status = {"kind": "Status", "status": "Failure", "reason": "Expired", "code": 410, "metadata": {"continue": token}}
+    return 410, json.dumps(status).encode()
+
+
+async def test_awaiting_starts_again_when_the_server_forgets_the_revision(scripted: Any) -> None:
+    server = scripted(page("ab", 5, "more"), gone("newer"), page("abcd", 9))
+    listed = await Client(transport=server).list(core.Node, page_size=2)
+    assert [obj.metadata.name for obj in listed] == ["a", "b", "c", "d"]
+    assert listed.resource_version == "9"
+    assert "limit" not in dict(server.requests[2].query)
+
+
+async def test_iterating_goes_on_from_a_newer_state(scripted: Any) -> None:
+    server = scripted(page("ab", 5, "more"), gone("newer"), page("d", 9))
+    names = [obj.metadata.name async for obj in Client(transport=server).list(core.Node, page_size=2)]
+    assert names == ["a", "b", "d"]
+    assert dict(server.requests[2].query)["continue"] == "newer"
+
+
+async def test_a_revision_that_was_never_there_is_expired(scripted: Any) -> None:
+    with pytest.raises(Expired):
+        await Client(transport=scripted(gone())).list(core.Node)
+    with pytest.raises(Expired):
+        _ = [obj async for obj in Client(transport=scripted(gone())).list(core.Node)]
+
+
+@pytest.mark.parametrize("body", [b"<html>hello</html>", b"{}", b'{"metadata":{}}', b'{"items":3}'])
+async def test_an_answer_that_is_no_list_is_not_kubernetes(scripted: Any, body: bytes) -> None:
+    with pytest.raises(NotKubernetes, match=r"^list nodes: the answer is not a list of Kubernetes objects"):
+        await Client(transport=scripted((200, body))).list(core.Node)
+
+
+async def test_a_list_of_nothing_may_be_null(scripted: Any) -> None:
+    server = scripted((200, b'{"metadata":{"resourceVersion":"1"},"items":null}'))
+    assert await Client(transport=server).list(core.Node) == []

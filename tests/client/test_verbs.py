@@ -1,0 +1,240 @@
+"""Each verb, on the real server."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from kubewright.api import ObjectMeta, apps, core, meta, rbac
+from kubewright.client import (
+    AlreadyExists,
+    ApiError,
+    Client,
+    Conflict,
+    Forbidden,
+    Invalid,
+    MergePatch,
+    NotFound,
+    RequestTooLarge,
+    StrategicPatch,
+    load_config,
+)
+from kubewright.testing import ControlPlane
+
+
+def config_map(namespace: str, name: str = "c", **data: str) -> core.ConfigMap:
+    return core.ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace), data=data)
+
+
+async def test_create_get_and_delete(client: Client, namespace: str) -> None:
+    made = await client.create(config_map(namespace, a="1"))
+    assert made.metadata.uid
+    assert (await client.get(core.ConfigMap, "c", namespace)).data == {"a": "1"}
+    await client.delete(core.ConfigMap, "c", namespace)
+    with pytest.raises(NotFound, match=rf'^get configmaps {namespace}/c: configmaps "c" not found$') as caught:
+        await client.get(core.ConfigMap, "c", namespace)
+    assert caught.value.code == 404
+    assert caught.value.status.details is not None
+    assert caught.value.status.details.name == "c"
+
+
+async def test_the_clients_own_namespace_is_used_where_none_is_given(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    config = load_config(kubeconfig=control_plane.kubeconfig, namespace=namespace)
+    async with Client(config) as client:
+        made = await client.create(core.ConfigMap(metadata=ObjectMeta(name="here")))
+        assert made.metadata.namespace == namespace
+        assert (await client.get(core.ConfigMap, "here")).metadata.uid == made.metadata.uid
+
+
+async def test_generate_name(client: Client, namespace: str) -> None:
+    made = await client.create(
+        core.ConfigMap(metadata=ObjectMeta(generate_name="made-", namespace=namespace)),
+    )
+    assert made.metadata.name.startswith("made-")
+
+
+async def test_what_exists_already_is_not_made_twice(client: Client, namespace: str) -> None:
+    await client.create(config_map(namespace))
+    with pytest.raises(AlreadyExists, match='configmaps "c" already exists'):
+        await client.create(config_map(namespace))
+
+
+async def test_dry_run_changes_nothing(client: Client, namespace: str) -> None:
+    made = await client.create(config_map(namespace), dry_run=True)
+    assert made.metadata.uid
+    with pytest.raises(NotFound):
+        await client.get(core.ConfigMap, "c", namespace)
+    await client.create(config_map(namespace))
+    await client.apply(config_map(namespace, a="1"), force=True, dry_run=True)
+    await client.patch(core.ConfigMap, "c", MergePatch({"data": {"a": "1"}}), namespace, dry_run=True)
+    await client.delete(core.ConfigMap, "c", namespace, dry_run=True)
+    assert not (await client.get(core.ConfigMap, "c", namespace)).data
+
+
+async def test_replace_writes_the_whole_object(client: Client, namespace: str) -> None:
+    made = await client.create(config_map(namespace, a="1", b="2"))
+    made.data = {"c": "3"}
+    assert (await client.replace(made)).data == {"c": "3"}
+    made.data = {"d": "4"}
+    with pytest.raises(Conflict):
+        await client.replace(made)
+
+
+async def test_merge_patch_and_strategic_patch(client: Client, namespace: str) -> None:
+    pod = core.Pod(
+        metadata=ObjectMeta(name="p", namespace=namespace),
+        spec=core.PodSpec(containers=[core.Container(name="a", image="a:1"), core.Container(name="b", image="b:1")]),
+    )
+    await client.create(pod)
+    patched = await client.patch(core.Pod, "p", MergePatch({"metadata": {"labels": {"x": "y"}}}), namespace)
+    assert patched.metadata.labels == {"x": "y"}
+    strategic = StrategicPatch({"spec": {"containers": [{"name": "b", "image": "b:2"}]}})
+    patched = await client.patch(core.Pod, "p", strategic, namespace)
+    assert [container.image for container in patched.spec.containers] == ["a:1", "b:2"]
+
+
+async def test_apply_creates_changes_and_removes_what_is_no_longer_applied(client: Client, namespace: str) -> None:
+    await client.apply(config_map(namespace, a="1", b="2"))
+    applied = await client.apply(config_map(namespace, a="9"))
+    assert applied.data == {"a": "9"}
+
+
+async def test_apply_tells_who_owns_a_field_and_force_takes_it(client: Client, namespace: str) -> None:
+    await client.apply(config_map(namespace, a="1"), field_manager="first")
+    with pytest.raises(Conflict) as caught:
+        await client.apply(config_map(namespace, a="2"), field_manager="second")
+    assert 'conflict with "first"' in str(caught.value)
+    assert [cause.field for cause in caught.value.causes] == [".data.a"]
+    assert (await client.apply(config_map(namespace, a="2"), field_manager="second", force=True)).data == {"a": "2"}
+
+
+async def test_an_object_that_was_read_can_be_applied(client: Client, namespace: str) -> None:
+    read = await client.create(config_map(namespace, a="1"))
+    read.data = {"a": "2"}
+    assert (await client.apply(read, force=True)).data == {"a": "2"}
+
+
+async def test_apply_to_the_status(client: Client, namespace: str, widget: Any) -> None:
+    spec, status = widget.__orig_bases__[0].__args__
+    await client.create(widget(metadata=ObjectMeta(name="w", namespace=namespace), spec=spec(size=1)))
+    wanted = widget(metadata=ObjectMeta(name="w", namespace=namespace), spec=spec(size=5), status=status(ready=0))
+    applied = await client.apply(wanted, subresource="status")
+    assert (applied.spec.size, applied.status.ready) == (1, 0)
+
+
+async def test_deletion_with_preconditions_spares_another_object(client: Client, namespace: str) -> None:
+    made = await client.create(config_map(namespace))
+    with pytest.raises(Conflict, match="the UID in the precondition"):
+        await client.delete(core.ConfigMap, "c", namespace, uid="0000")
+    with pytest.raises(Conflict, match="ResourceVersion"):
+        await client.delete(core.ConfigMap, "c", namespace, resource_version="1")
+    await client.delete(core.ConfigMap, "c", namespace, uid=made.metadata.uid)
+
+
+async def test_deletion_propagation_and_grace_reach_the_server(client: Client, namespace: str) -> None:
+    made = await client.create(config_map(namespace))
+    await client.delete(core.ConfigMap, "c", namespace, propagation="Foreground", grace_period_seconds=0)
+    left = await client.get(core.ConfigMap, "c", namespace)
+    assert left.metadata.uid == made.metadata.uid
+    assert left.metadata.finalizers == ["foregroundDeletion"]
+    assert left.metadata.deletion_timestamp is not None
+
+
+async def test_delete_collection_takes_what_matches(client: Client, namespace: str) -> None:
+    for name in "abc":
+        obj = config_map(namespace, name)
+        obj.metadata.labels = {"keep": str(name == "b").lower()}
+        await client.create(obj)
+    await client.delete_collection(core.ConfigMap, namespace, labels="keep!=true")
+    assert [obj.metadata.name for obj in await client.list(core.ConfigMap, namespace)] == ["b"]
+
+
+async def test_an_invalid_object_names_each_field(client: Client, namespace: str) -> None:
+    bad = core.Service(
+        metadata=ObjectMeta(name="Bad_Name", namespace=namespace),
+        spec=core.ServiceSpec(ports=[core.ServicePort(port=70000)]),
+    )
+    with pytest.raises(Invalid) as caught:
+        await client.create(bad)
+    assert {"metadata.name", "spec.ports[0].port"} <= {cause.field for cause in caught.value.causes}
+
+
+async def test_a_field_that_the_server_does_not_know_is_refused(client: Client, namespace: str) -> None:
+    kind = await client.kind("v1", "ConfigMap")
+    odd = kind(metadata=ObjectMeta(name="odd", namespace=namespace))
+    odd["dta"] = {}
+    with pytest.raises(ApiError, match='strict decoding error: unknown field "dta"'):
+        await client.create(odd)
+
+
+async def test_forbidden_says_verb_and_resource(control_plane: ControlPlane, namespace: str) -> None:
+    kubeconfig = control_plane.add_user("nobody-in-particular")
+    async with Client.connect(kubeconfig=kubeconfig) as client:
+        with pytest.raises(Forbidden) as caught:
+            await client.list(apps.Deployment, namespace)
+    assert (caught.value.verb, caught.value.resource) == ("list", "deployments.apps")
+    assert 'User "nobody-in-particular" cannot list resource "deployments"' in str(caught.value)
+
+
+async def test_a_body_larger_than_the_server_takes(client: Client, namespace: str) -> None:
+    with pytest.raises((RequestTooLarge, Invalid), match=r"too large|Too long"):
+        await client.create(config_map(namespace, a="x" * 4_000_000))
+
+
+async def test_an_object_without_a_name_is_refused_before_anything_is_sent(client: Client, namespace: str) -> None:
+    nameless = core.ConfigMap(metadata=ObjectMeta(namespace=namespace))
+    for verb in (client.create, client.apply, client.replace):
+        with pytest.raises(ValueError, match=r"this ConfigMap has no metadata\.name"):
+            await verb(nameless)
+    with pytest.raises(ValueError, match="a ConfigMap needs a name, got ''"):
+        await client.get(core.ConfigMap, "", namespace)
+
+
+@pytest.mark.parametrize("name", ["..", ".", "a/b", "a%2Fb"])
+async def test_a_name_cannot_lead_to_another_path(client: Client, name: str) -> None:
+    with pytest.raises(ValueError, match="is not a name of a ConfigMap"):
+        await client.get(core.ConfigMap, name, "default")
+    with pytest.raises(ValueError, match="is not a namespace of a ConfigMap"):
+        await client.get(core.ConfigMap, "x", name)
+
+
+async def test_names_with_colons_reach_the_server(client: Client) -> None:
+    assert (await client.get(rbac.ClusterRole, "system:node")).metadata.name == "system:node"
+
+
+async def test_server_warnings_are_logged_once_each(
+    client: Client, namespace: str, widget: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "kubewright.client"):
+        for _ in range(3):
+            await client.list(widget, namespace)
+    warnings = [record.getMessage() for record in caplog.records]
+    assert len(warnings) == 1
+    assert "the server warns: client.example.com/v1 Widget is only for tests" in warnings[0]
+
+
+async def test_raw_requests_and_streams(client: Client, namespace: str) -> None:
+    assert await client.request("GET", "/readyz") == b"ok"
+    body = {"metadata": {"name": "raw"}, "data": {"a": "b"}}
+    await client.request("POST", f"/api/v1/namespaces/{namespace}/configmaps", body=body)
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    raw = b"".join([chunk async for chunk in client.stream(path, query={"labelSelector": "a in (b,c)"})])
+    assert b'"items":[]' in raw
+    with pytest.raises(NotFound):
+        await client.request("GET", "/nothing")
+    with pytest.raises(ValueError, match="a path begins with /"):
+        await client.request("GET", "api")
+
+
+async def test_a_label_selector_object_of_a_kind_selects(client: Client, namespace: str) -> None:
+    obj = config_map(namespace)
+    obj.metadata.labels = {"app": "x"}
+    await client.create(obj)
+    assert len(await client.list(core.ConfigMap, namespace, labels={"app": "x"})) == 1
+    assert len(await client.list(core.ConfigMap, namespace, labels="app notin (x)")) == 0
+    assert len(await client.list(core.ConfigMap, namespace, fields={"metadata.name": "c"})) == 1
+    assert meta.ObjectMeta is ObjectMeta

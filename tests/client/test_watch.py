@@ -1,0 +1,136 @@
+"""Watches, on the real server and on scripted ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from kubewright.api import DecodeError, ObjectMeta, core
+from kubewright.client import Client, ConnectionLost, Expired, MergePatch, NotKubernetes
+from kubewright.clock import VirtualClock
+from kubewright.testing import ControlPlane
+
+
+def line(type_: str, name: str = "n", revision: int = 1, **extra: Any) -> bytes:
+    obj = {"metadata": {"name": name, "resourceVersion": str(revision)}, **extra}
+    return json.dumps({"type": type_, "object": obj}).encode() + b"\n"
+
+
+async def test_a_watch_tells_what_exists_and_then_what_happens(client: Client, namespace: str) -> None:
+    await client.create(core.ConfigMap(metadata=ObjectMeta(name="a", namespace=namespace)))
+    seen = []
+    async for event in client.watch(core.ConfigMap, namespace):
+        seen.append((event.type, event.object.metadata.name))
+        match len(seen):
+            case 1:
+                await client.create(core.ConfigMap(metadata=ObjectMeta(name="b", namespace=namespace)))
+            case 2:
+                await client.patch(core.ConfigMap, "b", MergePatch({"data": {"x": "y"}}), namespace)
+            case 3:
+                await client.delete(core.ConfigMap, "b", namespace)
+            case 4:
+                assert event.object.data == {"x": "y"}
+                break
+    assert seen == [("ADDED", "a"), ("ADDED", "b"), ("MODIFIED", "b"), ("DELETED", "b")]
+
+
+async def test_a_watch_goes_on_after_its_connection_was_cut(control_plane: ControlPlane, namespace: str) -> None:
+    with control_plane.proxy() as proxy:
+        async with Client.connect(kubeconfig=proxy.kubeconfig) as client:
+            names = []
+            async for event in client.watch(core.ConfigMap, namespace, resource_version=await now(client, namespace)):
+                names.append(event.object.metadata.name)
+                if len(names) == 3:
+                    break
+                proxy.cut()
+                await make(client, namespace, f"c{len(names)}")
+                if len(names) == 1:
+                    await make(client, namespace, "d")
+    assert names[0] == "c0"
+    assert len(set(names)) == 3
+
+
+async def now(client: Client, namespace: str) -> str:
+    revision = (await client.list(core.ConfigMap, namespace)).resource_version
+    await make(client, namespace, "c0")
+    return revision
+
+
+async def make(client: Client, namespace: str, name: str) -> None:
+    await client.apply(core.ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace)))
+
+
+async def test_the_server_ends_a_watch_with_a_time_out(client: Client, namespace: str) -> None:
+    assert [event async for event in client.watch(core.ConfigMap, namespace, timeout_seconds=1)] == []
+
+
+async def test_selectors_narrow_a_watch(client: Client, namespace: str) -> None:
+    for name in "ab":
+        await make(client, namespace, name)
+    watch = client.watch(core.ConfigMap, namespace, fields={"metadata.name": "b"})
+    async for event in watch:
+        assert event.object.metadata.name == "b"
+        break
+    assert int(watch.resource_version) > 0
+
+
+async def test_a_forgotten_revision_is_expired(control_plane: ControlPlane, client: Client, namespace: str) -> None:
+    old = (await client.list(core.ConfigMap, namespace)).resource_version
+    await make(client, namespace, "a")
+    await asyncio.to_thread(control_plane.expire_history)
+    with pytest.raises(Expired, match="too old resource version"):
+        async for _ in client.watch(core.ConfigMap, namespace, resource_version=old):
+            pass
+
+
+async def test_it_resumes_from_the_last_event_or_bookmark(scripted: Any) -> None:
+    server = scripted(
+        (200, [line("ADDED", "a", 5), line("BOOKMARK", "", 8)]),
+        (200, [line("MODIFIED", "a", 9), ConnectionLost("cut", sent=True)]),
+        (200, [line("DELETED", "a", 12)]),
+    )
+    clock = VirtualClock()
+    watch = Client(transport=server, clock=clock).watch(core.Node, resource_version="1").__aiter__()
+    types = [(await clock.run(anext(watch))).type for _ in range(3)]
+    assert types == ["ADDED", "MODIFIED", "DELETED"]
+    assert [dict(request.query)["resourceVersion"] for request in server.requests] == ["1", "8", "9"]
+
+
+async def test_a_server_that_ends_every_watch_at_once_is_not_asked_in_a_busy_loop(scripted: Any) -> None:
+    server = scripted((200, b""), (200, b""), (200, [line("ADDED")]))
+    clock = VirtualClock()
+    watch = Client(transport=server, clock=clock).watch(core.Node).__aiter__()
+    await clock.run(anext(watch))
+    assert clock.monotonic() == 2
+
+
+async def test_lines_arrive_in_any_pieces(scripted: Any) -> None:
+    whole = line("ADDED", "a") + line("ADDED", "b") + line("ADDED", "c")
+    server = scripted((200, [whole[:7], whole[7:100], whole[100:101], whole[101:]]))
+    stream = await Client(transport=server).open_watch(core.Node)
+    lines = [each async for batch in stream.batches() for each in batch]
+    assert b"\n".join(lines) + b"\n" == whole
+
+
+async def test_an_error_event_is_raised(scripted: Any) -> None:
+    status = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
+    server = scripted((200, [json.dumps({"type": "ERROR", "object": status}).encode() + b"\n"]))
+    with pytest.raises(Expired, match=r"^watch nodes: too old$"):
+        async for _ in Client(transport=server).watch(core.Node):
+            pass
+
+
+@pytest.mark.parametrize("body", [b"<html>\n", b'{"type":3}\n', b"[]\n"])
+async def test_an_answer_that_is_no_watch_is_not_kubernetes(scripted: Any, body: bytes) -> None:
+    with pytest.raises(NotKubernetes, match="not a watch of Kubernetes objects"):
+        async for _ in Client(transport=scripted((200, body))).watch(core.Node):
+            pass
+
+
+async def test_an_object_that_does_not_fit_names_itself(scripted: Any) -> None:
+    with pytest.raises(DecodeError, match=r"Node n: spec.podCIDR: expected"):
+        async for _ in Client(transport=scripted((200, line("ADDED", spec={"podCIDR": 3})))).watch(core.Node):
+            pass
