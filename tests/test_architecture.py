@@ -1,0 +1,60 @@
+"""Imports go only downwards, room by room."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import kubewright
+
+PACKAGE = Path(kubewright.__file__).parent
+# From the top of the house to its foundations; rooms on one floor do not know each other.
+FLOORS = [
+    {"cli"},
+    {"testing"},
+    {"operator"},
+    {"controller"},
+    {"events"},
+    {"queue", "cache"},
+    {"client"},
+    {"api"},
+    {"clock"},
+]
+FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+
+
+def room_of(file: Path) -> str:
+    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(file: Path) -> Iterator[tuple[str, int]]:
+    """The rooms of Kubewright that a file imports, with the line; also those imported inside functions."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "kubewright" and len(parts) > 1 and parts[1] in FLOOR_OF:
+                yield parts[1], node.lineno
+
+
+def files() -> list[Path]:
+    return [file for file in PACKAGE.rglob("*.py") if file.parent != PACKAGE or file.stem in FLOOR_OF]
+
+
+def test_every_room_is_on_a_floor() -> None:
+    assert {room_of(file) for file in files()} == set(FLOOR_OF)
+
+
+def test_imports_go_only_downwards() -> None:
+    upwards = [
+        f"{file.relative_to(PACKAGE)}:{line} imports {room}"
+        for file in files()
+        for room, line in imported_rooms(file)
+        if room != room_of(file) and FLOOR_OF[room] <= FLOOR_OF[room_of(file)]
+    ]
+    assert upwards == []

@@ -1,0 +1,64 @@
+"""`import kubewright` is quick because it imports little; these tests fail when something heavy creeps in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"aiohttp", "cryptography", "yaml", "uvloop", "click", "pytest", "hypothesis"}
+GROUPS = "kubewright.api."
+
+
+def modules_after(code: str) -> set[str]:
+    """What a fresh interpreter has imported after that code."""
+    program = f"{code}\nimport sys\nprint(*sys.modules)"
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(output.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import kubewright",
+        "import kubewright as kw; kw.Model, kw.Resource, kw.Client, kw.BlockingClient",
+        "from kubewright.client import Client, load_config",
+        "from kubewright.api import core, apps",
+    ],
+)
+def test_heavy_libraries_wait_until_they_are_used(code: str) -> None:
+    assert modules_after(code) & HEAVY == set()
+
+
+def test_the_package_alone_imports_no_room() -> None:
+    assert {name for name in modules_after("import kubewright") if name.startswith("kubewright.")} == set()
+
+
+def test_a_group_is_imported_only_when_it_is_used() -> None:
+    assert not {name for name in modules_after("import kubewright.api") if name.endswith((".v1", ".v1beta1"))}
+    assert GROUPS + "batch.v1" not in modules_after("from kubewright.api import apps")
+
+
+def test_memory_with_the_client_and_one_group_stays_under_50_mb() -> None:
+    program = (
+        "import kubewright as kw\n"
+        "from kubewright.api import apps, decode\n"
+        "from kubewright.client import _http, ClientConfig\n"
+        "client = kw.Client(ClientConfig(server='http://127.0.0.1:1'))\n"
+        "client._sender\n"
+        'decode(apps.Deployment, b\'{"metadata":{"name":"a"}}\')\n'
+        "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
+    )
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(output.stdout) < 50_000  # kilobytes
+
+
+def test_every_name_of_the_package_can_be_had_and_a_typo_cannot() -> None:
+    import kubewright
+
+    for name in kubewright.__all__:
+        assert getattr(kubewright, name) is not None
+    assert dir(kubewright) == sorted(kubewright.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'Operater'"):
+        kubewright.Operater  # noqa: B018
