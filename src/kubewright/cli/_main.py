@@ -29,7 +29,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         result = cli.main(arguments, prog_name="kubewright", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        click.echo(f"Error: {error.format_message()}{_where_to_read(error)}", err=True)
+        click.echo(_message(error), err=True)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED
@@ -46,10 +46,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _where_to_read(error: click.ClickException) -> str:
-    if isinstance(error, click.UsageError) and error.ctx is not None:
-        return f" (see `{error.ctx.command_path} --help`)"
-    return ""
+def _message(error: click.ClickException) -> str:
+    text = error.format_message()
+    if text.startswith("Usage:"):
+        # A group was named and none of its commands: click's message is then the whole help text.
+        return text
+    where = f" (see `{error.ctx.command_path} --help`)" if isinstance(error, click.UsageError) and error.ctx else ""
+    return f"Error: {text}{where}"
 
 
 def _describe(error: Exception) -> str:

@@ -91,6 +91,11 @@ class Proxy:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Being cut is an ordinary end; Python 3.11 and 3.12 complain about a handler that ends as cancelled.
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._carry(reader, writer)
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         handler = asyncio.current_task()
         assert handler is not None
         if self.refusing:

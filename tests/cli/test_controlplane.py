@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubewright.testing import find_binaries
+from kubewright.testing._versions import BINARIES
+
+COMMAND = [sys.executable, "-m", "kubewright.cli", "controlplane"]
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        env=os.environ | environment,
+    )
+
+
+@pytest.mark.control_plane
+def test_setup_and_path_name_the_folder_of_the_binaries() -> None:
+    done = run("setup")
+    folder = find_binaries()
+    assert folder is not None
+    assert (done.returncode, done.stdout.splitlines()) == (
+        0,
+        [f"The control plane of Kubernetes 1.36.3 is ready in {folder}"],
+    )
+
+    shown = run("path")
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"{folder}\n", "")
+    assert {path.name for path in folder.iterdir()} >= set(BINARIES)
+
+
+def test_path_says_what_to_do_when_there_are_no_binaries(tmp_path: Path) -> None:
+    done = run("path", KUBEWRIGHT_CACHE_DIR=str(tmp_path), KUBEBUILDER_ASSETS="")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "Error: the binaries are not on this machine yet; run `kubewright controlplane setup`\n"
+
+
+def test_a_set_up_that_cannot_work_is_one_line_and_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = run("setup", KUBEWRIGHT_CACHE_DIR=str(tmp_path / "file"), KUBEBUILDER_ASSETS="")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: the cache directory ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.control_plane
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_start_runs_until_it_is_told_to_stop_and_leaves_nothing(tmp_path: Path, ending: signal.Signals) -> None:
+    kubeconfig = tmp_path / "my config"
+    arguments = ["start", "--with-controllers", "--write-kubeconfig", str(kubeconfig), "--logs", str(tmp_path / "logs")]
+    with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(6)]
+        assert said[0].startswith("The control plane is ready at https://127.0.0.1:")
+        # What it says to do next is done, word by word.
+        next_steps = "".join(said[2:4])
+        done = subprocess.run(["sh", "-ec", next_steps], capture_output=True, text=True, check=False)
+        assert "kube-system" in done.stdout, done.stderr
+        assert kubeconfig.stat().st_mode & 0o077 == 0
+        process.send_signal(ending)
+        rest, errors = process.communicate()
+    assert (process.returncode, rest, errors) == (0, "The control plane has stopped.\n", "")
+    assert not kubeconfig.exists()
+    assert (tmp_path / "logs" / "kube-controller-manager.log").exists()
+
+
+@pytest.mark.parametrize("content", ["apiVersion: v1\nclusters:\n- name: production\n", "notes", "{", "a: [1]"])
+def test_start_does_not_replace_somebody_elses_file(tmp_path: Path, content: str) -> None:
+    (tmp_path / "config").write_text(content)
+    done = run("start", "--write-kubeconfig", str(tmp_path / "config"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"Error: {tmp_path / 'config'} holds something else, which would be lost; name another file\n"
+    assert (tmp_path / "config").read_text() == content
+
+
+def test_start_refuses_a_file_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    done = run("start", "--write-kubeconfig", str(tmp_path / "absent" / "config"))
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "does not exist" in done.stderr

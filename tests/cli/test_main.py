@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import kubewright
+from kubewright.cli._commands import COMMANDS
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kubewright.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+
+
+def test_the_version_is_one_line() -> None:
+    done = run("--version")
+    assert (done.returncode, done.stdout) == (0, f"kubewright {kubewright.__version__}\n")
+
+
+def test_the_version_command_also_names_what_is_pinned() -> None:
+    done = run("version")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[:2] == [
+        f"kubewright {kubewright.__version__}",
+        "kubernetes 1.36.3 (control plane for tests)",
+    ]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], *([name, "--help"] for name in COMMANDS)])
+def test_help_is_there_for_everything(arguments: list[str]) -> None:
+    done = run(*arguments)
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage: kubewright ")
+
+
+def test_the_list_of_commands_says_what_each_does() -> None:
+    shown = run("--help").stdout
+    for name, entry in COMMANDS.items():
+        assert name in shown
+        assert entry.summary in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["contrlplane"], "No such command 'contrlplane'. Did you mean 'controlplane'? (see `kubewright --help`)"),
+        (["xyz"], "No such command 'xyz'. There are: controlplane, version. (see `kubewright --help`)"),
+        (["--verison"], "No such option '--verison'. Did you mean '--version'? (see `kubewright --help`)"),
+        (
+            ["controlplane", "strat"],
+            "No such command 'strat'. Did you mean 'start'? (see `kubewright controlplane --help`)",
+        ),
+        (
+            ["controlplane", "start", "--with-controlers"],
+            "No such option '--with-controlers'. Did you mean '--with-controllers'? "
+            "(see `kubewright controlplane start --help`)",
+        ),
+        (
+            ["controlplane", "start", "--write-kubeconfg", "x"],
+            "No such option '--write-kubeconfg'. Did you mean '--write-kubeconfig'? "
+            "(see `kubewright controlplane start --help`)",
+        ),
+        (
+            ["controlplane", "start", "--write-kubeconfig"],
+            "Option '--write-kubeconfig' requires an argument.",
+        ),
+        (
+            ["controlplane", "path", "extra"],
+            "Got unexpected extra argument (extra) (see `kubewright controlplane path --help`)",
+        ),
+    ],
+)
+def test_a_typo_gets_one_line_and_a_failure(arguments: list[str], message: str) -> None:
+    done = run(*arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"Error: {message}\n")
+
+
+@pytest.mark.parametrize("arguments", [[], ["controlplane"]])
+def test_a_group_without_a_command_shows_its_help_and_fails(arguments: list[str]) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Usage: kubewright ")
+    assert done.stderr == run(*arguments, "--help").stdout
+
+
+def test_a_reader_that_has_seen_enough_is_no_error_message() -> None:
+    command = f"{sys.executable} -m kubewright.cli version | head -n 0"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+
+
+def test_starting_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; from kubewright.cli._main import run; run(['--help']);"
+        "print(*(name for name in ('aiohttp', 'cryptography', 'yaml', 'msgspec', 'ssl') if name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == ""
