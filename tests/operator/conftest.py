@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -13,33 +14,44 @@ from typing import Any, TypeVar
 import pytest
 import yaml
 
+from kubewright.api import Object, from_dict, is_condition_true
 from kubewright.api.apiextensions.v1 import CustomResourceDefinition
-from kubewright.api import from_dict, is_condition_true
-from kubewright.client import AlreadyExists, Client
+from kubewright.api.core.v1 import Event
+from kubewright.cache import ObjectKey
+from kubewright.client import AlreadyExists, Client, NotFound, Request, load_config
+from kubewright.operator import Running
+from kubewright.testing import ControlPlane
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Object)
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "foo"
 
 
 @pytest.fixture
-def example() -> Iterator[ModuleType]:
-    """The example, loaded anew for each test: its operator belongs to the test."""
-    spec = importlib.util.spec_from_file_location("foo_example", EXAMPLE / "foo.py")
+def example(namespace: str) -> Iterator[ModuleType]:
+    """The example, loaded anew for each test, and kept to the test's namespace."""
+    module = load(EXAMPLE / "foo.py")
+    module.operator.namespaces = (namespace,)
+    yield module
+    del sys.modules[module.__name__]
+
+
+def load(path: Path) -> ModuleType:
+    """A module of its own, from a file."""
+    spec = importlib.util.spec_from_file_location(f"example_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["foo_example"] = module
+    sys.modules[module.__name__] = module
     spec.loader.exec_module(module)
-    yield module
-    del sys.modules["foo_example"]
+    return module
 
 
 @pytest.fixture
-async def foo_definition(client: Client) -> AsyncIterator[None]:
-    """The CRD of the example, established."""
+async def foos(client: Client) -> None:
+    """The server knows Foo."""
     await install(client, yaml.safe_load((EXAMPLE / "foo-crd.yaml").read_text()))
-    yield
 
 
 async def install(client: Client, definition: dict[str, Any]) -> None:
@@ -50,14 +62,67 @@ async def install(client: Client, definition: dict[str, Any]) -> None:
     except AlreadyExists:
         return
     async for event in client.watch(CustomResourceDefinition, fields=f"metadata.name={wanted.metadata.name}"):
-        if event.object is not None and is_condition_true(event.object.status, "Established"):
+        if is_condition_true(event.object.status, "Established"):
             return
 
 
-async def until(check: Callable[[], Awaitable[T]], seconds: float = 30.0) -> T:
+@dataclass
+class Calls:
+    """A client that notes what it was asked to send, watches aside."""
+
+    client: Client
+    requests: list[str] = field(default_factory=list)
+
+    def writes(self) -> list[str]:
+        return [request for request in self.requests if not request.startswith(("get ", "list ", "watch "))]
+
+
+@pytest.fixture
+async def calls(control_plane: ControlPlane) -> AsyncIterator[Calls]:
+    """A client for the operator under test."""
+    requests: list[str] = []
+
+    def note(request: Request) -> None:
+        if request.verb != "watch" and not request.resource.startswith("events"):
+            requests.append(str(request))
+
+    async with Client(load_config(kubeconfig=control_plane.kubeconfig), hooks=[note]) as client:
+        yield Calls(client, requests)
+
+
+async def until(check: Callable[[], Awaitable[T | None]], seconds: float = 30.0) -> T:
     """Ask again until the answer is true. The limit only keeps a broken test from hanging."""
     async with asyncio.timeout(seconds):
         while True:
             if answer := await check():
                 return answer
             await asyncio.sleep(0.02)
+
+
+async def settled(running: Running, *seen: Object) -> None:
+    """Wait until the caches have heard of all that was written, of these objects too, and nothing runs or waits."""
+    caches = running.controllers[0]._environment.caches
+
+    async def quiet() -> bool:
+        for obj in seen:
+            snapshot = caches.informer(type(obj)).lister.snapshot(ObjectKey.of(obj))
+            if snapshot is None or snapshot.resource_version < int(obj.metadata.resource_version):
+                return False
+        if any(len(informer._overlay) for kinds in caches._by_kind.values() for informer in kinds.values()):
+            return False
+        return all(controller.idle for controller in running.controllers)
+
+    await until(quiet)
+
+
+async def find(client: Client, kind: type[R], name: str, namespace: str) -> R | None:
+    """The object on the server, or None."""
+    try:
+        return await client.get(kind, name, namespace)
+    except NotFound:
+        return None
+
+
+async def events(client: Client, namespace: str, reason: str) -> list[Event]:
+    """The events with that reason."""
+    return [event for event in await client.list(Event, namespace) if event.reason == reason]

@@ -229,6 +229,8 @@ class Controller(Generic[R]):
         elif obj is not None:
             for name, _ in self._finalizers:
                 obj = session.object = await add_finalizer(self._environment, obj, name)
+                if obj is None:
+                    return None  # somebody was faster and deleted it
         if reconcile is None:
             return None
         if by_key:

@@ -32,12 +32,18 @@ def finalizer_name(info: ResourceInfo, operator: str, name: str | None) -> str:
     return name
 
 
-async def add_finalizer(environment: Environment, obj: R, name: str) -> R:
-    """The object with the finalizer, written unless it has it. Raises `Conflict` when the object has changed."""
+async def add_finalizer(environment: Environment, obj: R, name: str) -> R | None:
+    """The object with the finalizer, written unless it has it; None when the object is gone.
+
+    Raises `Conflict` when the object has changed.
+    """
     if name in obj.metadata.finalizers:
         return obj
     obj.metadata.finalizers.append(name)
-    updated = await environment.client.update(obj)
+    try:
+        updated = await environment.client.update(obj)
+    except NotFound:
+        return None
     environment.caches.written(updated)
     return updated
 

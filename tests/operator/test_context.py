@@ -1,0 +1,315 @@
+"""What the context of a reconcile writes, on the real control plane."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from kubewright.api import JSON, Model, Resource, core, find_condition, meta
+from kubewright.api._resource import resource
+from kubewright.client import AlreadyExists, Client, Conflict, MergePatch
+from kubewright.controller import BlockingContext, Context, TerminalError
+from kubewright.operator import Operator
+from tests.operator.conftest import Calls, events, find, install, settled, until
+
+
+class BoxSpec(Model):
+    size: int = 0
+
+
+class BoxStatus(Model):
+    available: int = 0
+    conditions: list[meta.Condition] = msgspec.field(default_factory=list)
+
+
+@resource("context.example.com/v1")
+class Box(Resource[BoxSpec, BoxStatus]):
+    """A kind with a status that has conditions."""
+
+
+@resource("context.example.com/v1")
+class Note(Resource[JSON, str | None]):
+    """A kind whose status is a text beside the spec, without an endpoint of its own."""
+
+
+def definition(kind: str, plural: str, *, subresource: bool) -> dict[str, Any]:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    return {
+        "metadata": {"name": f"{plural}.context.example.com"},
+        "spec": {
+            "group": "context.example.com",
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"},
+            "scope": "Namespaced",
+            "versions": [version | ({"subresources": {"status": {}}} if subresource else {})],
+        },
+    }
+
+
+@pytest.fixture(autouse=True)
+async def definitions(client: Client) -> None:
+    await install(client, definition("Box", "boxes", subresource=True))
+    await install(client, definition("Note", "notes", subresource=False))
+
+
+@pytest.fixture
+def operator(namespace: str) -> Operator:
+    return Operator("box-operator", namespaces=[namespace])
+
+
+def box(namespace: str, size: int = 0, name: str = "one") -> Box:
+    return Box(metadata=meta.ObjectMeta(name=name, namespace=namespace), spec=BoxSpec(size=size))
+
+
+async def status_on_server(client: Client, namespace: str) -> Any:
+    found = await client.get(Box, "one", namespace)
+    assert found.metadata.origin is not None
+    return msgspec.json.decode(found.metadata.origin.raw).get("status")
+
+
+async def test_patch_status_sends_only_what_changed_and_keeps_what_the_model_does_not_know(
+    operator: Operator, calls: Calls, client: Client, namespace: str
+) -> None:
+    changed: list[bool] = []
+
+    @operator.reconciles(Box)
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        await ctx.patch_status(BoxStatus(available=obj.spec.size))
+        await ctx.patch_status(BoxStatus(available=obj.spec.size))
+        changed.append(ctx.changed)
+
+    async with operator.running(calls.client) as running:
+        made = await client.create(box(namespace))
+        await settled(running, made)
+        assert await status_on_server(client, namespace) == {"available": 0, "conditions": []}
+        await client.patch(Box, "one", MergePatch({"status": {"phase": "Up"}}), namespace, subresource="status")
+        await client.patch(Box, "one", MergePatch({"spec": {"size": 5}}), namespace)
+        await until(lambda: _has(client, namespace, available=5, phase="Up"))
+        await settled(running)
+    assert calls.writes() == [f"patch boxes.context.example.com/status {namespace}/one"] * 2
+    assert changed.count(True) == 2
+    assert changed[-1] is False, "the reconcile that our own write woke had nothing to do"
+
+
+async def _has(client: Client, namespace: str, **values: Any) -> bool:
+    status = await status_on_server(client, namespace) or {}
+    return all(status.get(name) == value for name, value in values.items())
+
+
+async def test_conditions_are_written_together_with_the_status_in_one_request(
+    operator: Operator, calls: Calls, client: Client, namespace: str
+) -> None:
+    @operator.reconciles(Box)
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        ctx.set_condition("Ready", obj.spec.size > 0, "Sized", f"size {obj.spec.size}")
+        ctx.set_condition("Progressing", False, "Settled")
+        await ctx.patch_status(BoxStatus(available=obj.spec.size))
+
+    async with operator.running(calls.client) as running:
+        made = await client.create(box(namespace, size=1))
+        await settled(running, made)
+        found = await client.get(Box, "one", namespace)
+        await settled(running)
+    assert calls.writes() == [f"patch boxes.context.example.com/status {namespace}/one"]
+    ready = find_condition(found.status, "Ready")
+    assert ready is not None
+    assert (ready.status, ready.reason, ready.message, ready.observed_generation) == ("True", "Sized", "size 1", 1)
+    assert [condition.type for condition in found.status.conditions] == ["Ready", "Progressing"]
+
+
+async def test_conditions_are_written_when_the_reconciler_ends_also_with_an_exception(
+    operator: Operator, client: Client, namespace: str
+) -> None:
+    @operator.reconciles(Box)
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        if ctx.set_condition("Ready", False, "Broken", "the disk is full"):
+            assert ctx.changed
+        raise TerminalError("the disk is full")
+
+    async with operator.running(client) as running:
+        made = await client.create(box(namespace))
+        await settled(running, made)
+        found = await client.get(Box, "one", namespace)
+    ready = find_condition(found.status, "Ready")
+    assert ready is not None
+    assert (ready.status, ready.message) == ("False", "the disk is full")
+
+
+async def test_conditions_stay_when_a_status_without_any_is_patched(
+    operator: Operator, client: Client, namespace: str
+) -> None:
+    @operator.reconciles(Box)
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        if obj.spec.size == 0:
+            ctx.set_condition("Ready", True, "Started")
+        await ctx.patch_status(BoxStatus(available=obj.spec.size))
+
+    async with operator.running(client) as running:
+        made = await client.create(box(namespace))
+        await settled(running, made)
+        await client.patch(Box, "one", MergePatch({"spec": {"size": 3}}), namespace)
+        await until(lambda: _has(client, namespace, available=3))
+        found = await client.get(Box, "one", namespace)
+    assert find_condition(found.status, "Ready") is not None
+
+
+async def test_a_status_that_is_a_plain_text_is_written_beside_the_spec(
+    operator: Operator, calls: Calls, client: Client, namespace: str
+) -> None:
+    @operator.reconciles(Note)
+    async def sync(obj: Note, ctx: Context[Note]) -> None:
+        await ctx.patch_status("HANDLED")
+
+    async with operator.running(calls.client) as running:
+        made = await client.create(
+            Note(metadata=meta.ObjectMeta(name="n", namespace=namespace), spec={"command": "echo"})
+        )
+        await settled(running, made)
+        found = await client.get(Note, "n", namespace)
+    assert (found.status, found.spec) == ("HANDLED", {"command": "echo"})
+    assert calls.writes() == [f"patch notes.context.example.com {namespace}/n"]
+
+
+async def test_a_status_computed_from_an_old_object_is_refused_and_the_key_comes_back(
+    operator: Operator, client: Client, namespace: str
+) -> None:
+    errors: list[Exception] = []
+
+    @operator.reconciles(Box)
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        if not errors:
+            await client.patch(Box, "one", MergePatch({"spec": {"size": 9}}), namespace)
+        try:
+            await ctx.patch_status(BoxStatus(available=obj.spec.size))
+        except Conflict as error:
+            errors.append(error)
+            raise
+
+    async with operator.running(client):
+        await client.create(box(namespace, size=1))
+        await until(lambda: _has(client, namespace, available=9))
+    assert len(errors) == 1
+
+
+async def test_create_update_and_delete_are_seen_by_the_next_read_without_waiting(
+    operator: Operator, client: Client, namespace: str
+) -> None:
+    seen: list[Any] = []
+
+    @operator.reconciles(Box, reads=[core.ConfigMap])
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        config = core.ConfigMap(metadata=meta.ObjectMeta(name="c"), data={"size": "1"})
+        made = await ctx.create(config)
+        assert not config.metadata.namespace, "the object that was handed in stays as it was"
+        seen.append([owner.uid == obj.metadata.uid for owner in made.metadata.owner_references])
+        seen.append(_data(ctx))
+        with pytest.raises(AlreadyExists):
+            await ctx.create(config)
+        made.data = {"size": "2"}
+        made = await ctx.update(made)
+        seen.append(_data(ctx))
+        assert await ctx.update(made) is made, "nothing changed, nothing sent"
+        seen.append([found.metadata.name for found in ctx.owned(core.ConfigMap)])
+        seen.append(await ctx.delete(made))
+        seen.append(_data(ctx))
+        seen.append(await ctx.delete(core.ConfigMap, "c"))
+        seen.append("end")
+
+    def _data(ctx: Context[Box]) -> dict[str, str] | None:
+        found = ctx.get(core.ConfigMap, "c")
+        return None if found is None else found.data
+
+    async with operator.running(client) as running:
+        await client.create(box(namespace))
+        await until(lambda: _ended(seen))
+        await settled(running)
+    assert seen == [[True], {"size": "1"}, {"size": "2"}, ["c"], True, None, False, "end"]
+
+
+async def _ended(seen: list[Any]) -> bool:
+    return bool(seen) and seen[-1] == "end"
+
+
+async def test_what_is_no_longer_wanted_is_pruned(operator: Operator, client: Client, namespace: str) -> None:
+    @operator.reconciles(Box, owns=[core.ConfigMap])
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        wanted = [core.ConfigMap(metadata=meta.ObjectMeta(name=f"c{number}")) for number in range(obj.spec.size)]
+        for config in wanted:
+            await ctx.apply(config)
+        await ctx.prune([core.ConfigMap], keep=wanted)
+
+    async def left(*names: str) -> bool:
+        owned = [config for config in await client.list(core.ConfigMap, namespace) if config.metadata.owner_references]
+        return {config.metadata.name for config in owned} == set(names)
+
+    async with operator.running(client):
+        await client.create(box(namespace, size=3))
+        await until(lambda: left("c0", "c1", "c2"))
+        await client.patch(Box, "one", MergePatch({"spec": {"size": 1}}), namespace)
+        await until(lambda: left("c0"))
+
+
+async def test_a_plain_function_does_the_same_through_a_blocking_context(
+    operator: Operator, client: Client, namespace: str
+) -> None:
+    seen: list[Any] = []
+
+    @operator.reconciles(Box, owns=[core.ConfigMap], concurrency=2)
+    def sync(obj: Box, ctx: BlockingContext[Box]) -> None:
+        applied = ctx.apply(core.ConfigMap(metadata=meta.ObjectMeta(name="c"), data={"size": str(obj.spec.size)}))
+        seen.append(ctx.client.get(core.ConfigMap, "c", namespace).metadata.uid == applied.metadata.uid)
+        cached = ctx.get(core.ConfigMap, "c")
+        seen.append(cached is not None and cached.data == {"size": "4"})
+        ctx.set_condition("Ready", True, "Made")
+        ctx.patch_status(BoxStatus(available=obj.spec.size))
+        ctx.record("Synced", "Box synced")
+
+    async with operator.running(client) as running:
+        await client.create(box(namespace, size=4))
+        await until(lambda: _has(client, namespace, available=4))
+        await until(lambda: events(client, namespace, "Synced"))
+        await settled(running)
+        found = await client.get(Box, "one", namespace)
+    assert all(seen)
+    assert find_condition(found.status, "Ready") is not None
+
+
+async def test_an_event_that_cannot_be_written_does_not_fail_the_reconcile(
+    operator: Operator, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    done = asyncio.Event()
+
+    @operator.reconciles(Box)
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        # The server refuses an event whose object is not in the event's namespace.
+        broken = core.ObjectReference(kind="Box", name="one", namespace="Not A Namespace")
+        ctx._session.environment.recorder.record(broken, "Lost", "nobody will read this")
+        done.set()
+
+    async with operator.running(client) as running:
+        await client.create(box(namespace))
+        await done.wait()
+        await running.controllers[0]._environment.recorder.flush()
+        await settled(running)
+        assert running.controllers[0].stats.reconciles == {"success": 1}
+    assert "event Lost for Box one was not written" in caplog.text
+
+
+async def test_an_object_of_another_name_is_untouched(operator: Operator, client: Client, namespace: str) -> None:
+    @operator.reconciles(Box, labels={"team": "blue"})
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        await ctx.patch_status(BoxStatus(available=1))
+
+    async with operator.running(client) as running:
+        red, blue = box(namespace, name="red"), box(namespace)
+        blue.metadata.labels = {"team": "blue"}
+        await client.create(red)
+        await client.create(blue)
+        await until(lambda: _has(client, namespace, available=1))
+        await settled(running)
+        untouched = await find(client, Box, "red", namespace)
+    assert untouched is not None
+    assert untouched.status.available == 0
