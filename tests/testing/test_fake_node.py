@@ -118,6 +118,37 @@ async def test_a_job_completes_when_its_pod_exits_with_zero(
                 break
 
 
+async def test_a_daemon_set_runs_on_the_node(
+    control_plane: ControlPlane, client: Client, namespace: str, fake_node: FakeNode
+) -> None:
+    control_plane.ensure_controllers()
+    labels = {"app": "agent"}
+    template = core.PodTemplateSpec(
+        metadata=meta.ObjectMeta(labels=labels),
+        spec=core.PodSpec(containers=[core.Container(name="main", image="agent")]),
+    )
+    spec = apps.DaemonSetSpec(selector=meta.LabelSelector(match_labels=labels), template=template)
+    await client.create(apps.DaemonSet(metadata=meta.ObjectMeta(name="agent", namespace=namespace), spec=spec))
+
+    async for event in client.watch(apps.DaemonSet, namespace, resource_version="0"):
+        if event.object.status is not None and event.object.status.number_ready >= 1:
+            break
+    pods = await client.list(core.Pod, namespace)
+    assert fake_node.name in [pod.spec.node_name for pod in pods]
+
+
+async def test_a_pod_that_names_another_node_is_left_alone(client: Client, namespace: str, fake_node: FakeNode) -> None:
+    elsewhere = core.NodeSelectorRequirement(key="metadata.name", operator="In", values=["another-node"])
+    required = core.NodeSelector(node_selector_terms=[core.NodeSelectorTerm(match_fields=[elsewhere])])
+    affinity = core.Affinity(
+        node_affinity=core.NodeAffinity(required_during_scheduling_ignored_during_execution=required)
+    )
+    await client.create(a_pod(namespace, "theirs", affinity=affinity))
+    await until(client, await client.create(a_pod(namespace, "ours")), is_ready)
+
+    assert (await client.get(core.Pod, "theirs", namespace)).spec.node_name is None
+
+
 async def test_a_pod_of_restart_policy_never_fails_when_it_exits_with_an_error(
     client: Client, namespace: str, fake_node: FakeNode
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from kubewright.api import core, meta
 from kubewright.client import Client, Expired, RetryPolicy, Unavailable, load_config
-from kubewright.testing import ControlPlane, ControlPlaneError, Proxy
+from kubewright.testing import ControlPlane, ControlPlaneError, FakeNode, Proxy
 
 pytestmark = pytest.mark.control_plane
 
@@ -61,12 +61,48 @@ async def test_an_apiserver_can_be_restarted_while_it_is_paused(plane: ControlPl
     assert plane.request("GET", "/readyz") == "ok"
 
 
+async def test_a_fake_node_survives_a_restart_of_the_apiserver(plane: ControlPlane) -> None:
+    async with Client.connect(kubeconfig=plane.kubeconfig) as client, FakeNode(client) as node:
+        await asyncio.to_thread(plane.restart_apiserver)
+        await client.create(
+            core.Pod(
+                metadata=meta.ObjectMeta(name="late", namespace="default"),
+                spec=core.PodSpec(containers=[core.Container(name="main", image="nginx")]),
+            )
+        )
+        async for event in client.watch(core.Pod, "default", fields="metadata.name=late", resource_version="0"):
+            if event.object.status.phase == "Running":
+                break
+    assert event.object.spec.node_name == node.name
+
+
+async def test_controllers_that_died_are_brought_back(plane: ControlPlane) -> None:
+    await asyncio.to_thread(plane.ensure_controllers)
+    assert plane._supervisor is not None
+    plane._supervisor.stop("kube-controller-manager", grace=0)
+
+    await asyncio.to_thread(plane.ensure_controllers)
+
+    assert plane._supervisor.exit_code("kube-controller-manager") is None
+
+
 async def test_compaction_moves_on_and_may_be_repeated(plane: ControlPlane) -> None:
     async with Client.connect(kubeconfig=plane.kubeconfig) as client:
         first = plane.compact()
         await client.create(a_config_map("between-compactions"))
         assert plane.compact() > first
         assert plane.compact() >= first
+
+
+async def test_compaction_alone_is_hidden_by_the_watch_cache(plane: ControlPlane) -> None:
+    """What the documentation says; when this fails, it has to be rewritten."""
+    async with Client.connect(kubeconfig=plane.kubeconfig) as client:
+        before = (await client.create(a_config_map("cached-one"))).metadata.resource_version
+        await client.create(a_config_map("cached-two"))
+        plane.compact()
+        async for event in client.watch(core.ConfigMap, "default", resource_version=before or ""):
+            assert event.object.metadata.name == "cached-two"
+            break
 
 
 async def test_a_watch_from_expired_history_gets_410(plane: ControlPlane) -> None:

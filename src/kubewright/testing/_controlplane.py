@@ -124,7 +124,7 @@ class ControlPlane:
     def ensure_controllers(self) -> None:
         """Start kube-controller-manager unless it runs, and wait until its controllers work."""
         with self._lock:
-            if self._controllers_running:
+            if self._controllers_running and self._running().exit_code(KUBE_CONTROLLER_MANAGER) is None:
                 return
             flags = controller_manager_flags(self._files) | self._controller_manager_flags
             self._run(KUBE_CONTROLLER_MANAGER, flags)
