@@ -1,0 +1,72 @@
+"""Finding the operator in a file or module."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from kubewright.operator._operator import Operator
+
+__all__ = ["LoadError", "load_operator"]
+
+
+class LoadError(Exception):
+    """There is no operator where one was looked for."""
+
+
+def load_operator(target: str) -> Operator:
+    """The operator in `foo.py`, `package.module`, or `foo.py:name` and `package.module:name` where there are several.
+
+    What the module itself raises while it is imported comes out as it is.
+    """
+    where, name = _split(target)
+    module = _import_file(Path(where)) if _is_file(where) else _import_module(where)
+    if name:
+        found = getattr(module, name, None)
+        if not isinstance(found, Operator):
+            raise LoadError(f"{where} has no Operator named {name!r}")
+        return found
+    operators = {name: value for name, value in vars(module).items() if isinstance(value, Operator)}
+    if not operators:
+        raise LoadError(f'{where} has no Operator: make one with `operator = kubewright.Operator("name")`')
+    distinct = set(operators.values())
+    if len(distinct) > 1:
+        names = " or ".join(f"{where}:{name}" for name in operators)
+        raise LoadError(f"{where} has several operators; say which one: {names}")
+    return distinct.pop()
+
+
+def _split(target: str) -> tuple[str, str]:
+    where, colon, name = target.rpartition(":")
+    return (where, name) if colon and name.isidentifier() else (target, "")
+
+
+def _is_file(where: str) -> bool:
+    return where.endswith(".py") or "/" in where or Path(where).is_file()
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise LoadError(f"there is no file {path}")
+    # As `python foo.py` does: what lies beside the file can be imported.
+    sys.path.insert(0, str(path.resolve().parent))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise LoadError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _import_module(name: str) -> ModuleType:
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            raise LoadError(f"there is no file or module {name!r}") from None
+        raise

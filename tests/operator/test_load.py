@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubewright.operator._load import LoadError, load_operator
+
+ONE = 'import kubewright as kw\noperator = kw.Operator("one")\n'
+
+
+@pytest.fixture(autouse=True)
+def _leave_no_modules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_operator_of_a_file_is_found_and_its_neighbours_can_be_imported(tmp_path: Path) -> None:
+    (tmp_path / "neighbour.py").write_text('NAME = "from-the-neighbour"\n')
+    (tmp_path / "foo.py").write_text("import kubewright as kw\nfrom neighbour import NAME\nmine = kw.Operator(NAME)\n")
+    assert load_operator(str(tmp_path / "foo.py")).name == "from-the-neighbour"
+
+
+def test_the_operator_of_a_module_is_found(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "main.py").write_text(ONE)
+    assert load_operator("shop.main").name == "one"
+
+
+def test_one_operator_under_two_names_is_one(tmp_path: Path) -> None:
+    (tmp_path / "foo.py").write_text(ONE + "alias = operator\n")
+    assert load_operator("foo.py").name == "one"
+
+
+def test_of_several_operators_one_must_be_named(tmp_path: Path) -> None:
+    (tmp_path / "foo.py").write_text(ONE + 'second = kw.Operator("two")\n')
+    with pytest.raises(LoadError, match=r"has several operators; say which one: foo\.py:operator or foo\.py:second"):
+        load_operator("foo.py")
+    assert load_operator("foo.py:second").name == "two"
+    with pytest.raises(LoadError, match=r"foo\.py has no Operator named 'third'"):
+        load_operator("foo.py:third")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("missing.py", r"there is no file missing\.py"),
+        ("missing.module", "there is no file or module 'missing.module'"),
+        ("empty.py", r"empty\.py has no Operator: make one with"),
+    ],
+)
+def test_what_is_missing_is_named(tmp_path: Path, target: str, message: str) -> None:
+    (tmp_path / "empty.py").write_text("")
+    with pytest.raises(LoadError, match=message):
+        load_operator(target)
+
+
+def test_what_goes_wrong_inside_the_module_comes_out_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "foo.py").write_text("import no_such_library\n")
+    with pytest.raises(ModuleNotFoundError, match="no_such_library"):
+        load_operator("foo")

@@ -1,0 +1,209 @@
+"""Starting and stopping a whole operator, on the real control plane."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from kubewright.api import JSON, Resource, core, meta
+from kubewright.api._resource import resource
+from kubewright.cache import CacheSyncError
+from kubewright.client import Client
+from kubewright.clock import VirtualClock
+from kubewright.controller import Context
+from kubewright.operator import Operator
+from kubewright.testing import ControlPlane
+from tests.operator.conftest import EXAMPLE, events, settled, until
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@resource("nowhere.example.com/v1")
+class Missing(Resource[JSON, None]):
+    """A kind that the server does not have."""
+
+
+async def start_in_vain(operator: Operator, client: Client) -> None:
+    """Start an operator, and let the time for it pass as soon as its cache knows what is wrong."""
+    assert isinstance(operator.clock, VirtualClock)
+    running = operator.running(client)
+    start = asyncio.create_task(running.__aenter__())
+
+    async def failed() -> bool:
+        return any(controller._informer.health.last_error for controller in running.controllers)
+
+    await until(failed)
+    await operator.clock.advance(operator.sync_timeout)
+    await start
+
+
+async def test_an_operator_without_controllers_has_nothing_to_do(client: Client) -> None:
+    with pytest.raises(ValueError, match="operator 'idle' has nothing to do: register a reconciler first"):
+        async with Operator("idle").running(client):
+            pass
+
+
+async def test_a_kind_that_is_not_served_stops_the_start_with_its_name(client: Client) -> None:
+    operator = Operator("lost", clock=VirtualClock())
+
+    @operator.reconciles(Missing)
+    async def sync(obj: Missing, ctx: Context[Missing]) -> None: ...
+
+    expected = r"Missing \(nowhere\.example\.com/v1\): the server does not serve missings\.nowhere\.example\.com"
+    with pytest.raises(CacheSyncError, match=expected):
+        await start_in_vain(operator, client)
+
+
+async def test_a_missing_permission_stops_the_start_with_the_verb_and_the_user(control_plane: ControlPlane) -> None:
+    operator = Operator("powerless", clock=VirtualClock())
+
+    @operator.reconciles(core.ConfigMap)
+    async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
+
+    async with Client.connect(kubeconfig=control_plane.add_user("nobody-special")) as client:
+        with pytest.raises(CacheSyncError, match=r"configmaps is forbidden.*nobody-special"):
+            await start_in_vain(operator, client)
+
+
+async def test_a_cluster_with_a_kubeconfig_will_do_and_one_operator_runs_again_and_again(
+    control_plane: ControlPlane, client: Client, namespace: str
+) -> None:
+    operator = Operator("again", namespaces=[namespace])
+    seen: list[str] = []
+
+    @operator.reconciles(core.ConfigMap)
+    async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None:
+        seen.append(ctx.trigger)
+
+    made = await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="c", namespace=namespace)))
+    for _ in range(2):
+        async with operator.running(control_plane) as running:
+            await settled(running, made)
+    assert seen == ["initial", "initial"]
+
+
+async def test_two_operators_in_one_process_know_nothing_of_each_other(client: Client, namespace: str) -> None:
+    seen: list[str] = []
+    operators = [Operator(name, namespaces=[namespace]) for name in ("left", "right")]
+    for operator in operators:
+
+        @operator.reconciles(core.ConfigMap)
+        async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap], name: str = operator.name) -> None:
+            seen.append(name)
+
+    async with operators[0].running(client) as left, operators[1].running(client) as right:
+        made = await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="c", namespace=namespace)))
+        await settled(left, made)
+        await settled(right, made)
+    assert sorted(seen) == ["left", "right"]
+
+
+# As programs
+
+
+@asynccontextmanager
+async def program(*arguments: str, log: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A process of its own, ended at the end in any case."""
+    with log.open("wb") as output:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *arguments, stderr=output, stdout=output, cwd=REPOSITORY
+        )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def logged(log: Path, text: str) -> None:
+    async def found() -> bool:
+        return text in await asyncio.to_thread(log.read_text)
+
+    try:
+        await until(found)
+    except TimeoutError:
+        content = await asyncio.to_thread(log.read_text)
+        raise AssertionError(f"{text!r} is not in the log:\n{content}") from None
+
+
+@pytest.mark.usefixtures("foos")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_kubewright_run_works_until_a_signal(
+    control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path, number: signal.Signals
+) -> None:
+    log = tmp_path / "log"
+    arguments = ["-m", "kubewright.cli", "run", str(EXAMPLE / "foo.py"), "-n", namespace]
+    foo = {"apiVersion": "example.com/v1alpha1", "kind": "Foo", "metadata": {"name": "f"},
+           "spec": {"deploymentName": "web"}}  # fmt: skip
+    async with program(*arguments, "--kubeconfig", str(control_plane.kubeconfig), log=log) as process:
+        await logged(log, "operator sample-controller has started, with 2 caches in sync")
+        await client.request("POST", f"/apis/example.com/v1alpha1/namespaces/{namespace}/foos", body=foo)
+        await until(lambda: events(client, namespace, "Synced"))
+        process.send_signal(number)
+        assert await process.wait() == 0
+    assert f"{number.name}: stopping" in log.read_text()
+
+
+SLOW = """
+import asyncio
+import kubewright as kw
+from kubewright.api import core
+
+operator = kw.Operator("slow")
+
+@operator.reconciles(core.ConfigMap)
+async def sync(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None:
+    ctx.log.warning("working")
+    try:
+        await asyncio.sleep({seconds})
+    finally:
+        ctx.log.warning("over")
+
+operator.run(kubeconfig={kubeconfig!r}, namespaces=[{namespace!r}])
+"""
+
+
+async def test_the_first_signal_lets_a_reconcile_finish_and_the_second_interrupts_it(
+    control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path
+) -> None:
+    log, script = tmp_path / "log", tmp_path / "slow.py"
+    script.write_text(SLOW.format(seconds=3600, kubeconfig=os.fspath(control_plane.kubeconfig), namespace=namespace))
+    await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="c", namespace=namespace)))
+    async with program(str(script), log=log) as process:
+        await logged(log, "working")
+        process.send_signal(signal.SIGTERM)
+        await logged(log, "operator slow is stopping")
+        assert process.returncode is None
+        process.send_signal(signal.SIGTERM)
+        assert await process.wait() == 0
+    text = log.read_text()
+    assert "SIGTERM: stopping at once" in text
+    assert text.index("the reconcile is interrupted") < text.index("over")
+
+
+async def test_what_keeps_an_operator_from_starting_is_one_line_and_a_failure(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    log, script = tmp_path / "log", tmp_path / "lost.py"
+    script.write_text(
+        "import kubewright as kw\n"
+        '@kw.resource("nowhere.example.com/v1")\n'
+        "class Missing(kw.Resource[dict[str, str], None]): pass\n"
+        'operator = kw.Operator("lost", sync_timeout=5)\n'
+        "@operator.reconciles(Missing)\n"
+        "async def sync(obj: Missing, ctx: kw.Context[Missing]) -> None: ...\n"
+    )
+    arguments = ["-m", "kubewright.cli", "run", str(script), "--kubeconfig", str(control_plane.kubeconfig)]
+    async with program(*arguments, log=log) as process:
+        assert await process.wait() == 1
+    text = log.read_text()
+    assert "does not serve missings.nowhere.example.com" in text.splitlines()[-1]
+    assert "Traceback" not in text
