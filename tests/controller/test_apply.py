@@ -265,14 +265,17 @@ async def test_what_others_did_since_the_cache_looked_does_not_count_as_written_
     assert not (await bench.applier.apply(bench.owner, config_map(a="1"))).written
 
 
-async def test_a_forgotten_object_is_applied_without_effect(bench: Bench) -> None:
-    bench.applier = Applier(bench.client, bench.mirror, field_manager=MANAGER, remember=1)
-    for name in ("one", "two"):
+async def test_the_object_that_was_not_applied_for_longest_is_forgotten_and_applied_without_effect(
+    bench: Bench,
+) -> None:
+    bench.applier = Applier(bench.client, bench.mirror, field_manager=MANAGER, remember=2)
+    for name in ("one", "two", "one", "three"):
         await bench.applier.apply(bench.owner, config_map(name, a="1"))
     bench.sent()
-    assert not (await bench.applier.apply(bench.owner, config_map("two", a="1"))).written
+    for name in ("one", "three"):
+        assert not (await bench.applier.apply(bench.owner, config_map(name, a="1"))).written
     assert bench.sent() == []
-    assert not (await bench.applier.apply(bench.owner, config_map("one", a="1"))).written
+    assert not (await bench.applier.apply(bench.owner, config_map("two", a="1"))).written
     assert bench.sent() == ["patch configmaps"]
 
 
