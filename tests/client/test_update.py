@@ -103,7 +103,10 @@ async def test_a_stale_list_that_became_shorter_is_a_conflict_too(
 ) -> None:
     await client.patch(widget, "w", MergePatch({"spec": {"ports": []}}), namespace)
     stored.spec.ports[1].number = 5
-    with pytest.raises(Conflict, match=r"Widget .*/w has changed since it was read; read it again"):
+    with pytest.raises(
+        Conflict,
+        match=r"patch widgets\.client\.example\.com .*/w: the object has changed since it was read; read it again",
+    ):
         await client.update(stored)
 
 

@@ -191,15 +191,7 @@ class Client(Subresources):
         if not operations:
             return obj
         patch, namespace = JsonPatch(operations), obj.metadata.namespace or None
-        try:
-            return await self.patch(type(obj), name_of(obj), patch, namespace, subresource=subresource, dry_run=dry_run)
-        except Invalid as error:
-            # The patch fits the object as it was read. When the server cannot even apply it, the object is another now:
-            # a list is shorter, say. That answer, unlike a failed validation, names no object.
-            if error.status.details is None or error.status.details.name:
-                raise
-            message = f"{obj} has changed since it was read; read it again and repeat the change"
-            raise Conflict(Status(code=409, reason="Conflict", message=message), error.request) from error
+        return await self.patch(type(obj), name_of(obj), patch, namespace, subresource=subresource, dry_run=dry_run)
 
     async def update_status(self, obj: R, *, dry_run: bool = False) -> R:
         """Write what was changed in the status, through the status's own endpoint."""
@@ -229,7 +221,10 @@ class Client(Subresources):
         subresource: str | None = None,
         dry_run: bool = False,
     ) -> R:
-        """Change parts of an object by a `JsonPatch`, `MergePatch` or `StrategicPatch`."""
+        """Change parts of an object by a `JsonPatch`, `MergePatch` or `StrategicPatch`.
+
+        Raises `Conflict` when the patch names a resource version and the object has another one by now.
+        """
         request = self._for_object(
             "PATCH",
             "patch",
@@ -240,7 +235,15 @@ class Client(Subresources):
             query=self._write_query(dry_run=dry_run),
         )
         body = encode(patch.body)
-        return await self._object(kind, with_body(request, body, patch.content_type, repeatable=dry_run))
+        try:
+            return await self._object(kind, with_body(request, body, patch.content_type, repeatable=dry_run))
+        except Invalid as error:
+            # A patch made for one version of an object fits that version. When the server cannot even apply it, the
+            # object is another now: a list is shorter, say. That answer, unlike a failed validation, names no object.
+            if not patch.guarded or error.status.details is None or error.status.details.name:
+                raise
+            message = "the object has changed since it was read; read it again and repeat the change"
+            raise Conflict(Status(code=409, reason="Conflict", message=message), error.request) from error
 
     async def apply(
         self,

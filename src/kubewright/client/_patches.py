@@ -24,6 +24,11 @@ class JsonPatch:
         """What is sent."""
         return list(self.operations)
 
+    @property
+    def guarded(self) -> bool:
+        """Whether it is meant for one version of the object."""
+        return any(operation["path"] == "/metadata/resourceVersion" for operation in self.operations)
+
 
 @dataclass(frozen=True, slots=True)
 class MergePatch:
@@ -38,6 +43,11 @@ class MergePatch:
         """What is sent."""
         return self.content
 
+    @property
+    def guarded(self) -> bool:
+        """Whether it is meant for one version of the object."""
+        return "resourceVersion" in (self.content.get("metadata") or {})
+
 
 @dataclass(frozen=True, slots=True)
 class StrategicPatch:
@@ -51,6 +61,11 @@ class StrategicPatch:
     def body(self) -> JSON:
         """What is sent."""
         return self.content
+
+    @property
+    def guarded(self) -> bool:
+        """Whether it is meant for one version of the object."""
+        return "resourceVersion" in (self.content.get("metadata") or {})
 
 
 Patch: TypeAlias = JsonPatch | MergePatch | StrategicPatch
