@@ -54,6 +54,32 @@ def test_a_set_up_that_cannot_work_is_one_line_and_a_failure(tmp_path: Path) -> 
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_set_up_can_be_interrupted_and_leaves_nothing_half_done(tmp_path: Path) -> None:
+    fifo = tmp_path / "started"
+    os.mkfifo(fifo)
+    (tmp_path / "bin").mkdir()
+    go = tmp_path / "bin" / "go"
+    go.write_text(f'#!/bin/sh\nif [ "$1" = env ]; then echo go1.26.0; exit; fi\necho > {fifo}; exec cat {fifo}\n')
+    go.chmod(0o755)
+    settings = {
+        "KUBEWRIGHT_CACHE_DIR": str(tmp_path / "cache"),
+        "KUBEWRIGHT_ENVTEST_INDEX": "",
+        "KUBEBUILDER_ASSETS": "",
+        "PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin",
+    }
+    with subprocess.Popen(
+        [*COMMAND, "setup"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | settings
+    ) as process:
+        fifo.read_text()  # the build is under way
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate()
+
+    assert (process.returncode, output) == (130, "")
+    assert errors.strip() == "build etcd with Go 1.26.0 ..."
+    (folder,) = (path for path in (tmp_path / "cache" / "controlplane").iterdir() if path.is_dir())
+    assert list(folder.iterdir()) == []
+
+
 @pytest.mark.control_plane
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_start_runs_until_it_is_told_to_stop_and_leaves_nothing(tmp_path: Path, ending: signal.Signals) -> None:

@@ -46,7 +46,7 @@ def test_the_list_of_commands_says_what_each_does() -> None:
     ("arguments", "message"),
     [
         (["contrlplane"], "No such command 'contrlplane'. Did you mean 'controlplane'? (see `kubewright --help`)"),
-        (["xyz"], "No such command 'xyz'. There are: controlplane, version. (see `kubewright --help`)"),
+        (["xyz"], f"No such command 'xyz'. There are: {', '.join(sorted(COMMANDS))}. (see `kubewright --help`)"),
         (["--verison"], "No such option '--verison'. Did you mean '--version'? (see `kubewright --help`)"),
         (
             ["controlplane", "strat"],
