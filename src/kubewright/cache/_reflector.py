@@ -141,8 +141,10 @@ class Reflector(Generic[R]):
             self._position = ""
             logger.error("%s: unexpected error", self, exc_info=error)
         delay = self._backoff.next()
-        # Once for each thing that goes wrong; that it still does is for those who want to know.
-        level = logging.DEBUG if self.health.last_error == self._logged else logging.WARNING
+        # Once for each thing that goes wrong; that it still does is for those who want to know. A stall is no failure:
+        # a server on which nothing happens may have nothing to say.
+        level = logging.INFO if isinstance(error, Stalled) else logging.WARNING
+        level = logging.DEBUG if self.health.last_error == self._logged else level
         self._logged = self.health.last_error
         logger.log(level, "%s: %s; again in %.1f s", self, self.health.last_error, delay)
         return delay

@@ -52,7 +52,7 @@ class Watchdog:
 
     def _look(self) -> None:
         left = self._last + self._seconds - self._clock.monotonic()
-        if left > 0:
+        if left > 0.001:  # less than that may be nothing but rounding
             self._timer = self._clock.call_later(left, self._look)
         else:
             self._fired = True

@@ -1,0 +1,270 @@
+"""An API server in memory that speaks list and watch, and can be disturbed at will: a `Transport` for the client.
+
+It keeps one kind (ConfigMaps), counts revisions as etcd does, and sends what kube-apiserver sends: streaming lists with
+their end bookmark, pages with continue tokens, 410 for what was compacted, and events as a selector sees them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kubewright.api import Selector
+from kubewright.client import ConnectionLost, Request
+
+Json = dict[str, Any]
+
+
+class Answer:
+    """A whole body."""
+
+    def __init__(self, status: int, body: Json) -> None:
+        self.status = status
+        self.headers: Mapping[str, str] = {}
+        self._body = json.dumps(body, separators=(",", ":")).encode()
+
+    def warnings(self) -> list[str]:
+        return []
+
+    async def read(self) -> bytes:
+        return self._body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        yield self._body
+
+    def close(self) -> None:
+        pass
+
+
+class OpenWatch:
+    """The answer to a watch: lines until it is ended, cut or closed."""
+
+    def __init__(self, server: MemoryServer, namespace: str, selector: Selector) -> None:
+        self.status = 200
+        self.headers: Mapping[str, str] = {}
+        self.namespace = namespace
+        self.selector = selector
+        self.closed = False
+        self.silent = False
+        self._server = server
+        self._pieces: list[bytes] = []
+        self._end: Exception | None = None
+        self._ended = False
+        self._news = asyncio.Event()
+
+    def warnings(self) -> list[str]:
+        return []
+
+    async def read(self) -> bytes:
+        raise AssertionError("a watch is not read as a whole")
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        while True:
+            while self._pieces and not self.silent:
+                yield self._pieces.pop(0)
+            if self._ended:
+                if self._end is not None:
+                    raise self._end
+                return
+            self._news.clear()
+            await self._news.wait()
+
+    def close(self) -> None:
+        self.closed = True
+        if self in self._server.watches:
+            self._server.watches.remove(self)
+
+    def send(self, type_: str, obj: Json) -> None:
+        line = json.dumps({"type": type_, "object": obj}, separators=(",", ":")).encode() + b"\n"
+        size = self._server.chunk_size or len(line)
+        self._pieces += [line[at : at + size] for at in range(0, len(line), size)]
+        self._news.set()
+
+    def sees(self, obj: Json | None) -> bool:
+        if obj is None or (self.namespace and obj["metadata"]["namespace"] != self.namespace):
+            return False
+        return self.selector.matches(obj["metadata"].get("labels"))
+
+    def tell(self, revision: int, old: Json | None, new: Json | None) -> None:
+        """An event, as this watch sees it: what leaves the selection is deleted to those who selected it."""
+        before, after = self.sees(old), self.sees(new)
+        if after:
+            assert new is not None
+            self.send("MODIFIED" if before else "ADDED", new)
+        elif before:
+            assert old is not None
+            last = copy.deepcopy(old)
+            last["metadata"]["resourceVersion"] = str(revision)
+            self.send("DELETED", last)
+
+    def finish(self, error: Exception | None = None) -> None:
+        self._end, self._ended = error, True
+        self._news.set()
+        if self in self._server.watches:
+            self._server.watches.remove(self)
+
+
+@dataclass
+class MemoryServer:
+    """The server. `streaming` is whether it knows streaming lists."""
+
+    streaming: bool = True
+    expire_by_event: bool = False
+    chunk_size: int = 0
+    revision: int = 100
+    compacted: int = 0
+    down: bool = False
+    forbidden: set[str] = field(default_factory=set)
+    objects: dict[tuple[str, str], Json] = field(default_factory=dict)
+    history: list[tuple[int, Json | None, Json | None]] = field(default_factory=list)
+    watches: list[OpenWatch] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    pages: dict[str, list[Json]] = field(default_factory=dict)
+
+    # What happens on the server
+
+    def put(self, namespace: str, name: str, **changes: Any) -> Json:
+        """Create or change an object; `labels`, `owner` and `data` are what changes."""
+        self.revision += 1
+        old = self.objects.get((namespace, name))
+        new: Json = copy.deepcopy(old) if old else {"metadata": {"name": name, "namespace": namespace}}
+        meta = new["metadata"]
+        meta.setdefault("uid", f"uid-{self.revision}")
+        meta["resourceVersion"] = str(self.revision)
+        meta["managedFields"] = [{"manager": "test", "operation": "Apply", "fieldsV1": {"f:data": {}}}]
+        if "labels" in changes:
+            meta["labels"] = changes["labels"]
+        if "owner" in changes:
+            owner = {"apiVersion": "v1", "kind": "Owner", "name": "o", "uid": changes["owner"], "controller": True}
+            meta["ownerReferences"] = [owner]
+        if "deletionTimestamp" in changes:
+            meta["deletionTimestamp"] = changes["deletionTimestamp"]
+            meta["finalizers"] = ["example.com/keep"]
+        new["data"] = {"revision": str(self.revision)}
+        self._record(old, new)
+        return self.named(new)
+
+    def delete(self, namespace: str, name: str) -> Json | None:
+        old = self.objects.get((namespace, name))
+        if old is not None:
+            self.revision += 1
+            self._record(old, None)
+        return old
+
+    def _record(self, old: Json | None, new: Json | None) -> None:
+        state = new or old
+        assert state is not None
+        key = (state["metadata"]["namespace"], state["metadata"]["name"])
+        if new is None:
+            del self.objects[key]
+        else:
+            self.objects[key] = new
+        old, new = old and self.named(old), new and self.named(new)
+        self.history.append((self.revision, old, new))
+        for watch in self.watches:
+            watch.tell(self.revision, old, new)
+
+    @staticmethod
+    def named(obj: Json) -> Json:
+        return {"kind": "ConfigMap", "apiVersion": "v1", **obj}
+
+    def bookmark(self) -> None:
+        for watch in self.watches:
+            watch.send("BOOKMARK", self._bookmark())
+
+    def _bookmark(self, **annotations: str) -> Json:
+        metadata: Json = {"resourceVersion": str(self.revision)}
+        if annotations:
+            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+        return {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata}
+
+    def expire(self) -> None:
+        """Forget all history and the lists that somebody is reading, and end the watches."""
+        self.compacted = self.revision
+        self.pages.clear()
+        self.end()
+
+    def cut(self) -> None:
+        for watch in [*self.watches]:
+            watch.finish(ConnectionLost("cut", sent=True))
+
+    def end(self) -> None:
+        for watch in [*self.watches]:
+            watch.finish()
+
+    def silence(self) -> None:
+        """The open connections stay open, and nothing comes through them any more."""
+        for watch in [*self.watches]:
+            watch.silent = True
+            self.watches.remove(watch)
+
+    # Transport
+
+    async def close(self) -> None:
+        self.cut()
+
+    async def send(self, request: Request) -> Answer | OpenWatch:
+        self.requests.append(request)
+        await asyncio.sleep(0)
+        if self.down:
+            raise ConnectionLost("cannot connect", sent=False)
+        query = dict(request.query)
+        parts = request.path.split("/")
+        namespace = parts[4] if "namespaces" in parts else ""
+        verb = "watch" if query.get("watch") == "true" else "list"
+        if verb in self.forbidden:
+            message = f'configmaps is forbidden: User "jane" cannot {verb} resource "configmaps"'
+            return _status(403, "Forbidden", message)
+        selector = Selector.parse(query.get("labelSelector", ""))
+        if verb == "list":
+            return self._list(namespace, selector, query)
+        return self._watch(namespace, selector, query)
+
+    def _list(self, namespace: str, selector: Selector, query: dict[str, str]) -> Answer:
+        token, limit = query.get("continue", ""), int(query.get("limit", "0"))
+        if token:
+            if token not in self.pages:
+                return _status(410, "Expired", "The provided continue parameter is too old")
+            revision, rest = token.split(".")[0], self.pages.pop(token)
+        else:
+            watch = OpenWatch(self, namespace, selector)
+            revision = str(self.revision)
+            rest = [copy.deepcopy(obj) for _, obj in sorted(self.objects.items()) if watch.sees(obj)]
+        metadata: Json = {"resourceVersion": revision}
+        if limit and len(rest) > limit:
+            metadata["continue"] = f"{revision}.{len(self.requests)}"
+            self.pages[metadata["continue"]] = rest[limit:]
+            rest = rest[:limit]
+        return Answer(200, {"kind": "ConfigMapList", "apiVersion": "v1", "metadata": metadata, "items": rest})
+
+    def _watch(self, namespace: str, selector: Selector, query: dict[str, str]) -> Answer | OpenWatch:
+        watch = OpenWatch(self, namespace, selector)
+        if query.get("sendInitialEvents") == "true":
+            if not self.streaming:
+                return _status(422, "Invalid", "sendInitialEvents: Forbidden")
+            for _, obj in sorted(self.objects.items()):
+                if watch.sees(obj):
+                    watch.send("ADDED", self.named(obj))
+            watch.send("BOOKMARK", self._bookmark(end="true"))
+        else:
+            since = int(query["resourceVersion"])
+            if since < self.compacted:
+                if not self.expire_by_event:
+                    return _status(410, "Expired", "too old resource version")
+                expired = {"kind": "Status", "apiVersion": "v1", "code": 410, "reason": "Expired", "message": "too old"}
+                watch.send("ERROR", expired)
+                watch.finish()
+                return watch
+            for revision, old, new in self.history:
+                if revision > since:
+                    watch.tell(revision, old, new)
+        self.watches.append(watch)
+        return watch
+
+
+def _status(code: int, reason: str, message: str) -> Answer:
+    return Answer(code, {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message})

@@ -1,0 +1,217 @@
+"""After any sequence of changes, relists, 410s and broken connections: the store equals the server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubewright.api import Selector, core
+from kubewright.cache import Change, Informer, ObjectKey
+from kubewright.client import Client
+from kubewright.clock import VirtualClock
+from tests.cache.memory_server import MemoryServer
+
+NAMESPACES = ("a", "b", "c")
+NAMES = ("one", "two", "three")
+LABELS: tuple[dict[str, str], ...] = ({}, {"app": "web"}, {"app": "db", "tier": "back"}, {"tier": "front"})
+SELECTORS = ("app=web", "app in (web,db)", "!app", "app!=web,tier", "tier=back", "app=db,tier in (back,front)")
+
+keys = st.tuples(st.sampled_from(NAMESPACES), st.sampled_from(NAMES))
+changes = st.one_of(
+    st.tuples(st.just("put"), keys, st.sampled_from(LABELS)),
+    st.tuples(st.just("own put"), keys, st.sampled_from(LABELS)),
+    st.tuples(st.just("delete"), keys),
+    st.tuples(st.just("own delete"), keys),
+)
+disturbances = st.sampled_from(
+    [("cut",), ("end",), ("expire",), ("silence",), ("bookmark",), ("settle",), ("down", 3), ("pass", 1), ("pass", 40)]
+)
+actions = st.lists(st.one_of(changes, changes, disturbances), max_size=40)
+
+
+class Mirror:
+    """What a handler knows when it believes everything that it is told, and nothing else."""
+
+    def __init__(self) -> None:
+        self.states: dict[ObjectKey, int] = {}
+        self.initial: list[ObjectKey] = []
+
+    def hear(self, change: Change[core.ConfigMap]) -> None:
+        known = self.states.get(change.key)
+        if change.type == "added":
+            assert known is None, f"{change.key} was added twice"
+            assert change.old is None
+            if change.initial:
+                self.initial.append(change.key)
+        elif change.type == "updated":
+            assert change.old is not None
+            assert known == change.old.resource_version, f"{change.key}: updated from a state that was never told"
+        elif change.type == "deleted":
+            assert known is not None, f"{change.key} was deleted twice"
+            assert change.new is None
+            del self.states[change.key]
+            return
+        assert change.new is not None
+        self.states[change.key] = change.new.resource_version
+
+
+class Run:
+    """One informer on one server, and what is done to both."""
+
+    def __init__(
+        self, server: MemoryServer, clock: VirtualClock, informer: Informer[core.ConfigMap], labels: str
+    ) -> None:
+        self.server = server
+        self.clock = clock
+        self.informer = informer
+        self.selector = Selector.parse(labels)
+        self.mirrors: list[Mirror] = []
+
+    def listen(self) -> None:
+        mirror = Mirror()
+        self.mirrors.append(mirror)
+        self.informer.add_handler(mirror.hear)
+
+    def in_scope(self, obj: dict[str, Any]) -> bool:
+        namespaces = self.informer.namespaces
+        inside = not namespaces or obj["metadata"]["namespace"] in namespaces
+        return inside and self.selector.matches(obj["metadata"].get("labels"))
+
+    async def do(self, action: tuple[Any, ...]) -> None:
+        match action:
+            case ("put", (namespace, name), labels):
+                self.server.put(namespace, name, labels=labels, owner=f"owner-{name}")
+            case ("own put", (namespace, name), labels):
+                answer = self.server.put(namespace, name, labels=labels, owner=f"owner-{name}")
+                self.informer.written(json.dumps(answer).encode())
+                self.sees_own_write(ObjectKey(namespace, name), answer)
+            case ("delete", (namespace, name)):
+                self.server.delete(namespace, name)
+            case ("own delete", (namespace, name)):
+                gone = self.server.delete(namespace, name)
+                if gone is not None:
+                    key = ObjectKey(namespace, name)
+                    self.informer.removed(key, gone["metadata"]["uid"])
+                    shown = self.informer.lister.snapshot(key)
+                    assert shown is None or shown.uid != gone["metadata"]["uid"]
+            case ("settle",):
+                await self.clock.settle()
+            case ("pass", seconds):
+                await self.clock.advance(seconds)
+            case ("down", seconds):
+                self.server.down = True
+                self.server.cut()
+                await self.clock.advance(seconds)
+                self.server.down = False
+            case (name,):
+                getattr(self.server, name)()
+
+    def sees_own_write(self, key: ObjectKey, answer: dict[str, Any]) -> None:
+        shown = self.informer.lister.snapshot(key)
+        if not self.in_scope(answer):
+            assert shown is None
+            return
+        assert shown is not None
+        assert shown.resource_version == int(answer["metadata"]["resourceVersion"])
+        assert key in self.informer.lister.keys(key.namespace, shown.labels)
+        assert key in [found.key for found in self.informer.lister.snapshots_by_index("owner", f"owner-{key.name}")]
+
+    def check(self) -> None:
+        """Everything has settled: all views agree with the server and with each other."""
+        lister, informer = self.informer.lister, self.informer
+        truth = {ObjectKey(*key): obj for key, obj in sorted(self.server.objects.items()) if self.in_scope(obj)}
+        revisions = {key: int(obj["metadata"]["resourceVersion"]) for key, obj in truth.items()}
+        assert {s.key: s.resource_version for s in lister.snapshots()} == revisions
+        assert lister.keys() == list(truth)
+        assert len(lister) == len(truth)
+        assert len(informer._overlay) == 0
+        for key, obj in truth.items():
+            found = lister.get_key(key)
+            assert found is not None
+            assert found.data == obj["data"]
+            assert found.metadata.managed_fields == []
+            assert (found.api_version, found.kind) == ("v1", "ConfigMap")
+        for mirror in self.mirrors:
+            assert mirror.states == revisions
+            assert len(mirror.initial) == len(set(mirror.initial))
+        self.check_indexes(lambda selected: [key for key, obj in truth.items() if selected(obj)])
+
+    def check_indexes(self, brute_force: Callable[[Callable[[dict[str, Any]], bool]], list[ObjectKey]]) -> None:
+        lister = self.informer.lister
+        for text in SELECTORS:
+            selector = Selector.parse(text)
+            expected = brute_force(lambda obj: selector.matches(obj["metadata"].get("labels")))  # noqa: B023
+            assert lister.keys(labels=text) == expected
+            for namespace in NAMESPACES:
+                assert lister.keys(namespace, text) == [key for key in expected if key.namespace == namespace]
+        for namespace in NAMESPACES:
+            expected = brute_force(lambda obj: obj["metadata"]["namespace"] == namespace)  # noqa: B023
+            assert [s.key for s in lister.snapshots_by_index("namespace", namespace)] == expected
+        for name in NAMES:
+            owner = f"owner-{name}"
+            expected = brute_force(lambda obj: obj["metadata"]["ownerReferences"][0]["uid"] == owner)  # noqa: B023
+            assert [s.key for s in lister.snapshots_by_index("owner", owner)] == expected
+            last = name[-1]
+            expected = brute_force(lambda obj: last in obj["metadata"]["name"])  # noqa: B023
+            assert [s.key for s in lister.snapshots_by_index("letters", last)] == expected
+
+
+@given(
+    before=actions,
+    after=actions,
+    namespaces=st.sampled_from([(), ("a",), ("a", "b")]),
+    labels=st.sampled_from(["", "", "app", "app=web"]),
+    streaming=st.booleans(),
+    expire_by_event=st.booleans(),
+    chunk_size=st.sampled_from([0, 100, 7]),
+    seed=st.integers(0, 100),
+)
+@settings(max_examples=150, deadline=None)
+def test_the_store_equals_the_server_after_anything(
+    before: list[tuple[Any, ...]],
+    after: list[tuple[Any, ...]],
+    namespaces: tuple[str, ...],
+    labels: str,
+    streaming: bool,
+    expire_by_event: bool,
+    chunk_size: int,
+    seed: int,
+) -> None:
+    async def scenario() -> None:
+        server = MemoryServer(streaming=streaming, expire_by_event=expire_by_event, chunk_size=chunk_size)
+        clock, rng = VirtualClock(), random.Random(seed)
+        client = Client(transport=server, clock=clock, rng=rng)
+        informer = Informer(
+            client,
+            core.ConfigMap,
+            namespaces=namespaces,
+            labels=labels,
+            indexes={"letters": lambda obj: obj.metadata.name},
+            clock=clock,
+            rng=rng,
+        )
+        run = Run(server, clock, informer, labels)
+        run.listen()
+        server.put("a", "one", owner="owner-one")
+        async with informer:
+            for action in before:
+                await run.do(action)
+            run.listen()
+            for action in after:
+                await run.do(action)
+            # Long enough for any backoff and for the watchdog. A bookmark says how far the stream is.
+            await clock.advance(400)
+            server.bookmark()
+            await clock.settle()
+            assert informer.synced
+            run.check()
+            run.listen()
+            run.check()
+
+    asyncio.run(scenario())
