@@ -31,12 +31,10 @@ def room_of(file: Path) -> str:
 def imported_rooms(file: Path) -> Iterator[tuple[str, int]]:
     """The rooms of Kubewright that a file imports, with the line; also those imported inside functions."""
     for node in ast.walk(ast.parse(file.read_text())):
-        names: list[str] = []
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        for name in names:
+        if not isinstance(node, ast.ImportFrom | ast.Import):
+            continue
+        prefix = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+        for name in [prefix + alias.name for alias in node.names]:
             parts = name.split(".")
             if parts[0] == "kubewright" and len(parts) > 1 and parts[1] in FLOOR_OF:
                 yield parts[1], node.lineno

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubewright.api import ObjectMeta, apps, core, meta, rbac
+from kubewright.api import ObjectMeta, apps, authentication, core, meta, rbac
 from kubewright.client import (
     AlreadyExists,
     ApiError,
@@ -185,9 +185,11 @@ async def test_a_body_larger_than_the_server_takes(client: Client, namespace: st
         await client.create(config_map(namespace, a="x" * 4_000_000))
 
 
-async def test_an_object_without_a_name_is_refused_before_anything_is_sent(client: Client, namespace: str) -> None:
+async def test_an_object_without_a_name_is_refused(client: Client, namespace: str) -> None:
     nameless = core.ConfigMap(metadata=ObjectMeta(namespace=namespace))
-    for verb in (client.create, client.apply, client.replace):
+    with pytest.raises(Invalid, match=r"metadata\.name: Required value: name or generateName is required"):
+        await client.create(nameless)
+    for verb in (client.apply, client.replace):
         with pytest.raises(ValueError, match=r"this ConfigMap has no metadata\.name"):
             await verb(nameless)
     with pytest.raises(ValueError, match="a ConfigMap needs a name, got ''"):
@@ -215,6 +217,12 @@ async def test_server_warnings_are_logged_once_each(
     warnings = [record.getMessage() for record in caplog.records]
     assert len(warnings) == 1
     assert "the server warns: client.example.com/v1 Widget is only for tests" in warnings[0]
+
+
+async def test_reviews_have_no_name(client: Client) -> None:
+    review = await client.create(authentication.SelfSubjectReview())
+    assert review.status.user_info is not None
+    assert review.status.user_info.username == "kubewright-admin"
 
 
 async def test_raw_requests_and_streams(client: Client, namespace: str) -> None:

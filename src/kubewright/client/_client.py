@@ -168,8 +168,6 @@ class Client(Subresources):
 
     async def create(self, obj: R, *, namespace: str | None = None, dry_run: bool = False) -> R:
         """Make the object. Raises `AlreadyExists` when there is one of that name."""
-        if not obj.metadata.name and not obj.metadata.generate_name:
-            name_of(obj)
         info = info_of(obj)
         request = self._for_kind(
             "POST",

@@ -129,7 +129,9 @@ class HttpTransport:
         if self._session is not None:
             await self._session.close()
             self._session = None
-            await asyncio.sleep(0)  # connections that were given up are closed in the next turn of the loop
+            # Connections that were given up, or that were still being opened, are closed in the next turns of the loop.
+            for _ in range(3):
+                await asyncio.sleep(0)
         await self._authenticator.close()
 
 
