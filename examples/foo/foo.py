@@ -1,14 +1,12 @@
 """The Kubernetes sample-controller, in one file.
 
-A Foo asks for an nginx Deployment of a certain name and size. The operator makes it, keeps it that way, and tells in the
-Foo's status how many replicas are available.
+A Foo asks for an nginx Deployment of a certain name and size. The operator makes it, keeps it that way, and tells in
+the Foo's status how many replicas are available.
 
     kubectl apply -f foo-crd.yaml
     kubewright run foo.py            # or: python foo.py
     kubectl apply -f example-foo.yaml
 """
-
-from typing import Annotated
 
 import kubewright as kw
 from kubewright.api import apps, core, meta
@@ -18,7 +16,7 @@ class FooSpec(kw.Model):
     """What is asked for."""
 
     deployment_name: str
-    replicas: Annotated[int, "1 to 10"] | None = None
+    replicas: int | None = None
 
 
 class FooStatus(kw.Model):
