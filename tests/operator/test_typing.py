@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -115,7 +116,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def check(path: Path, cache: Path) -> str:
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", f"--cache-dir={cache}", str(path)]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, check=False)
+    environment = os.environ | {"MYPYPATH": str(path.parent)}  # what lies beside the file can be imported
+    run = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, env=environment, check=False)
     assert not run.stderr
     return run.stdout
 
