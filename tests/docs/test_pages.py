@@ -1,0 +1,193 @@
+"""The Python in the documentation and in the README does what the text says it does.
+
+`>>>` examples are run as doctests. The page of the client is run on the real server. Everything else is at least read
+by Python's parser. A block is left out of a run by a comment before it that says why.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kubewright.api import apps, from_dict, is_condition_true, meta
+from kubewright.api.apiextensions.v1 import CustomResourceDefinition
+from kubewright.client import AlreadyExists, Client, load_config
+from kubewright.testing import ControlPlane
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    page
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    if not page.is_relative_to(ROOT / "docs" / "api") and not page.is_relative_to(ROOT / "docs" / "_build")
+)
+_BLOCK = re.compile(r"(?:^<!-- (?P<note>[^\n]*?) -->\n)?^```python\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of Python on a page. `note` is the comment before it."""
+
+    page: Path
+    line: int
+    code: str
+    note: str
+
+    @property
+    def is_doctest(self) -> bool:
+        return self.code.lstrip().startswith(">>>")
+
+    def compiled(self) -> Any:
+        # The lines are counted as on the page, so that a traceback shows the place.
+        return compile(
+            "\n" * self.line + self.code,
+            str(self.page),
+            "exec",
+            flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+            dont_inherit=True,
+        )
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(page, text.count("\n", 0, found.start("code")), found["code"], found["note"] or "")
+        for found in _BLOCK.finditer(text)
+    ]
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def pages_with_doctests() -> list[Path]:
+    return [page for page in PAGES if any(block.is_doctest for block in blocks(page))]
+
+
+def test_there_are_pages_with_examples() -> None:
+    assert {"README.md", "docs/client.md", "docs/objects.md"} <= {name(page) for page in PAGES if blocks(page)}
+    assert ROOT / "docs" / "objects.md" in pages_with_doctests()
+
+
+@pytest.mark.parametrize("page", pages_with_doctests(), ids=name)
+def test_the_examples_of_a_page_work(page: Path) -> None:
+    failed, attempted = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert attempted > 0
+    assert failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_all_python_of_a_page_is_python(page: Path) -> None:
+    for block in blocks(page):
+        if not block.is_doctest:
+            block.compiled()
+
+
+async def test_the_page_of_the_client_works_on_a_real_server(control_plane: ControlPlane, namespace: str) -> None:
+    ran = 0
+    config = load_config(kubeconfig=control_plane.kubeconfig)
+    async with Client(config, namespace=namespace) as client:
+        names: dict[str, Any] = {"client": client, "__name__": "client_page"}
+        for block in blocks(ROOT / "docs" / "client.md"):
+            if not block.note:
+                waiting = eval(block.compiled(), names)
+                if waiting is not None:
+                    await waiting
+                ran += 1
+    assert ran > 10
+
+
+def test_the_plain_script_of_the_client_page_works(control_plane: ControlPlane) -> None:
+    [script] = [block for block in blocks(ROOT / "docs" / "client.md") if block.note == "run as a script"]
+    done = subprocess.run(
+        [sys.executable, "-c", script.code],
+        env={"KUBECONFIG": str(control_plane.kubeconfig)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "kube-system" in done.stdout.split()
+
+
+def readme_operator() -> Block:
+    [block] = [block for block in blocks(ROOT / "README.md") if "kw.Operator(" in block.code]
+    return block
+
+
+def check_types(source: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    file = folder / "readme_operator.py"
+    file.write_text(source)
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml"), str(file)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.timeout(300)  # without its cache, mypy reads all of Kubewright first
+def test_the_operator_of_the_readme_has_strict_types_and_a_typo_is_found(tmp_path: Path) -> None:
+    source = readme_operator().code
+    right = check_types(source, tmp_path)
+    assert right.returncode == 0, right.stdout + right.stderr
+    misspelled = source.replace("FooStatus(available_replicas=", "FooStatus(available_replica=")
+    assert misspelled != source
+    wrong = check_types(misspelled, tmp_path)
+    assert wrong.returncode == 1
+    assert '"available_replica"' in wrong.stdout
+
+
+async def test_the_operator_of_the_readme_runs_a_deployment_and_keeps_its_size(client: Client, namespace: str) -> None:
+    module: dict[str, Any] = {"__name__": "readme_operator"}
+    exec(readme_operator().compiled(), module)
+    await install_foos(client)
+    foo_class, operator = module["Foo"], module["operator"]
+    operator.namespaces = (namespace,)
+    async with operator.running(client):
+        foo = foo_class(
+            metadata=meta.ObjectMeta(name="one", namespace=namespace),
+            spec=module["FooSpec"](deployment_name="web", replicas=2),
+        )
+        foo = await client.create(foo)
+        disturbed = False
+        async for event in client.watch(apps.Deployment, namespace):
+            made = event.object
+            if made.spec.replicas == 7:
+                continue
+            assert made.spec.replicas == 2
+            assert [owner.uid for owner in made.metadata.owner_references] == [foo.metadata.uid]
+            if disturbed:
+                break
+            disturbed = True
+            made.spec.replicas = 7
+            await client.update(made)
+        async for event in client.watch(foo_class, namespace):
+            origin = event.object.metadata.origin
+            if origin is not None and b'"availableReplicas":0' in origin.raw:
+                break
+
+
+async def install_foos(client: Client) -> None:
+    definition = yaml.safe_load((ROOT / "examples" / "foo" / "foo-crd.yaml").read_text())
+    wanted = from_dict(CustomResourceDefinition, definition)
+    try:
+        await client.create(wanted)
+    except AlreadyExists:
+        return
+    async for event in client.watch(CustomResourceDefinition, fields={"metadata.name": wanted.metadata.name}):
+        if is_condition_true(event.object.status, "Established"):
+            return
+
+
+def test_the_readme_names_both_commands_and_only_folders_of_tests_that_exist() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert "make demo" in text
+    assert "make test" in text
+    named = set(re.findall(r"`(tests/[\w/.]*)`", text))
+    assert len(named) > 5
+    assert {path for path in named if not any((ROOT / path).rglob("test_*.py"))} == set()
