@@ -9,12 +9,16 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import random
 from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubewright.api import Selector
-from kubewright.client import ConnectionLost, Request
+from kubewright.api import Selector, core
+from kubewright.cache import Informer
+from kubewright.client import Client, ConnectionLost, Request
+from kubewright.clock import VirtualClock
 
 Json = dict[str, Any]
 
@@ -251,7 +255,7 @@ class MemoryServer:
                     watch.send("ADDED", self.named(obj))
             watch.send("BOOKMARK", self._bookmark(end="true"))
         else:
-            since = int(query["resourceVersion"])
+            since = int(query.get("resourceVersion", self.revision))
             if since < self.compacted:
                 if not self.expire_by_event:
                     return _status(410, "Expired", "too old resource version")
@@ -268,3 +272,21 @@ class MemoryServer:
 
 def _status(code: int, reason: str, message: str) -> Answer:
     return Answer(code, {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message})
+
+
+def informer_of(server: MemoryServer, clock: VirtualClock, **options: Any) -> Informer[core.ConfigMap]:
+    """An informer of the server's objects, on that clock."""
+    rng = random.Random(1)
+    client = Client(transport=server, clock=clock, rng=rng)
+    return Informer(client, core.ConfigMap, clock=clock, rng=rng, **options)
+
+
+@asynccontextmanager
+async def informed(
+    server: MemoryServer, **options: Any
+) -> AsyncIterator[tuple[Informer[core.ConfigMap], VirtualClock]]:
+    """The same, running, after all that can happen at once has happened."""
+    clock = VirtualClock()
+    async with informer_of(server, clock, **options) as informer:
+        await clock.settle()
+        yield informer, clock

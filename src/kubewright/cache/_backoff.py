@@ -19,11 +19,6 @@ class Backoff:
         self._longest = longest
         self._failures = 0
 
-    @property
-    def failures(self) -> int:
-        """How many delays there have been since the last reset."""
-        return self._failures
-
     def next(self) -> float:
         """Seconds to wait now."""
         # The exponent is bounded: 2.0 ** 1024 overflows, and a cluster can be away for a week.

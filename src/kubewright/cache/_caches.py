@@ -141,6 +141,9 @@ class Caches:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+        for task in tasks:
+            if not task.cancelled():
+                task.result()  # it does not end by itself: let its error be seen
 
     def _start(self, key: _Key, informer: Informer[Any]) -> None:
         self._tasks[key] = asyncio.create_task(informer.run(), name=f"informer of {key[0].__name__}")

@@ -162,6 +162,8 @@ class Informer(Generic[R]):
         assert self._task is not None
         self._task.cancel()
         await asyncio.wait([self._task])
+        if not self._task.cancelled():
+            self._task.result()  # it does not end by itself: let its error be seen
 
     @property
     def synced(self) -> bool:
@@ -228,11 +230,11 @@ class Informer(Generic[R]):
         key = snapshot.key
         if self.namespaces and key.namespace not in self.namespaces:
             return
-        if snapshot.is_gone or not self._selects(snapshot):
-            self._overlay.removed(key, snapshot.uid)
+        if snapshot.is_gone:
+            self._overlay.removed(key, snapshot.uid, certain=True)
         elif not self._fields or self._overlay.get(key) is not None:
-            # Whether an object has the fields that we select by, only the server can tell.
-            self._overlay.written(snapshot)
+            # Whether a new object has the fields that we select by, only the server can tell.
+            self._overlay.written(snapshot, hidden=not self._selects(snapshot))
 
     def removed(self, key: tuple[str, str], uid: str) -> None:
         """Hide an object that we deleted, until the watch tells its end, or that something still keeps it."""

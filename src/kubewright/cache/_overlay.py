@@ -32,6 +32,10 @@ class _Pending(Generic[R]):
     revision: int
     """The stream has reached this state when it has passed this revision."""
     snapshot: Snapshot[R] | None
+    hidden: bool = False
+    """The write took the object out of what is cached: readers are to see nothing."""
+    certain: bool = False
+    """The object is gone, not only asked to go."""
 
 
 class Overlay(Generic[R]):
@@ -47,8 +51,8 @@ class Overlay(Generic[R]):
 
     # Our writes
 
-    def written(self, snapshot: Snapshot[R]) -> None:
-        """Show this state until the stream has reached it."""
+    def written(self, snapshot: Snapshot[R], *, hidden: bool = False) -> None:
+        """Show this state, or nothing where it is not one to be cached, until the stream has reached it."""
         key, revision = snapshot.key, snapshot.resource_version
         reached = max(self._reached.get(None, 0), self._reached.get(key.namespace, 0))
         confirmed, pending = self._store.get(key), self._pending.get(key)
@@ -56,18 +60,18 @@ class Overlay(Generic[R]):
             return
         if pending is not None and pending.revision >= revision:
             return
-        self._pending[key] = _Pending(snapshot.uid, revision, snapshot)
+        self._pending[key] = _Pending(snapshot.uid, revision, snapshot, hidden)
 
-    def removed(self, key: ObjectKey, uid: str) -> None:
-        """Hide the object with this uid until the stream has its end."""
+    def removed(self, key: ObjectKey, uid: str, *, certain: bool = False) -> None:
+        """Hide the object with this uid until the stream has its end; or, unless that is certain, that it stays."""
         shown = self.get(key)
         if shown is None or shown.uid != uid:
             # Either the stream has told already, or nobody here has ever seen the object.
             return
         confirmed = self._store.get(key)
-        if confirmed is not None and confirmed.uid == uid and confirmed.deleting:
+        if confirmed is not None and confirmed.uid == uid and confirmed.deleting and not certain:
             return  # something keeps the object, and readers can see that it is going
-        self._pending[key] = _Pending(uid, shown.resource_version, None)
+        self._pending[key] = _Pending(uid, shown.resource_version, None, certain=certain)
 
     # The stream's progress
 
@@ -79,7 +83,7 @@ class Overlay(Generic[R]):
         if pending.snapshot is not None:
             passed = snapshot.resource_version >= pending.revision
         else:
-            passed = snapshot.uid != pending.uid or snapshot.deleting
+            passed = snapshot.uid != pending.uid or (snapshot.deleting and not pending.certain)
         if passed:
             self._pending.pop(snapshot.key, None)
 
@@ -151,7 +155,7 @@ def _newest(pending: _Pending[R], confirmed: Snapshot[R] | None) -> Snapshot[R] 
         return None if confirmed is None or confirmed.uid == pending.uid else confirmed
     if confirmed is not None and confirmed.resource_version >= pending.revision:
         return confirmed
-    return pending.snapshot
+    return None if pending.hidden else pending.snapshot
 
 
 def _merged(

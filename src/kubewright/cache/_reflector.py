@@ -79,6 +79,7 @@ class Reflector(Generic[R]):
         self._streams = True
         self._position = ""
         self._list: _List[R] | None = None
+        self._forgotten = False  # by the server: it has answered 410 not long ago
         self._verb = "watch"
         self._logged = ""
         self.synced = False
@@ -124,14 +125,14 @@ class Reflector(Generic[R]):
         """How long to wait after a watch ended, orderly when there is no error."""
         if lived:
             self._backoff.reset()
+            self._forgotten = False
         if error is None:
             return 0.0 if lived else self._backoff.next()
         if isinstance(error, Gone):
-            first = self._backoff.failures == 0
+            again, self._forgotten = self._forgotten, True
             logger.info("%s: the server has forgotten revision %s, reading everything again", self, self._position)
             self._position = ""
-            delay = self._backoff.next()
-            return 0.0 if first else delay
+            return self._backoff.next() if again else 0.0
         if isinstance(error, Stalled):
             self._note_stall()
         self.health.state = "waiting"

@@ -7,7 +7,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from kubewright.api import Object, info_of
-from kubewright.client import ApiError, Client, Forbidden, NotKubernetes, Selection, Status, WatchStream
+from kubewright.client import Client, Forbidden, NotKubernetes, Selection, Status, WatchStream
 
 __all__ = ["Page", "Source"]
 
@@ -99,6 +99,6 @@ class Source(Generic[R]):
                 (await self.watch("", seconds=1)).close()
         except Forbidden as error:
             return error
-        except ApiError:
-            pass
+        except Exception:  # asked for a better message only: it must not become the problem itself
+            return None
         return None

@@ -1,0 +1,359 @@
+"""The stream from the server: lists, watches, and everything that goes wrong between them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from kubewright.api import core
+from kubewright.cache import CacheSyncError, Change
+from kubewright.client import Request
+from tests.cache.memory_server import MemoryServer, informed
+
+
+def asked(server: MemoryServer, since: int = 0) -> list[str]:
+    """What the server was asked for, in short."""
+
+    def short(request: Request) -> str:
+        query = dict(request.query)
+        if query.get("sendInitialEvents"):
+            return "stream"
+        if query.get("watch"):
+            return f"watch from {query['resourceVersion']}"
+        return f"page of {query.get('limit', 'all')}{' and on' if 'continue' in query else ''}"
+
+    return [short(request) for request in server.requests[since:]]
+
+
+def fill(server: MemoryServer, count: int) -> None:
+    for number in range(count):
+        server.put("shop", f"o-{number:04}")
+
+
+async def test_everything_is_read_as_a_stream_and_then_watched() -> None:
+    server = MemoryServer()
+    fill(server, 3)
+    async with informed(server) as (informer, clock):
+        assert informer.synced
+        assert len(informer.lister) == 3
+        server.put("shop", "new")
+        await clock.settle()
+        assert informer.lister.get("new", "shop") is not None
+        assert asked(server) == ["stream"]
+        assert informer.health.resource_version == str(server.revision)
+
+
+async def test_a_server_without_streaming_lists_is_read_in_pages() -> None:
+    server = MemoryServer(streaming=False)
+    fill(server, 1200)
+    revision = server.revision
+    async with informed(server) as (informer, clock):
+        assert informer.synced
+        assert len(informer.lister) == 1200
+        watch = f"watch from {revision}"
+        assert asked(server) == ["stream", "page of 500", "page of 500 and on", "page of 500 and on", watch]
+        server.expire()
+        server.put("shop", "later")
+        server.expire()
+        seen = len(server.requests)
+        await clock.advance(1)
+        assert asked(server, seen)[-4:-1] == ["page of 500", "page of 500 and on", "page of 500 and on"]
+        assert informer.lister.get("later", "shop") is not None
+
+
+async def test_pages_that_expire_on_the_way_are_read_again_in_one_piece() -> None:
+    class Forgetful(MemoryServer):
+        async def send(self, request: Request) -> Any:
+            if "continue" in dict(request.query):
+                self.delete("shop", "o-0000")
+                self.expire()
+            return await super().send(request)
+
+    server = Forgetful(streaming=False)
+    fill(server, 700)
+    async with informed(server) as (informer, _):
+        assert asked(server)[:4] == ["stream", "page of 500", "page of 500 and on", "page of all"]
+        assert informer.synced
+        assert len(informer.lister) == 699
+
+
+async def test_a_broken_watch_goes_on_where_it_was() -> None:
+    server = MemoryServer()
+    fill(server, 2)
+    async with informed(server) as (informer, clock):
+        position = server.revision
+        server.cut()
+        server.put("shop", "while-away")
+        server.delete("shop", "o-0000")
+        await clock.advance(5)
+        assert asked(server) == ["stream", f"watch from {position}"]
+        assert informer.lister.keys() == [("shop", "o-0001"), ("shop", "while-away")]
+        assert (informer.health.restarts, informer.health.relists) == (1, 0)
+
+
+async def test_a_bookmark_moves_the_point_from_which_a_watch_goes_on() -> None:
+    server = MemoryServer()
+    async with informed(server) as (_, clock):
+        server.revision += 500
+        server.bookmark()
+        await clock.settle()
+        server.end()
+        await clock.advance(5)
+        assert asked(server) == ["stream", f"watch from {server.revision}"]
+
+
+@pytest.mark.parametrize("by_event", [False, True])
+async def test_after_410_everything_is_read_again_and_the_difference_is_told(by_event: bool) -> None:
+    server = MemoryServer(expire_by_event=by_event)
+    fill(server, 3)
+    async with informed(server) as (informer, clock):
+        changes: list[Change[core.ConfigMap]] = []
+        informer.add_handler(changes.append)
+        changes.clear()
+        server.cut()
+        server.delete("shop", "o-0001")
+        server.put("shop", "o-0002")
+        server.put("shop", "new")
+        server.expire()
+        await clock.advance(5)
+        told = [(change.type, change.key.name, change.missed, change.initial) for change in changes]
+        assert sorted(told) == [
+            ("added", "new", False, False),
+            ("deleted", "o-0001", True, False),
+            ("updated", "o-0002", False, False),
+        ]
+        missed = next(change for change in changes if change.missed)
+        assert missed.old is not None
+        assert missed.old.object().metadata.name == "o-0001"
+        assert informer.health.relists == 1
+
+
+async def test_an_object_made_anew_while_away_is_a_deletion_and_an_addition() -> None:
+    server = MemoryServer()
+    fill(server, 1)
+    async with informed(server) as (informer, clock):
+        changes: list[Change[core.ConfigMap]] = []
+        informer.add_handler(changes.append)
+        changes.clear()
+        server.silence()
+        server.delete("shop", "o-0000")
+        server.put("shop", "o-0000")
+        server.expire()
+        await clock.advance(200)
+        assert [(change.type, change.missed, change.initial) for change in changes] == [
+            ("deleted", True, False),
+            ("added", False, False),
+        ]
+
+
+async def test_a_list_that_breaks_off_neither_syncs_nor_deletes() -> None:
+    class Breaking(MemoryServer):
+        breaking = True
+
+        async def send(self, request: Request) -> Any:
+            answer = await super().send(request)
+            if self.breaking and hasattr(answer, "_pieces"):
+                del answer._pieces[len(answer._pieces) // 2 :]
+                self.cut()
+            return answer
+
+    server = Breaking(chunk_size=50)
+    fill(server, 6)
+    async with informed(server) as (informer, clock):
+        deletions: list[Change[core.ConfigMap]] = []
+        informer.add_handler(lambda change: deletions.append(change) if change.type == "deleted" else None)
+        assert not informer.synced
+        some = len(informer.lister)
+        assert 0 < some < 6
+        server.delete("shop", "o-0000")
+        await clock.advance(5)
+        assert not informer.synced
+        assert deletions == []
+        server.breaking = False
+        await clock.advance(60)
+        assert informer.synced
+        assert len(informer.lister) == 5
+        assert [(change.key.name, change.missed) for change in deletions] == [("o-0000", True)]
+
+
+async def test_a_deletion_inside_a_streaming_list_waits_for_its_end() -> None:
+    class Holding(MemoryServer):
+        async def send(self, request: Request) -> Any:
+            answer = await super().send(request)
+            self.end_mark = answer._pieces.pop()
+            return answer
+
+    server = Holding()
+    fill(server, 2)
+    async with informed(server) as (informer, clock):
+        changes: list[Change[core.ConfigMap]] = []
+        informer.add_handler(changes.append)
+        server.delete("shop", "o-0000")
+        await clock.settle()
+        assert not informer.synced
+        assert [change.type for change in changes] == ["added", "added"]
+        watch = server.watches[0]
+        watch._pieces.append(server.end_mark)
+        watch._news.set()
+        await clock.settle()
+        assert informer.synced
+        assert [(change.type, change.missed) for change in changes[2:]] == [("deleted", False)]
+        assert informer.lister.keys() == [("shop", "o-0001")]
+
+
+async def test_a_watch_on_which_nothing_comes_any_more_is_opened_anew() -> None:
+    server = MemoryServer()
+    fill(server, 1)
+    async with informed(server, stall_timeout=90) as (informer, clock):
+        server.silence()
+        server.put("shop", "unheard")
+        await clock.advance(89)
+        assert informer.lister.get("unheard", "shop") is None
+        await clock.advance(3)
+        assert informer.lister.get("unheard", "shop") is not None
+        assert informer.health.stalls == 1
+
+
+async def test_bookmarks_keep_a_quiet_watch_open() -> None:
+    server = MemoryServer()
+    async with informed(server, stall_timeout=90) as (informer, clock):
+        for _ in range(10):
+            await clock.advance(60)
+            server.bookmark()
+        assert informer.health.stalls == 0
+        assert asked(server) == ["stream"]
+
+
+async def test_a_server_that_never_ends_a_streaming_list_is_read_in_pages() -> None:
+    class Ignorant(MemoryServer):
+        """Ignores what it does not know, as servers before streaming lists might."""
+
+        async def send(self, request: Request) -> Any:
+            answer = await super().send(request)
+            if dict(request.query).get("sendInitialEvents"):
+                answer._pieces.pop()
+            return answer
+
+    server = Ignorant()
+    fill(server, 2)
+    async with informed(server) as (informer, clock):
+        assert not informer.synced
+        await clock.advance(200)
+        assert informer.synced
+        assert asked(server)[:2] == ["stream", "page of 500"]
+
+
+async def test_reconnects_are_spread_and_become_rarer() -> None:
+    server = MemoryServer()
+    async with informed(server) as (informer, clock):
+        server.forbidden = {"watch"}
+        server.end()
+        await clock.settle()
+        seen = len(server.requests)
+        times: list[float] = []
+        while len(times) < 8:
+            step = clock.next_timer
+            assert step is not None
+            await clock.advance(step)
+            if len(server.requests) > seen:
+                seen = len(server.requests)
+                times.append(clock.monotonic())
+        pauses = [later - earlier for earlier, later in itertools.pairwise(times)]
+        for exponent, pause in enumerate(pauses, start=1):
+            longest = min(0.8 * 2 ** (exponent + 1), 30)
+            assert longest / 4 <= pause <= longest
+        assert len(set(pauses)) == len(pauses)
+        assert informer.health.state == "waiting"
+        server.forbidden = set()
+        await clock.advance(30)
+        assert informer.health.state == "watching"
+        assert informer.health.last_error == ""
+
+
+async def test_a_server_that_ends_each_watch_at_once_is_not_asked_in_a_busy_loop() -> None:
+    class Hasty(MemoryServer):
+        async def send(self, request: Request) -> Any:
+            answer = await super().send(request)
+            self.end()
+            return answer
+
+    server = Hasty()
+    async with informed(server) as (_, clock):
+        await clock.advance(60)
+        assert len(server.requests) < 12
+
+
+@pytest.mark.parametrize(
+    ("streaming", "forbidden", "named"),
+    [
+        (True, {"watch"}, ["watch"]),
+        (True, {"list", "watch"}, ["watch", "list"]),
+        (False, {"list"}, ["list"]),
+        (False, {"list", "watch"}, ["watch", "list"]),
+        (False, {"watch"}, ["watch"]),
+    ],
+)
+async def test_a_missing_permission_is_named_and_waited_for(
+    streaming: bool, forbidden: set[str], named: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "kubewright.cache")
+    server = MemoryServer(streaming=streaming, forbidden=set(forbidden))
+    fill(server, 1)
+    async with informed(server) as (informer, clock):
+        with pytest.raises(CacheSyncError) as caught:
+            await clock.run(informer.wait_for_sync(20))
+        message = str(caught.value)
+        assert message.startswith("not in sync after 20 s: ConfigMap (v1): ")
+        for verb in ("list", "watch"):
+            assert (f"the verb '{verb}' on configmaps is forbidden" in message) is (verb in named)
+            assert (f'User "jane" cannot {verb}' in message) is (verb in named)
+        assert [record.levelname for record in caplog.records] == ["WARNING"]  # once, however often it is tried
+        assert all(verb in caplog.text for verb in named)
+        server.forbidden = set()
+        await clock.run(informer.wait_for_sync(60))
+        assert caplog.records[-1].getMessage() == "ConfigMap (v1): watching again"
+
+
+async def test_a_server_that_is_away_is_waited_for() -> None:
+    server = MemoryServer(down=True)
+    fill(server, 1)
+    async with informed(server) as (informer, clock):
+        with pytest.raises(CacheSyncError, match="the server cannot be reached"):
+            await clock.run(informer.wait_for_sync(60))
+        server.down = False
+        await clock.run(informer.wait_for_sync(60))
+        assert len(informer.lister) == 1
+
+
+async def test_one_unreadable_line_does_not_stop_the_watch(caplog: pytest.LogCaptureFixture) -> None:
+    server = MemoryServer()
+    async with informed(server) as (informer, clock):
+        server.watches[0].send("ADDED", {"metadata": {}})
+        server.watches[0].send("ADDED", {"metadata": {"name": "odd", "namespace": "shop", "labels": {"a": 1}}})
+        server.put("shop", "good")
+        await clock.settle()
+        assert informer.lister.keys() == [("shop", "good"), ("shop", "odd")]
+        assert [obj.metadata.name for obj in informer.lister.list()] == ["good"]
+        assert informer.health.undecodable >= 2
+        assert "the server sent something unreadable, which is left out" in caplog.text
+        assert asked(server) == ["stream"]
+
+
+async def test_revisions_that_go_back_do_not_leave_our_writes_standing() -> None:
+    server = MemoryServer(revision=1000)
+    fill(server, 1)
+    async with informed(server) as (informer, clock):
+        written = server.put("shop", "mine")
+        server.silence()
+        informer.written(json.dumps(written).encode())
+        # The server comes back from a backup: an older state, with smaller numbers.
+        del server.objects["shop", "mine"]
+        server.history.clear()
+        server.revision, server.compacted = 500, 10**9
+        server.cut()
+        await clock.advance(400)
+        assert informer.lister.keys() == [("shop", "o-0000")]
