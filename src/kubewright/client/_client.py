@@ -360,8 +360,8 @@ class Client(Subresources):
             response.close()
 
     async def close(self) -> None:
-        """Close all connections."""
-        if self._transport is not None:
+        """Close all connections, unless they are those of the client that this one was made from."""
+        if self._transport is not None and self._owner is None:
             await self._transport.close()
 
     async def __aenter__(self) -> Self:

@@ -17,6 +17,7 @@ from yarl import URL
 from kubewright.client._auth import Authenticator, Identity
 from kubewright.client._config import ClientConfig
 from kubewright.client._config_errors import ConfigError
+from kubewright.client._guarded import Guarded, guarded
 from kubewright.client._transport import ConnectionLost, Request
 from kubewright.clock import Clock
 
@@ -69,11 +70,13 @@ class HttpTransport:
             sock_connect=_CONNECT_TIMEOUT,
             sock_read=request.timeout if request.stream else None,
         )
+        body = _as_data(request.body)
+        data = guarded(body, request.before_send) if request.before_send is not None else body
         try:
             response = await self._open_session().request(
                 request.method,
                 self._url(request),
-                data=_as_data(request.body),
+                data=data,
                 headers=headers,
                 timeout=timeout,
                 ssl=identity.ssl,
@@ -87,6 +90,8 @@ class HttpTransport:
         except aiohttp.ServerTimeoutError as error:
             raise TimeoutError from error
         except aiohttp.ClientError as error:
+            if isinstance(data, Guarded) and data.refusal is not None:
+                raise data.refusal from None
             raise self._lost(error) from error
         return HttpResponse(response, self._lost)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import platform
 import random
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from kubewright.api import Object, ResourceInfo, decode
 from kubewright.client._config import ClientConfig, load_config
@@ -78,21 +79,70 @@ class Requests:
         self._hooks = hooks
         self._rng = rng or random.Random()  # noqa: S311  # jitter, not a secret
         self._sender_made: Sender | None = None
+        self._given_transport = transport is not None
+        self._owner: Requests | None = None  # whose connections these are, when they are not this client's own
         self.namespace = namespace or (config.namespace if config else "default")
         self.field_manager = field_manager
         self.field_validation = field_validation
         self.discovery = Discovery(self._read_path, self._clock)
 
     @property
+    def has_twin(self) -> bool:
+        """Whether `twin` can make another client like this one."""
+        return not self._given_transport and self._owner is None
+
+    def twin(self, *, retry: RetryPolicy | None = None, timeout: float | None = None) -> Self:
+        """A client like this one with connections of its own, for another event loop; close it there.
+
+        It has neither this client's rate limit nor its hooks, which belong to this event loop. Raises `ValueError` when
+        this client was given its transport, or was made by `through`: that cannot be doubled.
+        """
+        if not self.has_twin:
+            raise ValueError("this client was given its transport, so it has no twin: make a second client instead")
+        made = self._like_this(retry, timeout)
+        made._transport, made._rate_limit, made._hooks = None, None, ()
+        return made
+
+    def through(
+        self,
+        layer: Callable[[Transport], Transport],
+        *,
+        retry: RetryPolicy | None = None,
+        timeout: float | None = None,
+        rate_limited: bool = True,
+    ) -> Self:
+        """This client with something around its transport, which each attempt of each request passes through.
+
+        It shares the connections of this client, and closing it does not close them.
+        """
+        made = self._like_this(retry, timeout)
+        made._transport, made._owner = layer(self._way), self
+        if not rate_limited:
+            made._rate_limit = None
+        return made
+
+    def _like_this(self, retry: RetryPolicy | None, timeout: float | None) -> Self:
+        made = copy.copy(self)
+        made._sender_made = None
+        made._retry = retry or self._retry
+        made._timeout = self._timeout if timeout is None else timeout
+        made.discovery = Discovery(made._read_path, made._clock)
+        return made
+
+    @property
+    def _way(self) -> Transport:
+        if self._transport is None:
+            from kubewright.client._http import HttpTransport  # aiohttp is slow to import
+
+            assert self._config is not None
+            self._transport = HttpTransport(self._config, self._clock)
+        return self._transport
+
+    @property
     def _sender(self) -> Sender:
         if self._sender_made is None:
-            if self._transport is None:
-                from kubewright.client._http import HttpTransport  # aiohttp is slow to import
-
-                assert self._config is not None
-                self._transport = HttpTransport(self._config, self._clock)
             self._sender_made = Sender(
-                self._transport,
+                self._way,
                 clock=self._clock,
                 rng=self._rng,
                 retry=self._retry,

@@ -6,7 +6,7 @@ sockets, and a test can fail an exact call. `kubewright.client._http` is the one
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -31,6 +31,8 @@ class Request:
     name: str = ""
     repeatable: bool = False
     """Whether sending it twice does no harm, even if the first one did arrive."""
+    before_send: Callable[[], None] | None = field(default=None, repr=False)
+    """Asked in the last moment before the first byte goes out; what it raises is raised, and nothing is sent."""
 
     def __str__(self) -> str:
         if not self.resource:

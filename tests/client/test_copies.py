@@ -1,0 +1,154 @@
+"""Clients made from clients: a twin for another event loop, and a client through a layer."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from kubewright.api import ObjectMeta, core
+from kubewright.client import Client, ClientConfig, NotFound, Request, Response, RetryPolicy, Transport, load_config
+from kubewright.testing import ControlPlane
+
+NODE = (200, b'{"metadata":{"name":"n"}}')
+BROKEN = (500, b'{"code":500}')
+NEW = core.Node(metadata=ObjectMeta(name="n"))
+
+
+class Refused(Exception):
+    pass
+
+
+class Noting:
+    """A layer that writes down what passes through it."""
+
+    def __init__(self, inner: Transport) -> None:
+        self.inner = inner
+        self.seen: list[str] = []
+
+    async def send(self, request: Request) -> Response:
+        self.seen.append(str(request))
+        return await self.inner.send(request)
+
+    async def close(self) -> None:
+        raise AssertionError("a layer is not the one to close the connections")
+
+
+async def test_each_attempt_passes_through_the_layer(scripted: Any) -> None:
+    server = scripted(BROKEN, NODE)
+    made: list[Noting] = []
+
+    def layer(inner: Transport) -> Transport:
+        made.append(Noting(inner))
+        return made[-1]
+
+    client = Client(transport=server, retry=RetryPolicy(first_delay=0))
+    await client.through(layer).get(core.Node, "n")
+    assert made[0].seen == ["get nodes n", "get nodes n"]
+
+
+async def test_a_client_through_a_layer_leaves_the_connections_open(scripted: Any) -> None:
+    async with Client(transport=scripted(NODE, NODE)) as client:
+        await client.through(Noting).close()
+        await client.get(core.Node, "n")
+
+
+async def test_a_client_through_a_layer_can_have_another_retry_policy(scripted: Any) -> None:
+    server = scripted(BROKEN, NODE)
+    client = Client(transport=server).through(lambda inner: inner, retry=RetryPolicy(attempts=1))
+    with pytest.raises(Exception, match="HTTP status 500"):
+        await client.get(core.Node, "n")
+    assert len(server.requests) == 1
+
+
+async def test_a_twin_works_in_another_thread(control_plane: ControlPlane) -> None:
+    hooked: list[Request] = []
+    found: list[str] = []
+    async with Client(load_config(kubeconfig=control_plane.kubeconfig), hooks=[hooked.append]) as client:
+        await client.get(core.Namespace, "default")
+
+        async def there() -> None:
+            async with client.twin() as twin:
+                found.append((await twin.get(core.Namespace, "default")).metadata.name)
+
+        thread = threading.Thread(target=lambda: asyncio.run(there()))
+        thread.start()
+        await asyncio.to_thread(thread.join)
+        await client.get(core.Namespace, "kube-system")
+    assert found == ["default"]
+    assert [request.name for request in hooked] == ["default", "kube-system"]
+
+
+async def test_a_client_with_a_transport_of_its_own_has_no_twin(scripted: Any) -> None:
+    client = Client(transport=scripted(NODE))
+    assert not client.has_twin
+    with pytest.raises(ValueError, match="was given its transport, so it has no twin: make a second client"):
+        client.twin()
+
+
+async def test_a_layer_is_never_lost_by_making_a_twin() -> None:
+    client = Client(ClientConfig(server="http://127.0.0.1:1"))
+    assert client.has_twin
+    with pytest.raises(ValueError, match="has no twin"):
+        client.through(Noting).twin()
+    await client.close()
+
+
+@pytest.mark.parametrize("method", ["create", "delete", "bodyless", "large"])
+async def test_a_request_that_is_refused_in_the_last_moment_sends_nothing(method: str) -> None:
+    arrived: list[bytes] = []
+    connected = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connected.set()
+        arrived.append(await reader.read())
+        writer.close()
+
+    class Refusing(Noting):
+        async def send(self, request: Request) -> Response:
+            def before_send() -> None:
+                assert connected.is_set()  # the connection is there: this really is the last moment
+                raise Refused(str(request))
+
+            request.before_send = before_send
+            return await self.inner.send(request)
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with Client(ClientConfig(server=address)) as client:
+        refusing = client.through(Refusing)
+        with pytest.raises(Refused):
+            if method == "create":
+                await refusing.create(NEW)
+            elif method == "delete":
+                await refusing.delete(core.Node, "n")
+            elif method == "bodyless":
+                await refusing.request("POST", "/api/v1/nodes")
+            else:
+                await refusing.request("POST", "/api/v1/nodes", body=bytes(3 * 2**20))
+    server.close()
+    await server.wait_closed()
+    assert arrived == [b""]
+
+
+async def test_a_request_that_is_asked_about_and_not_refused_arrives_whole(client: Client, namespace: str) -> None:
+    asked: list[str] = []
+
+    class Asking(Noting):
+        async def send(self, request: Request) -> Response:
+            request.before_send = lambda: asked.append(request.verb)
+            return await self.inner.send(request)
+
+    asking = client.through(Asking)
+    large = "x" * 700_000
+    for name, data in (("small", "y"), ("large", large)):
+        made = core.ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace), data={"text": data})
+        await asking.create(made)
+        assert (await asking.get(core.ConfigMap, name, namespace)).data == {"text": data}
+    await asking.delete(core.ConfigMap, "small", namespace)
+    with pytest.raises(NotFound):
+        await asking.get(core.ConfigMap, "small", namespace)
+    assert asked.count("create") == 2
+    assert asked.count("delete") == 1
