@@ -191,3 +191,10 @@ def test_the_readme_names_both_commands_and_only_folders_of_tests_that_exist() -
     named = set(re.findall(r"`(tests/[\w/.]*)`", text))
     assert len(named) > 5
     assert {path for path in named if not any((ROOT / path).rglob("test_*.py"))} == set()
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=name)
+def test_links_of_pages_outside_the_site_lead_somewhere(page: Path) -> None:
+    # Sphinx checks the links of its own pages; these it does not see.
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
+    assert {link for link in links if not (ROOT / link).exists()} == set()
