@@ -51,6 +51,11 @@ def load(path: Path) -> ModuleType:
 @pytest.fixture
 async def foos(client: Client) -> None:
     """The server knows Foo."""
+    await install_foos(client)
+
+
+async def install_foos(client: Client) -> None:
+    """Install the example's definition."""
     await install(client, yaml.safe_load((EXAMPLE / "foo-crd.yaml").read_text()))
 
 

@@ -12,7 +12,7 @@ from kubewright.api import apps, meta
 from kubewright.client import Client, MergePatch
 from kubewright.clock import VirtualClock
 from kubewright.testing import ControlPlane
-from tests.operator.conftest import Calls, events, find, settled, until
+from tests.operator.conftest import Calls, events, find, install_foos, settled, until
 
 pytestmark = pytest.mark.usefixtures("foos")
 
@@ -62,7 +62,12 @@ async def test_a_foo_gets_its_deployment_its_status_and_an_event(
     assert event.source is not None
     assert event.source.component == "sample-controller"
     assert event.involved_object.uid == foo.metadata.uid
-    raw = (await client.get(example.Foo, "example", namespace)).metadata.origin.raw
+    found = await client.get(example.Foo, "example", namespace)
+    assert {entry.manager: entry.subresource for entry in found.metadata.managed_fields} == {
+        "kubewright": None,  # the client of this test
+        "sample-controller": "status",
+    }
+    raw = found.metadata.origin.raw
     assert msgspec.json.decode(raw)["status"] == {"availableReplicas": 0}, "an explicit 0 is written"
 
 
@@ -199,18 +204,21 @@ async def test_one_reconcile_creates_the_child_and_the_next_sees_it_before_the_w
 
 
 async def test_a_foo_in_foreground_deletion_takes_its_deployment_along(
-    example: ModuleType, client: Client, control_plane: ControlPlane, namespace: str
+    example: ModuleType, control_plane: ControlPlane
 ) -> None:
     """A controller that restored the Deployment of a Foo in deletion would keep both for ever."""
-    control_plane.ensure_controllers()
-    async with example.operator.running(client):
-        await client.create(make(example, namespace))
-        await deployment(client, namespace)
-        await client.delete(example.Foo, "example", namespace, propagation="Foreground")
+    # A control plane of its own: the garbage collector and its colleagues would disturb the other tests.
+    plane = ControlPlane(controllers=True, binaries=control_plane.binaries)
+    async with plane, Client.connect(kubeconfig=plane.kubeconfig) as client:
+        await install_foos(client)
+        example.operator.namespaces = ("default",)
+        async with example.operator.running(plane):
+            await client.create(make(example, "default"))
+            await deployment(client, "default")
+            await client.delete(example.Foo, "example", "default", propagation="Foreground")
 
-        async def gone() -> bool:
-            found = [await find(client, kind, name, namespace) for kind, name in
-                     ((example.Foo, "example"), (apps.Deployment, "web"))]  # fmt: skip
-            return found == [None, None]
+            async def gone() -> bool:
+                foo = await find(client, example.Foo, "example", "default")
+                return foo is None and await find(client, apps.Deployment, "web", "default") is None
 
-        await until(gone)
+            await until(gone)

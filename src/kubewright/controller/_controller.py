@@ -278,8 +278,11 @@ class Controller(Generic[R]):
         self._sessions.add(session)
         try:
             timeout = self._registration.timeout
-            with contextlib.nullcontext() if timeout is None else Deadline(session, timeout, blocking=form.blocking):
+            if timeout is None:
                 result = await self._invoke(form, session)
+            else:
+                with Deadline(session, timeout, blocking=form.blocking):
+                    result = await self._invoke(form, session)
         except Exception:
             with contextlib.suppress(Exception):  # what made the reconciler fail is what must be told
                 await session.flush()

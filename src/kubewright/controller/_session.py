@@ -184,7 +184,8 @@ class Session(Generic[R]):
         owner = (self.object or self.primary()) if owned else None
         applied = await self.environment.applier.apply(owner, self._placed(obj), adopt=adopt)
         if applied.written:
-            self._noted(applied.object)
+            self.changed = True
+            self._saw_if_primary(applied.object)
         return applied.object
 
     async def prune(self, kinds: Iterable[type[Object]], keep: Iterable[Object]) -> int:
@@ -305,6 +306,9 @@ class Session(Generic[R]):
     def _noted(self, written: Object) -> None:
         self.changed = True
         self.environment.caches.written(written)
+        self._saw_if_primary(written)
+
+    def _saw_if_primary(self, written: Object) -> None:
         if type(written) is self.kind and ObjectKey.of(written) == self.key:
             self.saw(written)
 

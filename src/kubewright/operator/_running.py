@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 import os
 from collections.abc import Sequence
@@ -17,7 +18,6 @@ from kubewright.clock import SystemClock
 from kubewright.controller import Applier, Controller, Environment, Registration
 from kubewright.controller._environment import CachedKinds
 from kubewright.controller._mapping import as_key
-from kubewright.events import EventRecorder
 
 if TYPE_CHECKING:
     from kubewright.operator._operator import Operator
@@ -69,11 +69,13 @@ class Running:
         await self._stack.aclose()
 
     async def _start(self) -> None:
+        from kubewright.events import EventRecorder  # with all of core/v1: not needed to import an operator
+
         operator, clock = self._operator, self._operator.clock or SystemClock()
         registrations = operator.registrations()
         if not registrations:
             raise ValueError(f"operator {operator.name!r} has nothing to do: register a reconciler first")
-        self._client = client = await self._connect()
+        self._client = client = _writing_as(operator.name, await self._connect())
         # Everything that is left open when the stack unwinds is closed in the reverse order.
         recorder = await self._stack.enter_async_context(EventRecorder(client, operator.name, clock=clock))
         caches = Caches(
@@ -138,6 +140,14 @@ class Running:
     def enqueue(self, kind: type[Object], key: ObjectKey | Object | str) -> None:
         """Ask for a reconcile, from any thread."""
         self.controller(kind).enqueue(as_key(key))
+
+
+def _writing_as(name: str, client: Client) -> Client:
+    """The same connections, under the operator's own name as field manager."""
+    _ = client._sender  # made on first use; it must be one for both
+    named = copy.copy(client)
+    named.field_manager = name
+    return named
 
 
 def _kinds_of(registration: Registration[Any]) -> Sequence[tuple[type[Object], Labels | None]]:
