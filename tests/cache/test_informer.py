@@ -470,7 +470,7 @@ async def test_caches_share_informers_that_hold_the_same() -> None:
     caches = Caches(client, clock=clock, field_manager="me")
     one = caches.informer(core.ConfigMap, labels={"a": "b"}, namespaces=["y", "x"])
     assert caches.informer(core.ConfigMap, labels="a=b", namespaces=("x", "y")) is one
-    others = [
+    others: list[Informer[Any]] = [
         caches.informer(core.ConfigMap),
         caches.informer(core.ConfigMap, labels="a"),
         caches.informer(core.ConfigMap, fields={"metadata.name": "a"}),

@@ -183,7 +183,7 @@ async def test_a_list_that_breaks_off_neither_syncs_nor_deletes() -> None:
 async def test_a_deletion_inside_a_streaming_list_waits_for_its_end() -> None:
     class Holding(MemoryServer):
         async def send(self, request: Request) -> Any:
-            answer = await super().send(request)
+            answer: Any = await super().send(request)
             self.end_mark = answer._pieces.pop()
             return answer
 
@@ -233,7 +233,7 @@ async def test_a_server_that_never_ends_a_streaming_list_is_read_in_pages() -> N
         """Ignores what it does not know, as servers before streaming lists might."""
 
         async def send(self, request: Request) -> Any:
-            answer = await super().send(request)
+            answer: Any = await super().send(request)
             if dict(request.query).get("sendInitialEvents"):
                 answer._pieces.pop()
             return answer
@@ -267,7 +267,7 @@ async def test_reconnects_are_spread_and_become_rarer() -> None:
             longest = min(0.8 * 2 ** (exponent + 1), 30)
             assert longest / 4 <= pause <= longest
         assert len(set(pauses)) == len(pauses)
-        assert informer.health.state == "waiting"
+        assert str(informer.health.state) == "waiting"
         server.forbidden = set()
         await clock.advance(30)
         assert informer.health.state == "watching"

@@ -24,9 +24,9 @@ from kubewright.cache._header import applied_digest
 from kubewright.cache._health import WatchHealth, WatchState
 from kubewright.cache._indexes import IndexFunction
 from kubewright.cache._informer import Fields, Informer
-from kubewright.cache._intake import Transform, transform_json
+from kubewright.cache._intake import Intake, Transform, transform_json
 from kubewright.cache._key import ObjectKey
-from kubewright.cache._lister import Labels, Lister
+from kubewright.cache._lister import Labels, Lister, selector_of
 from kubewright.cache._snapshot import Change, ChangeType, Owner, Snapshot
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "HandlerRegistration",
     "IndexFunction",
     "Informer",
+    "Intake",
     "Labels",
     "Lister",
     "ObjectKey",
@@ -48,5 +49,6 @@ __all__ = [
     "WatchHealth",
     "WatchState",
     "applied_digest",
+    "selector_of",
     "transform_json",
 ]
