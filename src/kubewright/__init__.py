@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from kubewright.controller import Context as Context
     from kubewright.controller import NotOwned as NotOwned
     from kubewright.controller import Owns as Owns
+    from kubewright.controller import Reader as Reader
+    from kubewright.controller import ReconcileTimeout as ReconcileTimeout
     from kubewright.controller import Result as Result
     from kubewright.controller import TerminalError as TerminalError
     from kubewright.controller import Watch as Watch
@@ -55,6 +57,8 @@ _HOMES = {
     "Context": "kubewright.controller",
     "NotOwned": "kubewright.controller",
     "Owns": "kubewright.controller",
+    "Reader": "kubewright.controller",
+    "ReconcileTimeout": "kubewright.controller",
     "Result": "kubewright.controller",
     "TerminalError": "kubewright.controller",
     "Watch": "kubewright.controller",
