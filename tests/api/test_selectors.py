@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kubewright.api._field_selectors import FieldRequirement, FieldSelector
 from kubewright.api._labels import check_label_key, check_label_value
-from kubewright.api._selectors import Operator, Requirement, Selector, SelectorError
+from kubewright.api._selectors import Requirement, Selector, SelectorError, SelectorOperator
 from kubewright.api.meta.v1 import LabelSelector, LabelSelectorRequirement
 
 CASES: dict[str, Any] = json.loads(Path(__file__).with_name("selector_cases.json").read_text())
@@ -99,22 +99,22 @@ class TestLabelSelectors:
     def test_requirements_are_ordered_by_key_and_their_values_are_a_set(self) -> None:
         selector = Selector.parse("b in (y,x,y),a")
         assert selector.requirements == (
-            Requirement("a", Operator.EXISTS),
-            Requirement("b", Operator.IN, ("x", "y")),
+            Requirement("a", SelectorOperator.EXISTS),
+            Requirement("b", SelectorOperator.IN, ("x", "y")),
         )
         assert len({selector, Selector.parse("a,b in (x,y)")}) == 1
 
     @pytest.mark.parametrize(
         ("operator", "values", "message"),
         [
-            (Operator.IN, (), "label 'a': 'in' needs at least one value"),
-            (Operator.EXISTS, ("x",), "label 'a': a requirement that it exists, or does not, takes no values"),
-            (Operator.EQUALS, ("x", "y"), "label 'a': '=' needs exactly one value, not 2"),
-            (Operator.LESS_THAN, (), "label 'a': '<' needs exactly one value, not 0"),
+            (SelectorOperator.IN, (), "label 'a': 'in' needs at least one value"),
+            (SelectorOperator.EXISTS, ("x",), "label 'a': a requirement that it exists, or does not, takes no values"),
+            (SelectorOperator.EQUALS, ("x", "y"), "label 'a': '=' needs exactly one value, not 2"),
+            (SelectorOperator.LESS_THAN, (), "label 'a': '<' needs exactly one value, not 0"),
         ],
     )
     def test_requirements_that_make_no_sense_are_refused(
-        self, operator: Operator, values: tuple[str, ...], message: str
+        self, operator: SelectorOperator, values: tuple[str, ...], message: str
     ) -> None:
         with pytest.raises(SelectorError) as caught:
             Requirement("a", operator, values)
@@ -266,15 +266,17 @@ class TestLabels:
 
 keys = st.sampled_from(["a", "b", "app", "in", "notin", "example.com/app"])
 values = st.sampled_from(["", "x", "y", "in", "notin", "A_b.c-d", "5", "17"])
-exact = st.sampled_from([Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.NOT_EQUALS])
+exact = st.sampled_from([SelectorOperator.EQUALS, SelectorOperator.DOUBLE_EQUALS, SelectorOperator.NOT_EQUALS])
 requirements = st.one_of(
     st.builds(Requirement, keys, exact, st.tuples(values)),
-    st.builds(Requirement, keys, st.sampled_from([Operator.IN, Operator.NOT_IN]), st.lists(values, min_size=1)),
-    st.builds(Requirement, keys, st.sampled_from([Operator.EXISTS, Operator.DOES_NOT_EXIST])),
+    st.builds(
+        Requirement, keys, st.sampled_from([SelectorOperator.IN, SelectorOperator.NOT_IN]), st.lists(values, min_size=1)
+    ),
+    st.builds(Requirement, keys, st.sampled_from([SelectorOperator.EXISTS, SelectorOperator.DOES_NOT_EXIST])),
     st.builds(
         Requirement,
         keys,
-        st.sampled_from([Operator.GREATER_THAN, Operator.LESS_THAN]),
+        st.sampled_from([SelectorOperator.GREATER_THAN, SelectorOperator.LESS_THAN]),
         st.tuples(st.integers(0, 2**63 - 1).map(str)),
     ),
 )

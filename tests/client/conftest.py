@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import kubewright as kw
-from kubewright.api import apiextensions, from_dict
+from kubewright.api import apiextensions, from_dict, is_condition_true
 from kubewright.client import Request, Response
 from kubewright.testing import ControlPlane
 
@@ -98,10 +98,11 @@ def widget(control_plane: ControlPlane) -> type[Widget]:
     crd = from_dict(apiextensions.CustomResourceDefinition, _CRD)
     with kw.BlockingClient.connect(kubeconfig=control_plane.kubeconfig) as client:
         client.create(crd)
-        for event in client.watch(apiextensions.CustomResourceDefinition, fields={"metadata.name": crd.metadata.name}):
-            conditions = event.object.status.conditions or []
-            if any(condition.type == "Established" and condition.status == "True" for condition in conditions):
-                break
+        client.wait_for(
+            apiextensions.CustomResourceDefinition,
+            crd.metadata.name,
+            lambda crd: is_condition_true(crd.status, "Established"),
+        )
     return Widget
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
 import pytest
 
-from kubewright.api import ObjectMeta, apps, authentication, core, meta, rbac
+from kubewright.api import ObjectMeta, Selector, apps, authentication, core, meta, rbac
 from kubewright.client import (
     AlreadyExists,
     ApiError,
+    BadRequest,
     Client,
     Conflict,
     Forbidden,
@@ -144,6 +146,42 @@ async def test_deletion_propagation_and_grace_reach_the_server(client: Client, n
     assert left.metadata.deletion_timestamp is not None
 
 
+async def test_an_object_that_was_read_deletes_only_itself(client: Client, namespace: str) -> None:
+    first = await client.create(config_map(namespace))
+    await client.delete(first)
+    await client.create(config_map(namespace))
+    with pytest.raises(Conflict, match="the UID in the precondition"):
+        await client.delete(first)
+    with pytest.raises(ValueError, match="a ConfigMap needs a name"):
+        await client.delete(core.ConfigMap)
+
+
+async def test_find_gives_none_for_what_is_not_there(client: Client, namespace: str) -> None:
+    assert await client.find(core.ConfigMap, "c", namespace) is None
+    await client.create(config_map(namespace))
+    assert await client.find(core.ConfigMap, "c", namespace) is not None
+
+
+async def test_waiting_for_an_object_to_be_there_and_to_meet_a_condition(client: Client, namespace: str) -> None:
+    async def change() -> None:
+        await client.create(config_map(namespace))
+        await client.patch(core.ConfigMap, "c", MergePatch({"data": {"a": "1"}}), namespace)
+
+    waiting = asyncio.create_task(client.wait_for(core.ConfigMap, "c", lambda c: bool(c.data), namespace))
+    await change()
+    assert (await waiting).data == {"a": "1"}
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await client.wait_for(core.ConfigMap, "never", lambda _: True, namespace)
+
+
+async def test_creating_what_was_read_from_a_server_is_a_bad_request(client: Client, namespace: str) -> None:
+    made = await client.create(config_map(namespace))
+    made.metadata.name = "other"
+    with pytest.raises(BadRequest, match="resourceVersion should not be set on objects to be created"):
+        await client.create(made)
+
+
 async def test_delete_collection_takes_what_matches(client: Client, namespace: str) -> None:
     for name in "abc":
         obj = config_map(namespace, name)
@@ -238,11 +276,14 @@ async def test_raw_requests_and_streams(client: Client, namespace: str) -> None:
         await client.request("GET", "api")
 
 
-async def test_a_label_selector_object_of_a_kind_selects(client: Client, namespace: str) -> None:
+async def test_selectors_may_be_texts_mappings_or_objects(client: Client, namespace: str) -> None:
     obj = config_map(namespace)
     obj.metadata.labels = {"app": "x"}
     await client.create(obj)
     assert len(await client.list(core.ConfigMap, namespace, labels={"app": "x"})) == 1
     assert len(await client.list(core.ConfigMap, namespace, labels="app notin (x)")) == 0
     assert len(await client.list(core.ConfigMap, namespace, fields={"metadata.name": "c"})) == 1
-    assert meta.ObjectMeta is ObjectMeta
+    for selector in (Selector.parse("app=x"), meta.LabelSelector(match_labels={"app": "x"})):
+        assert len(await client.list(core.ConfigMap, namespace, labels=selector)) == 1
+    with pytest.raises(TypeError, match="is no selector: give its text"):
+        await client.list(core.ConfigMap, namespace, labels=["app=x"])  # type: ignore[arg-type]

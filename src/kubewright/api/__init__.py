@@ -6,6 +6,8 @@
   then `apps.Deployment`; older and newer versions by name: `from kubewright.api.autoscaling import v1`.
 - `decode`, `encode`, `to_dict`, `from_dict` go between objects and JSON. An object that does not fit its model raises
   `DecodeError`, which names the object and the field's path.
+- Rules for values (`Range`, `Pattern`, `ListType`, `Rule`, ...) stand in annotations and in `@constrain`; `validate`
+  checks an object against them before it is sent. They do not change decoding.
 - Values: `Quantity`, `IntOrString`, `Time`, `MicroTime`, `JSON`. Selectors, conditions and owner references have their
   own functions here.
 
@@ -16,6 +18,29 @@ from __future__ import annotations
 
 from kubewright.api._codec import DecodeError, decode, encode, from_dict, to_dict
 from kubewright.api._conditions import find_condition, is_condition_true, remove_condition, set_condition
+from kubewright.api._constraints import (
+    AtLeastOneOf,
+    AtMostOneOf,
+    Choices,
+    EmbeddedResource,
+    ExactlyOneOf,
+    Example,
+    Format,
+    Immutable,
+    Items,
+    Length,
+    ListType,
+    MapType,
+    MultipleOf,
+    Nullable,
+    Pattern,
+    PreserveUnknown,
+    Properties,
+    Range,
+    Rule,
+    constrain,
+)
+from kubewright.api._definition import Column, Scale
 from kubewright.api._field_selectors import FieldRequirement, FieldSelector
 from kubewright.api._model import Model
 from kubewright.api._object_meta import ManagedFieldsEntry, ObjectMeta, OwnerReference
@@ -31,36 +56,62 @@ from kubewright.api._owners import (
 )
 from kubewright.api._quantity import Quantity, QuantityFormat
 from kubewright.api._resource import Object, Resource, ResourceInfo, info_of
-from kubewright.api._selectors import Operator, Requirement, Selector, SelectorError
+from kubewright.api._selectors import Requirement, Selector, SelectorError, SelectorOperator
 from kubewright.api._time import MicroTime, Time, format_micro_time, format_time, parse_time
 from kubewright.api._untyped import Untyped
+from kubewright.api._validate import ValidationError, validate
+from kubewright.api._validation import Violation
 from kubewright.api._values import JSON, IntOrString, scaled_value
 
 __all__ = [
     "JSON",
     "AlreadyOwned",
+    "AtLeastOneOf",
+    "AtMostOneOf",
+    "Choices",
+    "Column",
     "DecodeError",
+    "EmbeddedResource",
+    "ExactlyOneOf",
+    "Example",
     "FieldRequirement",
     "FieldSelector",
+    "Format",
+    "Immutable",
     "IntOrString",
+    "Items",
+    "Length",
+    "ListType",
     "ManagedFieldsEntry",
+    "MapType",
     "MicroTime",
     "Model",
+    "MultipleOf",
+    "Nullable",
     "Object",
     "ObjectMeta",
-    "Operator",
     "OwnerError",
     "OwnerReference",
+    "Pattern",
+    "PreserveUnknown",
+    "Properties",
     "Quantity",
     "QuantityFormat",
+    "Range",
     "Requirement",
     "Resource",
     "ResourceInfo",
+    "Rule",
+    "Scale",
     "Selector",
     "SelectorError",
+    "SelectorOperator",
     "Time",
     "Untyped",
+    "ValidationError",
+    "Violation",
     "add_owner",
+    "constrain",
     "controller_of",
     "decode",
     "encode",
@@ -79,4 +130,5 @@ __all__ = [
     "set_condition",
     "set_controller",
     "to_dict",
+    "validate",
 ]

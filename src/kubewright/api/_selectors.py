@@ -27,7 +27,7 @@ from kubewright.api._labels import check_label_key, check_label_value
 if TYPE_CHECKING:
     from kubewright.api.meta.v1 import LabelSelector
 
-__all__ = ["Operator", "Requirement", "Selector", "SelectorError"]
+__all__ = ["Requirement", "Selector", "SelectorError", "SelectorOperator"]
 
 
 class SelectorError(ValueError):
@@ -38,7 +38,7 @@ class SelectorError(ValueError):
         self.position = position
 
 
-class Operator(Enum):
+class SelectorOperator(Enum):
     """How a requirement relates a label's value to its own values."""
 
     EQUALS = "="
@@ -53,17 +53,17 @@ class Operator(Enum):
 
 
 # Tuples, because they compare by identity first: an enum's hash is a Python call, and `matches` runs once per object.
-_SETS: Final = (Operator.IN, Operator.NOT_IN)
-_EXISTENCE: Final = (Operator.EXISTS, Operator.DOES_NOT_EXIST)
-_ORDER: Final = (Operator.GREATER_THAN, Operator.LESS_THAN)
-_POSITIVE: Final = (Operator.EQUALS, Operator.IN, Operator.DOUBLE_EQUALS)
+_SETS: Final = (SelectorOperator.IN, SelectorOperator.NOT_IN)
+_EXISTENCE: Final = (SelectorOperator.EXISTS, SelectorOperator.DOES_NOT_EXIST)
+_ORDER: Final = (SelectorOperator.GREATER_THAN, SelectorOperator.LESS_THAN)
+_POSITIVE: Final = (SelectorOperator.EQUALS, SelectorOperator.IN, SelectorOperator.DOUBLE_EQUALS)
 
 
 class Requirement(msgspec.Struct, frozen=True):
     """One condition on one label. Values are kept sorted, each once. Raises SelectorError when it makes no sense."""
 
     key: str
-    operator: Operator
+    operator: SelectorOperator
     values: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -94,22 +94,22 @@ class Requirement(msgspec.Struct, frozen=True):
         operator, value = self.operator, labels.get(self.key)
         if operator in _POSITIVE:
             return value in self.values
-        if operator is Operator.EXISTS:
+        if operator is SelectorOperator.EXISTS:
             return value is not None
-        if operator is Operator.DOES_NOT_EXIST:
+        if operator is SelectorOperator.DOES_NOT_EXIST:
             return value is None
         if operator in _ORDER:
             number, limit = None if value is None else _integer(value), _integer(self.values[0])
             if number is None or limit is None:
                 return False
-            return number > limit if operator is Operator.GREATER_THAN else number < limit
+            return number > limit if operator is SelectorOperator.GREATER_THAN else number < limit
         return value not in self.values
 
     def __str__(self) -> str:
         operator = self.operator
-        if operator is Operator.EXISTS:
+        if operator is SelectorOperator.EXISTS:
             return self.key
-        if operator is Operator.DOES_NOT_EXIST:
+        if operator is SelectorOperator.DOES_NOT_EXIST:
             return f"!{self.key}"
         if operator in _SETS:
             return f"{self.key} {operator.value} ({','.join(self.values)})"
@@ -141,12 +141,14 @@ class Selector(msgspec.Struct, frozen=True):
     @classmethod
     def nothing(cls) -> Self:
         """A selector that matches no labels, here and on the server."""
-        return cls((Requirement("nothing", Operator.EXISTS), Requirement("nothing", Operator.DOES_NOT_EXIST)))
+        return cls(
+            (Requirement("nothing", SelectorOperator.EXISTS), Requirement("nothing", SelectorOperator.DOES_NOT_EXIST))
+        )
 
     @classmethod
     def from_labels(cls, labels: Mapping[str, str]) -> Self:
         """The selector for objects that carry all these labels."""
-        return cls(tuple(Requirement(key, Operator.EQUALS, (value,)) for key, value in labels.items()))
+        return cls(tuple(Requirement(key, SelectorOperator.EQUALS, (value,)) for key, value in labels.items()))
 
     @classmethod
     def from_label_selector(cls, selector: LabelSelector | None) -> Self:
@@ -190,10 +192,10 @@ class Selector(msgspec.Struct, frozen=True):
 
 
 _EXPRESSION_OPERATORS: Final = {
-    "In": Operator.IN,
-    "NotIn": Operator.NOT_IN,
-    "Exists": Operator.EXISTS,
-    "DoesNotExist": Operator.DOES_NOT_EXIST,
+    "In": SelectorOperator.IN,
+    "NotIn": SelectorOperator.NOT_IN,
+    "Exists": SelectorOperator.EXISTS,
+    "DoesNotExist": SelectorOperator.DOES_NOT_EXIST,
 }
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,100}", re.ASCII)
@@ -210,7 +212,7 @@ def _integer(text: str) -> int | None:
 _TOKEN: Final = re.compile(r"[ \t\r\n]*(?:(?P<symbol>!=|==|[=!(),<>])|(?P<word>[^=!(),<> \t\r\n]+)|(?P<end>$))")
 _BINARY_OPERATORS: Final = {
     operator.value: operator
-    for operator in Operator
+    for operator in SelectorOperator
     if operator not in _EXISTENCE  # those are not written between a key and a value
 }
 
@@ -264,9 +266,9 @@ class _Parser:
             raise self._fail("a label key" if absent else "a label key or '!'")
         key, values = self._take(), list[str]()
         if absent:
-            operator = Operator.DOES_NOT_EXIST
+            operator = SelectorOperator.DOES_NOT_EXIST
         elif self._at_end or self._current == ",":
-            operator = Operator.EXISTS
+            operator = SelectorOperator.EXISTS
         elif self._current in _BINARY_OPERATORS:
             operator = _BINARY_OPERATORS[self._take()]
             values = self._set() if operator in _SETS else [self._value()]

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
-from kubewright.api import Object, Operator, Selector
+from kubewright.api import Object, SelectorOperator, Selector
 from kubewright.cache._indexes import FunctionIndex, HeaderIndex, Index, IndexFunction, by_label, by_namespace, by_owner
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._snapshot import Snapshot
@@ -26,7 +26,7 @@ R = TypeVar("R", bound=Object)
 NAMESPACE_INDEX: Final = "namespace"
 OWNER_INDEX: Final = "owner"
 _LABEL_INDEXES_AT_MOST: Final = 32
-_POSITIVE: Final = (Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN)
+_POSITIVE: Final = (SelectorOperator.EQUALS, SelectorOperator.DOUBLE_EQUALS, SelectorOperator.IN)
 
 
 class Store(Generic[R]):

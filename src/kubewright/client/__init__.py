@@ -21,6 +21,7 @@ from kubewright.client._discovery import Discovery, ServedResource, ServerVersio
 from kubewright.client._errors import (
     AlreadyExists,
     ApiError,
+    BadRequest,
     Cause,
     ConfigError,
     Conflict,
@@ -49,6 +50,7 @@ __all__ = [
     "TLS",
     "AlreadyExists",
     "ApiError",
+    "BadRequest",
     "BlockingClient",
     "Cause",
     "Client",

@@ -87,6 +87,8 @@ class BlockingClient:
         return cls(Client.connect(kubeconfig=kubeconfig, context=context, server=server, namespace=namespace))
 
     get = _waiting(Client.get)
+    find = _waiting(Client.find)
+    wait_for = _waiting(Client.wait_for)
     list = _waiting(Client.list)
     iterate = _iterating(Client.list)
     watch = _iterating(Client.watch)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from types import TracebackType
 from typing import Literal, Self, TypeAlias, TypeVar
 
@@ -11,7 +12,7 @@ from kubewright.api import Object, Untyped, encode, info_of
 from kubewright.client import _bodies
 from kubewright.client._config import load_config
 from kubewright.client._discovery import ServerVersion
-from kubewright.client._errors import Conflict, Invalid, Status
+from kubewright.client._errors import Conflict, Expired, Invalid, NotFound, Status
 from kubewright.client._listing import Listing, ObjectList, decode_page
 from kubewright.client._patches import JsonPatch, Patch
 from kubewright.client._paths import name_of, qualified
@@ -67,6 +68,13 @@ class Client(Subresources):
         query = query_of(resourceVersion=resource_version)
         request = self._for_object("GET", "get", info_of(kind), namespace, name, query=query, repeatable=True)
         return await self._object(kind, request)
+
+    async def find(self, kind: type[R], name: str, namespace: str | None = None) -> R | None:
+        """One object, or None when it is not there."""
+        try:
+            return await self.get(kind, name, namespace)
+        except NotFound:
+            return None
 
     def list(
         self,
@@ -135,6 +143,19 @@ class Client(Subresources):
             request=f"watch {qualified(info_of(kind))}",
         )
 
+    async def wait_for(
+        self, kind: type[R], name: str, condition: Callable[[R], bool], namespace: str | None = None
+    ) -> R:
+        """Wait until an object is there and meets a condition, by watching it. Set a limit with `asyncio.timeout`."""
+        where = self._namespace(info_of(kind), namespace)
+        while True:
+            watch = self.watch(kind, where, fields={"metadata.name": name})
+            with contextlib.suppress(Expired):
+                async with contextlib.aclosing(aiter(watch)) as events:
+                    async for event in events:
+                        if event.type != "DELETED" and condition(event.object):
+                            return event.object
+
     async def open_watch(
         self,
         kind: type[Object],
@@ -166,14 +187,14 @@ class Client(Subresources):
 
     # Writing
 
-    async def create(self, obj: R, *, namespace: str | None = None, dry_run: bool = False) -> R:
+    async def create(self, obj: R, *, dry_run: bool = False) -> R:
         """Make the object. Raises `AlreadyExists` when there is one of that name."""
         info = info_of(obj)
         request = self._for_kind(
             "POST",
             "create",
             info,
-            self._namespace(info, namespace or obj.metadata.namespace),
+            self._namespace(info, obj.metadata.namespace),
             query=self._write_query(dry_run=dry_run),
         )
         request.name = obj.metadata.name
@@ -275,8 +296,8 @@ class Client(Subresources):
 
     async def delete(
         self,
-        kind: type[Object],
-        name: str,
+        target: type[Object] | Object,
+        name: str | None = None,
         namespace: str | None = None,
         *,
         propagation: Propagation | None = None,
@@ -285,11 +306,17 @@ class Client(Subresources):
         resource_version: str | None = None,
         dry_run: bool = False,
     ) -> None:
-        """Ask for the object's deletion. Finalizers and grace may keep it for a while.
+        """Ask for an object's deletion: `delete(core.Pod, "web")`, or `delete(pod)`. Finalizers and grace may keep it.
 
-        With `uid` or `resource_version`, only that very object is deleted (else `Conflict`).
+        An object that was read deletes only itself, not another one that has its name by now (else `Conflict`); with a
+        kind and a name, `uid` or `resource_version` do the same.
         """
-        request = self._for_object("DELETE", "delete", info_of(kind), namespace, name)
+        if isinstance(target, type):
+            kind = target
+        else:
+            kind, name, namespace = type(target), name_of(target), target.metadata.namespace
+            uid = uid or target.metadata.uid or None
+        request = self._for_object("DELETE", "delete", info_of(kind), namespace, name or "")
         options = delete_options(propagation, grace_period_seconds, uid, resource_version, dry_run=dry_run)
         await self._sender.read(with_body(request, encode(options), repeatable=dry_run))
 

@@ -16,6 +16,7 @@ from kubewright.client._config_errors import ConfigError
 __all__ = [
     "AlreadyExists",
     "ApiError",
+    "BadRequest",
     "Cause",
     "ConfigError",
     "Conflict",
@@ -103,6 +104,10 @@ class ApiError(Exception):
         return float(seconds) if seconds is not None else None
 
 
+class BadRequest(ApiError):
+    """400: the server cannot make sense of the request, or an object that is to be created was read from a server."""
+
+
 class NotFound(ApiError):
     """404: the object, its namespace, or its kind is not there."""
 
@@ -159,6 +164,7 @@ class NotKubernetes(ApiError):
 
 
 _BY_REASON: dict[str, type[ApiError]] = {
+    "BadRequest": BadRequest,
     "NotFound": NotFound,
     "AlreadyExists": AlreadyExists,
     "Conflict": Conflict,
@@ -174,6 +180,7 @@ _BY_REASON: dict[str, type[ApiError]] = {
     "RequestEntityTooLarge": RequestTooLarge,
 }
 _BY_CODE: dict[int, type[ApiError]] = {
+    400: BadRequest,
     401: Unauthorized,
     403: Forbidden,
     404: NotFound,

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import msgspec
 
 from kubewright.api import Model
+from kubewright.api._shapes import list_keys_of
 
 __all__ = ["ListKeys"]
 
@@ -16,7 +17,8 @@ __all__ = ["ListKeys"]
 class ListKeys:
     """A place in a typed object. Walks down by member and element as the comparison does.
 
-    The keys come from the class that holds the list: `__list_keys__ = {"containers": ("name",)}`, by names on the wire.
+    The keys come from the class that holds the list, by names on the wire: `Annotated[list[Port], ListType("map",
+    keys=["name"])]`, or in generated classes `__list_keys__ = {"containers": ("name",)}`.
     """
 
     __slots__ = ("_keys", "_type")
@@ -51,7 +53,7 @@ def _members(type_: Any) -> tuple[dict[str, ListKeys], ListKeys]:
     """The places of the members that a type declares, and the place of any other."""
     plain = _without_none(type_)
     if isinstance(plain, type) and issubclass(plain, Model):
-        keys = getattr(plain, "__list_keys__", {})
+        keys = list_keys_of(plain)
         types = {field.encode_name: field.type for field in msgspec.structs.fields(plain)}
         return {name: ListKeys(member, keys.get(name)) for name, member in types.items()}, _NOWHERE
     return {}, ListKeys(get_args(plain)[1]) if get_origin(plain) is dict else _NOWHERE

@@ -8,9 +8,9 @@ import platform
 import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
 
-from kubewright.api import Object, ResourceInfo, decode
+from kubewright.api import FieldSelector, Object, ResourceInfo, Selector, decode
 from kubewright.client._config import ClientConfig, load_config
 from kubewright.client._discovery import Discovery
 from kubewright.client._errors import NotKubernetes, Status
@@ -21,12 +21,15 @@ from kubewright.client._sender import RequestHook, Sender
 from kubewright.client._transport import Request, Transport
 from kubewright.clock import Clock, SystemClock
 
+if TYPE_CHECKING:  # the groups are imported when they are used
+    from kubewright.api.meta.v1 import LabelSelector
+
 __all__ = ["JSON_TYPE", "FieldValidation", "Query", "Requests", "Selection", "delete_options", "query_of"]
 
 R = TypeVar("R", bound=Object)
 Query: TypeAlias = list[tuple[str, str]]
 FieldValidation: TypeAlias = Literal["Strict", "Warn", "Ignore"]
-Selection: TypeAlias = str | Mapping[str, str] | object
+Selection: TypeAlias = "str | Mapping[str, str] | Selector | FieldSelector | LabelSelector"
 """A selector: its text, a selector object, or a mapping of names to the values they must have."""
 
 JSON_TYPE = "application/json"
@@ -248,9 +251,17 @@ def query_of(**parameters: str | int | None) -> Query:
 
 def selector_text(selection: Selection | None) -> str | None:
     """A selector as the server reads it."""
+    if selection is None or isinstance(selection, str):
+        return selection
     if isinstance(selection, Mapping):
         return ",".join(f"{name}={value}" for name, value in selection.items())
-    return None if selection is None else str(selection)
+    if isinstance(selection, Selector | FieldSelector):
+        return str(selection)
+    from kubewright.api.meta.v1 import LabelSelector
+
+    if isinstance(selection, LabelSelector):
+        return str(Selector.from_label_selector(selection))
+    raise TypeError(f"{selection!r} is no selector: give its text, a mapping of names to values, or a selector object")
 
 
 def delete_options(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar, cast
 
@@ -95,7 +95,7 @@ class Watch(Generic[R]):
         self._request = request
         self.resource_version = resource_version
 
-    async def __aiter__(self) -> AsyncIterator[WatchEvent[R]]:
+    async def __aiter__(self) -> AsyncGenerator[WatchEvent[R], None]:
         while True:
             heard = False
             stream = await self._open(self.resource_version)
