@@ -189,6 +189,38 @@ async def test_the_first_signal_lets_a_reconcile_finish_and_the_second_interrupt
     assert text.index("the reconcile is interrupted") < text.index("over")
 
 
+STUCK = """
+import logging
+import threading
+import kubewright as kw
+from kubewright.api import core
+
+operator = kw.Operator("stuck")
+
+@operator.reconciles(core.ConfigMap)
+def sync(obj: core.ConfigMap, ctx: kw.BlockingContext[core.ConfigMap]) -> None:
+    ctx.log.warning("working")
+    threading.Event().wait()
+
+operator.run(kubeconfig={kubeconfig!r}, namespaces=[{namespace!r}])
+"""
+
+
+async def test_the_second_signal_ends_the_process_although_a_plain_reconciler_is_stuck(
+    control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path
+) -> None:
+    log, script = tmp_path / "log", tmp_path / "stuck.py"
+    script.write_text(STUCK.format(kubeconfig=os.fspath(control_plane.kubeconfig), namespace=namespace))
+    await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="c", namespace=namespace)))
+    async with program(str(script), log=log) as process:
+        await logged(log, "working")
+        process.send_signal(signal.SIGTERM)
+        await logged(log, "operator stuck is stopping")
+        process.send_signal(signal.SIGTERM)
+        assert await process.wait() == 1
+    assert "reconcile-configmap_0 does not end; leaving without it" in log.read_text()
+
+
 async def test_what_keeps_an_operator_from_starting_is_one_line_and_a_failure(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:

@@ -29,6 +29,9 @@ __all__ = ["Controller", "ControllerStats", "Ending"]
 
 R = TypeVar("R", bound=Object)
 
+THREADS = "reconcile-"
+"""How the names of threads begin in which plain functions run."""
+
 Ending: TypeAlias = Literal["success", "requeue", "requeue_after", "error", "terminal_error"]
 """How a reconcile ended; an undecodable object is a `terminal_error`."""
 
@@ -74,7 +77,9 @@ class Controller(Generic[R]):
         forms = [self._reconcile, *(form for _, form in self._finalizers), *self._deleted]
         self._executor: ThreadPoolExecutor | None = None
         if any(form is not None and form.blocking for form in forms):
-            self._executor = ThreadPoolExecutor(registration.concurrency, thread_name_prefix=registration.name)
+            self._executor = ThreadPoolExecutor(
+                registration.concurrency, thread_name_prefix=f"{THREADS}{registration.name}"
+            )
 
     # Life
 

@@ -6,10 +6,12 @@ import asyncio
 import logging
 import os
 import signal
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kubewright.client import Client
+from kubewright.controller._controller import THREADS
 
 if TYPE_CHECKING:
     from kubewright.operator._operator import Operator
@@ -20,6 +22,7 @@ __all__ = ["run"]
 logger = logging.getLogger("kubewright.operator")
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_LAST_SECONDS = 1.0
 
 
 def run(
@@ -33,6 +36,19 @@ def run(
     show_log()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_main(operator, kubeconfig, context, server))
+    _leave_threads_behind()
+
+
+def _leave_threads_behind() -> None:
+    """End the process although a plain reconciler does not: Python itself would wait for its thread for ever."""
+    for thread in threading.enumerate():
+        if not thread.name.startswith(THREADS):
+            continue
+        thread.join(_LAST_SECONDS)
+        if thread.is_alive():
+            logger.error("%s does not end; leaving without it", thread.name)
+            logging.shutdown()
+            os._exit(1)
 
 
 def show_log() -> None:
