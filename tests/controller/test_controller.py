@@ -243,6 +243,28 @@ async def test_a_rate_limiter_of_ones_own_sets_the_pace(operator: Operator, cloc
     assert times == [0, 10, 30, 50]
 
 
+async def test_a_rate_limiter_that_fails_costs_neither_the_key_nor_the_worker(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    times: list[float] = []
+
+    class Broken(ExponentialBackoff[ObjectKey]):
+        def when(self, key: ObjectKey) -> float:
+            raise ArithmeticError("the limiter is broken")
+
+    @operator.reconciles(Thing, rate_limiter=Broken(), concurrency=1)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        times.append(clock.monotonic())
+        if len(times) == 1:
+            raise RuntimeError
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.advance(10)
+    assert times == [0, 1]
+    assert "the limiter is broken" in caplog.text
+
+
 # Time-outs
 
 

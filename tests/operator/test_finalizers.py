@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubewright.api import meta
+from kubewright.cache import ObjectKey
 from kubewright.client import Client, MergePatch
 from kubewright.controller import BlockingContext, Context, Result, generation_changed
 from kubewright.operator import Operator
@@ -189,3 +190,29 @@ async def test_the_class_form_may_have_its_finalizer_as_a_method(
         await client.delete(Box, "one", namespace)
         await until(lambda: gone(client, namespace))
     assert calls == ["reconcile", "finalize"]
+
+
+async def test_the_key_form_is_finalized_too_and_still_called(
+    operator: Operator, client: Client, namespace: str
+) -> None:
+    calls: list[tuple[str, bool]] = []
+
+    @operator.reconciles(Box)
+    async def sync(key: ObjectKey, ctx: Context[Box]) -> None:
+        calls.append(("reconcile", ctx.get(Box, key.name) is not None))
+
+    @operator.finalizes(Box)
+    async def clean(obj: Box, ctx: Context[Box]) -> None:
+        calls.append(("finalize", ctx.object is obj))
+
+    async with operator.running(client) as running:
+        made = await client.create(box(namespace))
+        await settled(running, made)
+        assert ("reconcile", True) in calls
+        await client.delete(Box, "one", namespace)
+
+        async def told_of_the_end() -> bool:
+            return calls[-1] == ("reconcile", False)
+
+        await until(told_of_the_end)
+    assert calls.count(("finalize", True)) == 1

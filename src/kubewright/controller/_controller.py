@@ -166,11 +166,16 @@ class Controller(Generic[R]):
 
     async def _work(self) -> None:
         queue, stats = self.queue, self.stats
+        ending: Ending
         async for key in queue:
             with queue.processing(key):
                 stats.active += 1
                 try:
                     ending = await self._handle(key)
+                except Exception:  # of a rate limiter, say: neither the key nor the worker may be lost for it
+                    self._log(key).exception("what becomes of the key could not be decided; trying again in 1 s")
+                    queue.add_after(key, 1.0)
+                    ending = "error"
                 finally:
                     stats.active -= 1
                 stats.reconciles[ending] += 1
