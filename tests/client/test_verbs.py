@@ -175,11 +175,35 @@ async def test_waiting_for_an_object_to_be_there_and_to_meet_a_condition(client:
             await client.wait_for(core.ConfigMap, "never", lambda _: True, namespace)
 
 
-async def test_creating_what_was_read_from_a_server_is_a_bad_request(client: Client, namespace: str) -> None:
+async def test_what_was_read_from_a_server_is_not_created_again(client: Client, namespace: str) -> None:
     made = await client.create(config_map(namespace))
     made.metadata.name = "other"
-    with pytest.raises(BadRequest, match="resourceVersion should not be set on objects to be created"):
+    with pytest.raises(ValueError, match=r"/other was read from a server already: to make a copy, give it metadata"):
         await client.create(made)
+
+
+async def test_a_request_that_makes_no_sense_is_a_bad_request(client: Client, namespace: str) -> None:
+    with pytest.raises(BadRequest):
+        await client.request("POST", f"/api/v1/namespaces/{namespace}/configmaps", body=b"{")
+
+
+async def test_no_secret_reaches_an_error_or_a_representation(client: Client, namespace: str) -> None:
+    metadata = ObjectMeta(name="s", namespace=namespace)
+    secret = await client.create(core.Secret(metadata=metadata, data={"password": b"hunter2"}))
+    assert "hunter2" not in repr(secret)
+    odd = MergePatch({"metadata": {"resourceVersion": secret.metadata.resource_version}, "dta": {}})
+    with pytest.raises(Invalid, match='unknown field "dta"') as caught:
+        await client.patch(core.Secret, "s", odd, namespace)
+    told = f"{caught.value} {caught.value.status} {caught.value.causes}"
+    assert "aHVudGVyMg" not in told  # in base64
+    assert "Invalid value: (hidden)" in told
+
+
+async def test_a_long_quotation_of_the_server_is_cut(client: Client, namespace: str) -> None:
+    await client.create(config_map(namespace, a="x" * 5_000))
+    with pytest.raises(Invalid, match='unknown field "dta"') as caught:
+        await client.patch(core.ConfigMap, "c", MergePatch({"dta": {}}), namespace)
+    assert len(str(caught.value)) < 500
 
 
 async def test_delete_collection_takes_what_matches(client: Client, namespace: str) -> None:

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
-from kubewright.api import Object, SelectorOperator, Selector
+from kubewright.api import Object, Selector, SelectorOperator
 from kubewright.cache._indexes import FunctionIndex, HeaderIndex, Index, IndexFunction, by_label, by_namespace, by_owner
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._snapshot import Snapshot

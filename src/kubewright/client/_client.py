@@ -190,6 +190,8 @@ class Client(Subresources):
     async def create(self, obj: R, *, dry_run: bool = False) -> R:
         """Make the object. Raises `AlreadyExists` when there is one of that name."""
         info = info_of(obj)
+        if obj.metadata.resource_version:
+            raise ValueError(f"{obj} was read from a server already: to make a copy, give it metadata of its own")
         request = self._for_kind(
             "POST",
             "create",
@@ -258,8 +260,9 @@ class Client(Subresources):
             return await self._object(kind, with_body(request, body, patch.content_type, repeatable=dry_run))
         except Invalid as error:
             # A patch made for one version of an object fits that version. When the server cannot even apply it, the
-            # object is another now: a list is shorter, say. That answer, unlike a failed validation, names no object.
-            if not patch.guarded or error.status.details is None or error.status.details.name:
+            # object is another now: a list is shorter, say. That answer, unlike a failed validation, names nothing.
+            details = error.status.details
+            if not patch.guarded or details is None or details.name or details.causes:
                 raise
             message = "the object has changed since it was read; read it again and repeat the change"
             raise Conflict(Status(code=409, reason="Conflict", message=message), error.request) from error

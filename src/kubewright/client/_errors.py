@@ -7,6 +7,7 @@ here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -194,11 +195,28 @@ _BY_CODE: dict[int, type[ApiError]] = {
 }
 
 
+_QUOTATION = re.compile(r'Invalid value: "(?:[^"\\]|\\.)*"')
+_LONGEST_QUOTATION = 200
+
+
+def _without_quotations(text: str, *, hide: bool) -> str:
+    """The text without whole objects: a refused patch is answered with all that the object holds, Secrets included."""
+
+    def short(found: re.Match[str]) -> str:
+        if hide:
+            return "Invalid value: (hidden)"
+        quoted = found[0]
+        return quoted if len(quoted) <= _LONGEST_QUOTATION else f'{quoted[:_LONGEST_QUOTATION]}…"'
+
+    return _QUOTATION.sub(short, text)
+
+
 def error_from(
     code: int, headers: Mapping[str, str], body: bytes, *, request: str, verb: str = "", resource: str = ""
 ) -> ApiError:
     """The exception for an answer that is not a success."""
     status = _status_in(code, body)
+    _shorten(status, hide=resource.startswith("secrets"))
     retry_after = headers.get("Retry-After", "")
     if retry_after.isdigit():
         status.details = status.details or _Details()
@@ -209,6 +227,15 @@ def error_from(
     if isinstance(error, Forbidden):
         error.verb, error.resource = verb, resource
     return error
+
+
+def _shorten(status: Status, *, hide: bool) -> None:
+    status.message = _without_quotations(status.message, hide=hide)
+    if status.details is not None and status.details.causes:
+        status.details.causes = [
+            msgspec.structs.replace(cause, message=_without_quotations(cause.message, hide=hide))
+            for cause in status.details.causes
+        ]
 
 
 def _status_in(code: int, body: bytes) -> Status:
