@@ -37,6 +37,16 @@ format: setup ## Format the code and fix what can be fixed
 generate: setup ## Write the built-in kinds anew from Kubernetes' OpenAPI document
 	$(RUN) tools.generate_api
 
+bench: .venv-bench/.ready controlplane ## Compare with the peers; FULL=1 adds 50,000 objects, BENCH="listing --rounds 1" picks
+	.venv-bench/bin/python -m benchmarks $(if $(FULL),--many 50000) $(BENCH)
+
+# Apart from .venv: the peers bring dependencies that nothing else here may come to rely on.
+.venv-bench/.ready: requirements/bench.lock pyproject.toml
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.lock
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
 docs: setup ## Build the documentation as a site; a broken link fails it
 	$(RUN) sphinx -W --keep-going -n -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"

@@ -1,0 +1,100 @@
+"""`python -m benchmarks [listing | reconciling] [options]`: measure, print the tables, write the JSON."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks import listing, reconciling
+from benchmarks.load import Load
+from benchmarks.machine import describe
+from benchmarks.measure import Failed
+from benchmarks.programs import ROOT, Program, list_programs, operator_programs
+from benchmarks.report import case_table, heading
+from benchmarks.results import Case, Results
+from kubewright.testing import KUBERNETES_VERSION, ControlPlane, ControlPlaneError
+
+_SUITES = ("listing", "reconciling")
+
+
+def main() -> None:
+    """Run what was asked for. A time that is worse than hoped for is no failure; a program that fails is one."""
+    arguments = _arguments()
+    results = Results(
+        machine=describe(),
+        kubernetes=KUBERNETES_VERSION,
+        settings={name: value for name, value in vars(arguments).items() if isinstance(value, int)},
+    )
+    try:
+        for case in _run(arguments, results):
+            results.cases.append(case)
+            print(f"\n{case_table(case)}\n", flush=True)
+    except (Failed, ControlPlaneError) as error:
+        sys.exit(f"benchmarks: {error}")
+    finally:
+        if results.cases:
+            print(heading(results))
+            print(f"written to {results.write(arguments.results)}")
+
+
+def _run(arguments: argparse.Namespace, results: Results) -> Iterator[Case]:
+    start = time.monotonic()
+
+    def say(text: str) -> None:
+        print(f"[{time.monotonic() - start:5.0f} s] {text}", file=sys.stderr, flush=True)
+
+    if arguments.suite in (None, "listing"):
+        programs = _only(list_programs(), arguments.only, results)
+        with ControlPlane() as plane:
+            yield from listing.run(
+                plane.kubeconfig,
+                programs,
+                foos=arguments.foos,
+                pods=arguments.pods,
+                rounds=arguments.rounds,
+                say=say,
+            )
+    if arguments.suite in (None, "reconciling"):
+        programs = _only(operator_programs(), arguments.only, results)
+        sizes = reconciling.Sizes(
+            objects=arguments.foos,
+            work=arguments.work,
+            writes=arguments.writes,
+            many=arguments.many,
+            rounds=arguments.rounds,
+        )
+        # A server of its own: it has neither the memory nor the objects of the other suite.
+        with ControlPlane() as plane:
+            Load(plane.kubeconfig).install()
+            yield from reconciling.run(plane.kubeconfig, programs, sizes, say)
+
+
+def _only(programs: list[Program], names: list[str] | None, results: Results) -> list[Program]:
+    chosen = [program for program in programs if not names or program.name in names]
+    results.programs.update({program.name: program.version for program in chosen})
+    return chosen
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Kubewright beside its peers.")
+    parser.add_argument("suite", nargs="?", choices=_SUITES, help="both unless named")
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each program (default 3)")
+    parser.add_argument("--foos", type=int, default=10_000, help="custom resources (default 10000)")
+    parser.add_argument("--pods", type=int, default=5_000, help="pods (default 5000)")
+    parser.add_argument("--work", type=int, default=3_000, help="objects of the work load (default 3000)")
+    parser.add_argument(
+        "--writes", type=int, default=1_000, help="changes of which the latency is taken (default 1000)"
+    )
+    parser.add_argument("--many", type=int, default=0, help="objects of the large case, say 50000 (default: left out)")
+    parser.add_argument("--only", action="append", metavar="PROGRAM", help="only this program; may be repeated")
+    parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results", help="where the JSON goes")
+    arguments = parser.parse_args()
+    arguments.writes = min(arguments.writes, arguments.foos)  # each object is changed once
+    return arguments
+
+
+if __name__ == "__main__":
+    main()
