@@ -1,7 +1,7 @@
 """Kubewright: the Python SDK for Kubernetes operators.
 
 The names that most programs need are here; each is imported when it is first used, so that `import kubewright` is
-quick. The rooms: `kubewright.api` (typed objects), `kubewright.client`, `kubewright.cache`,
+quick. The rooms: `kubewright.api` (typed objects), `kubewright.client`, `kubewright.crd`, `kubewright.cache`,
 `kubewright.queue`, `kubewright.events`, `kubewright.controller`, `kubewright.operator`, `kubewright.testing`.
 """
 
@@ -12,11 +12,35 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from kubewright.api import AtLeastOneOf as AtLeastOneOf
+    from kubewright.api import AtMostOneOf as AtMostOneOf
+    from kubewright.api import Choices as Choices
+    from kubewright.api import Column as Column
+    from kubewright.api import EmbeddedResource as EmbeddedResource
+    from kubewright.api import ExactlyOneOf as ExactlyOneOf
+    from kubewright.api import Example as Example
+    from kubewright.api import Format as Format
+    from kubewright.api import Immutable as Immutable
+    from kubewright.api import Items as Items
+    from kubewright.api import Length as Length
+    from kubewright.api import ListType as ListType
+    from kubewright.api import MapType as MapType
     from kubewright.api import Model as Model
+    from kubewright.api import MultipleOf as MultipleOf
+    from kubewright.api import Nullable as Nullable
     from kubewright.api import Object as Object
+    from kubewright.api import Pattern as Pattern
+    from kubewright.api import PreserveUnknown as PreserveUnknown
+    from kubewright.api import Properties as Properties
     from kubewright.api import Quantity as Quantity
+    from kubewright.api import Range as Range
     from kubewright.api import Resource as Resource
+    from kubewright.api import Rule as Rule
+    from kubewright.api import Scale as Scale
     from kubewright.api import Untyped as Untyped
+    from kubewright.api import ValidationError as ValidationError
+    from kubewright.api import constrain as constrain
+    from kubewright.api import validate as validate
     from kubewright.api._resource import resource as resource
     from kubewright.cache import ObjectKey as ObjectKey
     from kubewright.client import ApiError as ApiError
@@ -46,6 +70,30 @@ _HOMES = {
     "Quantity": "kubewright.api",
     "Resource": "kubewright.api",
     "Untyped": "kubewright.api",
+    "AtLeastOneOf": "kubewright.api",
+    "AtMostOneOf": "kubewright.api",
+    "Choices": "kubewright.api",
+    "Column": "kubewright.api",
+    "EmbeddedResource": "kubewright.api",
+    "ExactlyOneOf": "kubewright.api",
+    "Example": "kubewright.api",
+    "Format": "kubewright.api",
+    "Immutable": "kubewright.api",
+    "Items": "kubewright.api",
+    "Length": "kubewright.api",
+    "ListType": "kubewright.api",
+    "MapType": "kubewright.api",
+    "MultipleOf": "kubewright.api",
+    "Nullable": "kubewright.api",
+    "Pattern": "kubewright.api",
+    "PreserveUnknown": "kubewright.api",
+    "Properties": "kubewright.api",
+    "Range": "kubewright.api",
+    "Rule": "kubewright.api",
+    "Scale": "kubewright.api",
+    "ValidationError": "kubewright.api",
+    "constrain": "kubewright.api",
+    "validate": "kubewright.api",
     "resource": "kubewright.api._resource",
     "ApiError": "kubewright.client",
     "BlockingClient": "kubewright.client",

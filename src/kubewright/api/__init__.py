@@ -59,8 +59,7 @@ from kubewright.api._resource import Object, Resource, ResourceInfo, info_of
 from kubewright.api._selectors import Requirement, Selector, SelectorError, SelectorOperator
 from kubewright.api._time import MicroTime, Time, format_micro_time, format_time, parse_time
 from kubewright.api._untyped import Untyped
-from kubewright.api._validate import ValidationError, validate
-from kubewright.api._validation import Violation
+from kubewright.api._validate import ValidationError, Violation, validate
 from kubewright.api._values import JSON, IntOrString, scaled_value
 
 __all__ = [

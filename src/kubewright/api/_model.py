@@ -121,7 +121,15 @@ if TYPE_CHECKING:
     class Model(msgspec.Struct):
         """The base of every typed object and of every part of one; see the module."""
 
-        def __init_subclass__(cls, *, omit_empty: bool = False, dict: bool = False, gc: bool = False) -> None: ...  # noqa: A002
+        def __init_subclass__(
+            cls,
+            *,
+            omit_empty: bool = False,
+            dict: bool = False,  # noqa: A002
+            gc: bool = False,
+            tag: str | None = None,
+            tag_field: str | None = None,
+        ) -> None: ...
 
 else:
 

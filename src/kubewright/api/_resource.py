@@ -6,18 +6,20 @@ find it on the server. Nothing is registered anywhere else.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 
+from kubewright.api._definition import Column, Definition, Scale, make_definition
 from kubewright.api._model import Model, ModelType
 from kubewright.api._object_meta import ObjectMeta
 
-__all__ = ["Object", "Resource", "ResourceInfo", "builtin", "info_of", "resource"]
+__all__ = ["Object", "Resource", "ResourceInfo", "builtin", "definition_of", "info_of", "requires_spec", "resource"]
 
 SpecT = TypeVar("SpecT")
 StatusT = TypeVar("StatusT")
@@ -83,10 +85,17 @@ class Object(_ObjectBase, omit_empty=True):
     or decoded without them (the items of a list carry none)."""
 
     __resource__: ClassVar[ResourceInfo]
+    __definition__: ClassVar[Definition]
 
     api_version: str = ""
     kind: str = ""
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+
+    def __repr__(self) -> str:
+        # The content of a Secret must not reach a log by way of a traceback or a debug line.
+        if self.kind == "Secret" and self.api_version == "v1":
+            return f"<{self}, content hidden>"
+        return super().__repr__()
 
     def __str__(self) -> str:
         name = self.metadata.name or self.metadata.generate_name or "(no name)"
@@ -135,22 +144,51 @@ def resource(
     kind: str | None = None,
     plural: str | None = None,
     singular: str | None = None,
+    list_kind: str | None = None,
+    short_names: Sequence[str] = (),
+    categories: Sequence[str] = (),
     scope: Literal["Namespaced", "Cluster"] = "Namespaced",
     status_subresource: bool | None = None,
-    scale_subresource: bool = False,
+    scale_subresource: bool | Scale = False,
+    columns: Mapping[str, str | Column] | None = None,
+    selectable_fields: Sequence[str] = (),
+    served: bool = True,
+    storage: bool | None = None,
+    deprecated: bool | str = False,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    api_approved: str | None = None,
 ) -> Callable[[ObjectT], ObjectT]:
     """Make a class a kind of your own.
+
+    Where the kind lives is all that the client needs. The rest is for its CustomResourceDefinition
+    (`kubewright.crd`). Rules that stand where they mean nothing, and paths that lead nowhere, raise TypeError here;
+    only when annotations name classes that are defined further down are they looked at later, with the definition.
 
     Args:
         api_version: group and version, `example.com/v1alpha1`.
         kind: the kind's name; the class's name unless given.
         plural: the resource's name in URLs; the kind in lower case, in the plural, unless given.
         singular: the kind in lower case unless given.
+        list_kind: the kind of lists; the kind with `List` behind it unless given.
+        short_names: what `kubectl get` takes instead of the plural.
+        categories: groups of kinds that `kubectl get` takes, such as `all`.
         scope: whether objects live in a namespace.
         status_subresource: whether the status is written through `/status`; by default it is when the status is a
             model.
-        scale_subresource: whether the kind has `/scale`.
+        scale_subresource: whether the kind has `/scale`, and at which paths; True is `Scale()`.
+        columns: what `kubectl get` shows, by title: a path, or a `Column`.
+        selectable_fields: paths by which lists and watches can select.
+        served: whether the server offers this version.
+        storage: whether objects are stored in this version; needed only when a kind has several versions.
+        deprecated: whether the server warns of this version, or the warning itself.
+        labels: labels of the definition.
+        annotations: annotations of the definition.
+        api_approved: for groups that Kubernetes protects (`*.k8s.io`): the URL of the approval, or
+            `unapproved, <reason>`.
     """
+    from kubewright.api._structural import check_kind  # programs without kinds of their own do not need it
+
     group, version = _split_api_version(api_version)
 
     def decorate(cls: ObjectT) -> ObjectT:
@@ -174,8 +212,29 @@ def resource(
             plural=resource_name,
             singular=singular or name.lower(),
             namespaced=scope == "Namespaced",
-            subresources=frozenset(n for n, there in (("status", own_status), ("scale", scale_subresource)) if there),
+            subresources=frozenset(
+                part for part, there in (("status", own_status), ("scale", bool(scale_subresource))) if there
+            ),
         )
+        cls.__definition__ = make_definition(
+            name,
+            list_kind=list_kind,
+            short_names=short_names,
+            categories=categories,
+            columns=columns or {},
+            selectable_fields=selectable_fields,
+            scale=scale_subresource if isinstance(scale_subresource, Scale) else None,
+            served=served,
+            storage=storage,
+            deprecated=deprecated,
+            labels=labels or {},
+            annotations=annotations or {},
+            api_approved=api_approved,
+        )
+        # A class further down: the definition looks again, and nothing decodes while the name is missing.
+        with contextlib.suppress(NameError):
+            check_kind(cls)
+            cls.__definition__.check(cls)
         return cls
 
     return decorate
@@ -222,6 +281,21 @@ def info_of(kind: type[Object] | Object) -> ResourceInfo:
     if isinstance(info, ResourceInfo):
         return info
     raise TypeError(f'{cls.__name__} is not a kind yet: put @kubewright.resource("group/version") above the class')
+
+
+def definition_of(kind: type[Object]) -> Definition:
+    """What `@resource` says about a kind; a clear error for a class that it did not make one."""
+    info_of(kind)
+    found = getattr(kind, "__definition__", None)
+    if isinstance(found, Definition):
+        return found
+    raise TypeError(f"{kind.__name__} is not a kind of your own: only classes under @resource have a definition")
+
+
+def requires_spec(kind: type[Resource[Any, Any]]) -> bool:
+    """Whether an object of the kind must have a spec: whether an empty one would lack something."""
+    spec = next(field.type for field in msgspec.structs.fields(kind) if field.name == "spec")
+    return not _allows_none(spec) and not (_is_model(spec) and not _required_fields(spec))
 
 
 def _split_api_version(api_version: str) -> tuple[str, str]:

@@ -1,0 +1,454 @@
+"""Rules for the values of fields, as typed values inside `Annotated[...]`, and for whole models.
+
+    class FooSpec(kw.Model):
+        replicas: Annotated[int, kw.Range(1, 10)] | None = None
+        ports: Annotated[list[Port], kw.ListType("map", keys=["name"])]
+
+    @kw.constrain(kw.Rule("self.minimum <= self.maximum"), kw.ExactlyOneOf("secret", "configMap"))
+    class Source(kw.Model): ...
+
+Rules say what the API server must refuse, and `kubewright.crd` writes them into the schema. They do not change how an
+object decodes: one that breaks a rule (it was stored before the rule was made) can still be read. Names inside the
+texts of rules, keys and paths are the names on the wire: `configMap`, not `config_map`.
+
+A rule that makes no sense is an error as early as possible: a value that cannot be meant (a minimum above the maximum)
+when it is made, a rule at a place where it means nothing (a `Range` of a text) when `@resource` makes the class a kind.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal, TypeVar
+
+from kubewright.api._model import Model
+from kubewright.api._patterns import python_pattern
+
+__all__ = [
+    "AtLeastOneOf",
+    "AtMostOneOf",
+    "Choices",
+    "Constraint",
+    "EmbeddedResource",
+    "ExactlyOneOf",
+    "Example",
+    "Format",
+    "Immutable",
+    "Items",
+    "Length",
+    "ListType",
+    "MapType",
+    "MultipleOf",
+    "Nullable",
+    "Pattern",
+    "PreserveUnknown",
+    "Properties",
+    "Range",
+    "Rule",
+    "constrain",
+    "constraints_of",
+]
+
+ModelT = TypeVar("ModelT", bound="type[Model]")
+
+STRING_FORMATS: Final = frozenset(
+    [
+        "bsonobjectid",
+        "uri",
+        "email",
+        "hostname",
+        "ipv4",
+        "ipv6",
+        "cidr",
+        "mac",
+        "uuid",
+        "uuid3",
+        "uuid4",
+        "uuid5",
+        "isbn",
+        "isbn10",
+        "isbn13",
+        "creditcard",
+        "ssn",
+        "hexcolor",
+        "rgbcolor",
+        "byte",
+        "password",
+        "date",
+        "duration",
+        "date-time",
+        "k8s-short-name",
+        "k8s-long-name",
+    ]
+)
+NUMBER_FORMATS: Final = {"int32": "integer", "int64": "integer", "float": "number", "double": "number"}
+
+
+class Constraint:
+    """The base of every rule. `places` are the types of JSON at which it has a meaning."""
+
+    __slots__ = ()
+    places: ClassVar[frozenset[str]]
+    repeatable: ClassVar[bool] = False
+
+
+def _count(name: str, value: object) -> None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+        raise ValueError(f"{name} must be a whole number that is not negative, not {value!r}")
+
+
+def _bounds(constraint: object, minimum: Any, maximum: Any) -> None:
+    if minimum is None and maximum is None:
+        raise ValueError(f"{type(constraint).__name__} needs a minimum, a maximum or both")
+    if minimum is not None and maximum is not None and minimum > maximum:
+        raise ValueError(f"{type(constraint).__name__}: the minimum {minimum} is above the maximum {maximum}")
+
+
+@dataclass(frozen=True, slots=True)
+class Range(Constraint):
+    """The least and the greatest number. Both belong to the range unless they are called exclusive."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive_minimum: bool = False
+    exclusive_maximum: bool = False
+    places: ClassVar = frozenset({"integer", "number", "int-or-string"})
+
+    def __post_init__(self) -> None:
+        for name, bound in (("minimum", self.minimum), ("maximum", self.maximum)):
+            if bound is not None and (not _is_number(bound) or not math.isfinite(bound)):
+                raise ValueError(f"the {name} of a Range must be a number, not {bound!r}")
+        _bounds(self, self.minimum, self.maximum)
+        if (self.exclusive_minimum and self.minimum is None) or (self.exclusive_maximum and self.maximum is None):
+            raise ValueError("a Range can exclude only a bound that it has")
+        if self.minimum == self.maximum and (self.exclusive_minimum or self.exclusive_maximum):
+            raise ValueError(f"no number is in a Range that excludes its only one, {self.minimum}")
+
+
+@dataclass(frozen=True, slots=True)
+class MultipleOf(Constraint):
+    """The number is a multiple of this one."""
+
+    factor: float
+    places: ClassVar = frozenset({"integer", "number"})
+
+    def __post_init__(self) -> None:
+        if not _is_number(self.factor) or not math.isfinite(self.factor) or self.factor <= 0:
+            raise ValueError(f"MultipleOf needs a number above 0, not {self.factor!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Length(Constraint):
+    """How many characters a text has."""
+
+    minimum: int | None = None
+    maximum: int | None = None
+    places: ClassVar = frozenset({"string", "int-or-string"})
+
+    def __post_init__(self) -> None:
+        _count("the minimum of a Length", self.minimum)
+        _count("the maximum of a Length", self.maximum)
+        _bounds(self, self.minimum, self.maximum)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern(Constraint):
+    """A regular expression that is found in the text; anchor it with `^` and `$` to mean the whole text.
+
+    It must be one that Go and Python both understand: no look-around, no back references.
+    """
+
+    regex: str
+    places: ClassVar = frozenset({"string", "int-or-string"})
+
+    def __post_init__(self) -> None:
+        python_pattern(self.regex)
+
+
+@dataclass(frozen=True, slots=True)
+class Format(Constraint):
+    """What a text or a number stands for: `uri`, `ipv4`, `cidr`, `uuid`, `duration`, `int32`, ...
+
+    Only formats that the API server checks are taken; others it would ignore.
+    """
+
+    name: str
+    places: ClassVar = frozenset({"string", "integer", "number"})
+
+    def __post_init__(self) -> None:
+        known = STRING_FORMATS | NUMBER_FORMATS.keys()
+        if self.name not in known:
+            raise ValueError(
+                f"the API server does not know the format {self.name!r}; it knows {', '.join(sorted(known))}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Items(Constraint):
+    """How many elements a list has."""
+
+    minimum: int | None = None
+    maximum: int | None = None
+    places: ClassVar = frozenset({"array"})
+
+    def __post_init__(self) -> None:
+        _count("the minimum of Items", self.minimum)
+        _count("the maximum of Items", self.maximum)
+        _bounds(self, self.minimum, self.maximum)
+
+
+@dataclass(frozen=True, slots=True)
+class Properties(Constraint):
+    """How many members a map or a model has."""
+
+    minimum: int | None = None
+    maximum: int | None = None
+    places: ClassVar = frozenset({"object"})
+
+    def __post_init__(self) -> None:
+        _count("the minimum of Properties", self.minimum)
+        _count("the maximum of Properties", self.maximum)
+        _bounds(self, self.minimum, self.maximum)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Choices(Constraint):
+    """The only values that are allowed. Unlike a `Literal` or an `Enum`, an object with another value still decodes."""
+
+    values: tuple[str | int | float | bool, ...]
+    places: ClassVar = frozenset({"string", "integer", "number", "boolean"})
+
+    def __init__(self, *values: str | int | float | bool) -> None:
+        if not values:
+            raise ValueError("Choices needs at least one value")
+        if len({(type(value), value) for value in values}) < len(values):
+            raise ValueError(f"Choices names a value twice: {', '.join(map(repr, values))}")
+        object.__setattr__(self, "values", values)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ListType(Constraint):
+    """How the server merges a list: `atomic` as one value, `set` by its elements, `map` by keys of its elements.
+
+    A set has no element twice, a map no two elements with the same keys; this is how CRDs say "unique". The client's
+    `update` tells the elements apart by the same keys.
+    """
+
+    type: Literal["atomic", "set", "map"]
+    keys: tuple[str, ...]
+    places: ClassVar = frozenset({"array"})
+
+    def __init__(self, type: Literal["atomic", "set", "map"], keys: Sequence[str] = ()) -> None:  # noqa: A002
+        if type not in ("atomic", "set", "map"):
+            raise ValueError(f'a list is of type "atomic", "set" or "map", not {type!r}')
+        if isinstance(keys, str):
+            raise TypeError(f"the keys of a list are a list of names: keys=[{keys!r}]")
+        if (type == "map") != bool(keys):
+            raise ValueError('a list of type "map" needs keys, and only such a list has them')
+        if len(set(keys)) < len(keys):
+            raise ValueError(f"a key is named twice: {', '.join(keys)}")
+        object.__setattr__(self, "type", type)
+        object.__setattr__(self, "keys", tuple(keys))
+
+
+@dataclass(frozen=True, slots=True)
+class MapType(Constraint):
+    """How the server merges a map or a model: `granular` by its members (as it does anyway), `atomic` as one value."""
+
+    type: Literal["granular", "atomic"]
+    places: ClassVar = frozenset({"object"})
+
+    def __post_init__(self) -> None:
+        if self.type not in ("granular", "atomic"):
+            raise ValueError(f'a map is of type "granular" or "atomic", not {self.type!r}')
+
+
+_ANYWHERE: Final = frozenset(
+    {
+        "string",
+        "integer",
+        "number",
+        "boolean",
+        "array",
+        "object",
+        "int-or-string",
+        "quantity",
+        "enum",
+        "formatted",
+        "any",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Example(Constraint):
+    """An example of a value, for those who read the schema."""
+
+    value: Any
+    places: ClassVar = _ANYWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Nullable(Constraint):
+    """The server accepts null for this field. Without it, a field that may be None may be absent, but not null."""
+
+    places: ClassVar = _ANYWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Immutable(Constraint):
+    """The field keeps the value it was created with: it can be neither changed, nor added or removed later."""
+
+    message: str = "is immutable"
+    places: ClassVar = _ANYWHERE - {"any"}
+
+    def __post_init__(self) -> None:
+        _one_line("the message of Immutable", self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedResource(Constraint):
+    """The value is a whole Kubernetes object: the server checks its apiVersion, kind and metadata."""
+
+    places: ClassVar = frozenset({"object", "any"})
+
+
+@dataclass(frozen=True, slots=True)
+class PreserveUnknown(Constraint):
+    """The server keeps members that the model does not have, instead of dropping them."""
+
+    places: ClassVar = frozenset({"object", "any"})
+
+
+RuleReason = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"]
+_REASONS: Final = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule(Constraint):
+    """A CEL expression that must be true of `self`; with `oldSelf` in it, of a change.
+
+    Only the API server checks it. `message` is what it says when the expression is false, `message_expression` a CEL
+    expression that makes that text, `field_path` the member to blame (`.spec.name`), `optional_old_self` lets a rule
+    with `oldSelf` also run when an object is created.
+    """
+
+    rule: str
+    message: str | None = None
+    message_expression: str | None = None
+    reason: RuleReason | None = None
+    field_path: str | None = None
+    optional_old_self: bool | None = None
+    places: ClassVar = _ANYWHERE - {"any"}
+    repeatable: ClassVar = True
+
+    def __post_init__(self) -> None:
+        if not self.rule.strip():
+            raise ValueError("a Rule needs a CEL expression")
+        if self.message is not None:
+            _one_line("the message of a Rule", self.message)
+        elif "\n" in self.rule.strip():
+            raise ValueError("a Rule of several lines needs a message, because its text cannot serve as one")
+        if self.message_expression is not None and not self.message_expression.strip():
+            raise ValueError("the message_expression of a Rule must not be empty")
+        if self.reason is not None and self.reason not in _REASONS:
+            raise ValueError(f"the reason of a Rule is one of {', '.join(_REASONS)}, not {self.reason!r}")
+        if self.field_path is not None and not re.fullmatch(r"[.\[].+", self.field_path):
+            raise ValueError(f"the field_path of a Rule begins with a dot, as in .name, not {self.field_path!r}")
+        if self.optional_old_self is not None and not self.uses_old_self:
+            raise ValueError(f"optional_old_self has a meaning only for a rule that uses oldSelf: {self.rule}")
+
+    @property
+    def uses_old_self(self) -> bool:
+        """Whether the rule compares with the object as it was."""
+        return re.search(r"\boldSelf\b", self.rule) is not None
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class _OneOf(Constraint):
+    names: tuple[str, ...]
+    places: ClassVar = frozenset({"object"})
+    repeatable: ClassVar = True
+    words: ClassVar[str]
+    comparison: ClassVar[str]
+
+    def __init__(self, *names: str) -> None:
+        if len(set(names)) < max(2, len(names)):
+            raise ValueError(f"{type(self).__name__} needs two or more different names of fields, not {names!r}")
+        object.__setattr__(self, "names", names)
+
+    @property
+    def message(self) -> str:
+        """What the server says when the rule is broken."""
+        return f"{self.words} of {', '.join(self.names)} must be set"
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ExactlyOneOf(_OneOf):
+    """One of these fields is set, and only one. For `@constrain`."""
+
+    words: ClassVar = "exactly one"
+    comparison: ClassVar = "== 1"
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class AtMostOneOf(_OneOf):
+    """No two of these fields are set together. For `@constrain`."""
+
+    words: ClassVar = "at most one"
+    comparison: ClassVar = "<= 1"
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class AtLeastOneOf(_OneOf):
+    """One of these fields is set, or more of them. For `@constrain`."""
+
+    words: ClassVar = "at least one"
+    comparison: ClassVar = ">= 1"
+
+
+def constrain(*constraints: Constraint) -> Callable[[ModelT], ModelT]:
+    """Rules for a model as a whole, wherever it is used: a decorator of its class, below `@resource` if it is a kind.
+
+    Takes `Rule`, `ExactlyOneOf`, `AtMostOneOf`, `AtLeastOneOf`, `Properties`, `MapType`, `PreserveUnknown`, `Example`.
+    """
+    for constraint in constraints:
+        if not isinstance(constraint, Constraint):
+            raise TypeError(f"@constrain takes rules such as Rule(...), not {constraint!r}")
+        if not isinstance(constraint, Rule | _OneOf | Properties | MapType | PreserveUnknown | Example):
+            raise TypeError(f"{type(constraint).__name__} is a rule for a field, not for a whole model")
+
+    def decorate(model: ModelT) -> ModelT:
+        given: object = model
+        if not (isinstance(given, type) and issubclass(given, Model)):
+            raise TypeError(f"@constrain is for classes that derive from Model, not for {model!r}")
+        if "__resource__" in vars(model):
+            raise TypeError(f"{model.__name__} is a kind already: put @constrain below @resource")
+        for constraint in constraints:
+            if isinstance(constraint, _OneOf):
+                for name in constraint.names:
+                    if name not in model.__struct_encode_fields__:
+                        raise TypeError(
+                            f"{type(constraint).__name__} of {model.__name__} names {name!r}, which is no field of it;"
+                            f" it has {', '.join(model.__struct_encode_fields__)}"
+                        )
+        model.__constraints__ = (*constraints_of(model), *constraints)  # type: ignore[attr-defined]
+        return model
+
+    return decorate
+
+
+def constraints_of(model: type) -> tuple[Constraint, ...]:
+    """The rules that `@constrain` gave to a model, those of its bases included."""
+    return getattr(model, "__constraints__", ())
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _one_line(what: str, text: str) -> None:
+    if not text.strip() or "\n" in text:
+        raise ValueError(f"{what} must be one line of text, not {text!r}")

@@ -1,0 +1,167 @@
+"""What `@resource` says about a kind beyond where it lives: all that a CustomResourceDefinition tells about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from kubewright.api._paths import parse_path, shape_at
+from kubewright.api._shapes import NotExpressible, Shape
+
+__all__ = ["Column", "Definition", "Scale", "column_type"]
+
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_COLUMN_TYPES: Final = ("integer", "number", "string", "boolean", "date")
+_COLUMN_FORMATS: Final = frozenset(["int32", "int64", "float", "double", "byte", "date", "date-time", "password"])
+_MOST_SELECTABLE: Final = 8  # the server takes no more
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of `kubectl get`. Its type follows from the field unless given; `date` shows how long ago.
+
+    A column with a priority above 0 is shown by `kubectl get -o wide` alone.
+    """
+
+    path: str
+    type: Literal["integer", "number", "string", "boolean", "date"] | None = None
+    format: str | None = None
+    priority: int = 0
+    description: str | None = None
+
+    def __post_init__(self) -> None:
+        parse_path(self.path)
+        if self.type is not None and self.type not in _COLUMN_TYPES:
+            raise ValueError(f"the type of column {self.path} is one of {', '.join(_COLUMN_TYPES)}, not {self.type!r}")
+        if self.format is not None and self.format not in _COLUMN_FORMATS:
+            known = ", ".join(sorted(_COLUMN_FORMATS))
+            raise ValueError(f"the format of column {self.path} is one of {known}, not {self.format!r}")
+        if self.priority < 0:
+            raise ValueError(f"the priority of column {self.path} is 0 or more, not {self.priority!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where `/scale`, and so an autoscaler, finds the number of replicas, asked for and there, and their labels."""
+
+    spec: str = ".spec.replicas"
+    status: str = ".status.replicas"
+    selector: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, path, below in (("spec", self.spec, (".spec.",)), ("status", self.status, (".status.",))):
+            if not path.startswith(below):
+                raise ValueError(f"the {name} path of a Scale is below {below[0][:-1]}, not {path!r}")
+        if self.selector is not None and not self.selector.startswith((".spec.", ".status.")):
+            raise ValueError(f"the selector path of a Scale is below .spec or .status, not {self.selector!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """The rest of what a CustomResourceDefinition says about one version of a kind."""
+
+    list_kind: str
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    columns: dict[str, Column] = field(default_factory=dict)
+    selectable_fields: tuple[str, ...] = ()
+    scale: Scale | None = None
+    served: bool = True
+    storage: bool | None = None
+    deprecated: bool | str = False
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    api_approved: str | None = None
+
+    def check(self, kind: type) -> None:
+        """Raise TypeError for a path that leads nowhere, or to something of the wrong type."""
+        name = kind.__name__
+        for title, column in self.columns.items():
+            column_type(kind, title, column)
+        for path in self.selectable_fields:
+            found = _shape(kind, path, f"the selectable field of {name}")
+            steps = parse_path(path)
+            if steps[0].member == "metadata" or any(step.member is None for step in steps):
+                raise TypeError(f"the selectable field {path} of {name} must not be in the metadata or in a list")
+            if found is not None and found.type not in ("string", "integer", "boolean"):
+                raise TypeError(f"the selectable field {path} of {name} must be a text, a whole number or a boolean")
+        if self.scale is not None:
+            self._check_scale(kind, self.scale)
+
+    def _check_scale(self, kind: type, scale: Scale) -> None:
+        for path, type_ in ((scale.spec, "integer"), (scale.status, "integer"), (scale.selector, "string")):
+            if path is not None:
+                found = _shape(kind, path, f"the scale of {kind.__name__}")
+                if found is not None and found.type != type_:
+                    raise TypeError(f"the scale of {kind.__name__}: {path} must be of type {type_}, not {found.type}")
+
+
+def make_definition(
+    kind: str,
+    *,
+    list_kind: str | None,
+    short_names: Sequence[str],
+    categories: Sequence[str],
+    columns: Mapping[str, str | Column],
+    selectable_fields: Sequence[str],
+    scale: Scale | None,
+    served: bool,
+    storage: bool | None,
+    deprecated: bool | str,
+    labels: Mapping[str, str],
+    annotations: Mapping[str, str],
+    api_approved: str | None,
+) -> Definition:
+    """A definition from the arguments of `@resource`, checked as far as that goes without the class."""
+    for what, names in (
+        ("short_names", short_names),
+        ("categories", categories),
+        ("selectable_fields", selectable_fields),
+    ):
+        if isinstance(names, str):
+            raise TypeError(f"{what} of {kind} is a list of texts: [{names!r}]")
+        if len(set(names)) < len(names):
+            raise ValueError(f"{what} of {kind} names something twice: {', '.join(names)}")
+    for name in (*short_names, *categories):
+        if not _LABEL.fullmatch(name):
+            raise ValueError(f"{name!r} of {kind} must be lower case letters, digits and '-'")
+    if len(selectable_fields) > _MOST_SELECTABLE:
+        raise ValueError(f"{kind} has {len(selectable_fields)} selectable fields; the server takes {_MOST_SELECTABLE}")
+    for path in selectable_fields:
+        parse_path(path)
+    if isinstance(deprecated, str) and not (0 < len(deprecated) <= 256 and deprecated.isprintable()):
+        raise ValueError(f"the deprecation warning of {kind} must be one line of at most 256 characters")
+    return Definition(
+        list_kind=list_kind or f"{kind}List",
+        short_names=tuple(short_names),
+        categories=tuple(categories),
+        columns={title: Column(given) if isinstance(given, str) else given for title, given in columns.items()},
+        selectable_fields=tuple(selectable_fields),
+        scale=scale,
+        served=served,
+        storage=storage,
+        deprecated=deprecated,
+        labels=dict(labels),
+        annotations=dict(annotations),
+        api_approved=api_approved,
+    )
+
+
+def column_type(kind: type, title: str, column: Column) -> str:
+    """The type of a column: as given, or as the field at its path has it."""
+    found = _shape(kind, column.path, f"column {title!r} of {kind.__name__}")
+    if column.type is not None:
+        return column.type
+    if found is None or found.type in (None, "array", "object"):
+        return "string"
+    return "date" if found.format == "date-time" else str(found.type)
+
+
+def _shape(kind: type, path: str, where: str) -> Shape | None:
+    """What stands at a path; None for a type that has no schema."""
+    try:
+        return shape_at(kind, path, where)
+    except NotExpressible:
+        return None

@@ -1,0 +1,89 @@
+"""Places in an object, as columns and selectable fields name them: `.status.conditions[?(@.type=="Ready")].status`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Final
+
+from kubewright.api._shapes import Shape, fields_of, shape_of
+
+__all__ = ["Step", "parse_path", "shape_at"]
+
+_STEP: Final = re.compile(
+    r"\.(?P<member>(?:[A-Za-z0-9_$-]|\\.)+)"
+    r"|\[(?P<quote>['\"])(?P<quoted>[^'\"]+)(?P=quote)\]"
+    r"|\[(?P<index>-?\d+|\*)\]"
+    r"|\[\?\(@\.(?P<filter>[A-Za-z0-9_.-]+)\s*(?:==|!=|<=|>=|<|>)\s*(?:'[^']*'|\"[^\"]*\"|[\w.-]+)\)\]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a path: into a member of an object, or (`member` is None) into the elements of a list."""
+
+    text: str
+    member: str | None
+    filter: str | None = None
+
+
+def parse_path(path: str) -> list[Step]:
+    """The steps of a path. Raises ValueError for what is not a path of members, indices and simple filters."""
+    steps: list[Step] = []
+    at = 0
+    while at < len(path):
+        match = _STEP.match(path, at)
+        if match is None:
+            raise ValueError(
+                f"{path!r} is not a path such as .status.replicas or "
+                f'.status.conditions[?(@.type=="Ready")].status: see {path[at:]!r}'
+            )
+        member = match["quoted"] or (re.sub(r"\\(.)", r"\1", match["member"]) if match["member"] else None)
+        steps.append(Step(match[0], member, match["filter"]))
+        at = match.end()
+    if not steps or not path.startswith("."):
+        raise ValueError(f"a path begins with a dot, as in .spec.replicas, not {path!r}")
+    return steps
+
+
+def shape_at(type_: Any, path: str, where: str) -> Shape:
+    """What stands at a path below a type. Raises TypeError that says which step leads nowhere."""
+    return _walk(type_, parse_path(path), f"{where} {path}")
+
+
+def _walk(type_: Any, steps: list[Step], where: str) -> Shape:
+    shape = shape_of(type_, where)
+    walked = ""
+    for step in steps:
+        if shape.place == "any":
+            return shape
+        walked += step.text
+        shape = shape_of(_next(shape, step, f"{where}: {walked}"), where)
+    return shape
+
+
+def _next(shape: Shape, step: Step, where: str) -> Any:
+    if step.member is None:
+        if shape.place != "array":
+            raise TypeError(f"{where} looks for the elements of a list, but this is {shape.type or shape.place}")
+        if step.filter:
+            _walk(shape.element, parse_path("." + step.filter), where)
+        return shape.element
+    members: dict[str, Any] = {}
+    for model in (shape.model, *shape.variants):
+        if model is not None:
+            members |= {field.encode_name: field.type for field in fields_of(model)}
+            if model.__struct_config__.tag is not None:
+                members[str(model.__struct_config__.tag_field)] = str
+    if members:
+        if step.member not in members:
+            close = get_close_matches(step.member, members, 1) or get_close_matches(
+                step.member.replace("_", ""), members, 1
+            )
+            did = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(members)}"
+            raise TypeError(f"{where} does not exist{did}")
+        return members[step.member]
+    if shape.place == "object" and shape.model is None:
+        return shape.element
+    raise TypeError(f"{where} does not exist: what stands above it is {shape.type or shape.place}, without members")

@@ -1,0 +1,209 @@
+"""Whether a rule belongs where it stands, and the part of a schema that it makes."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import Any, Final
+
+from kubewright.api._constraints import (
+    NUMBER_FORMATS,
+    Choices,
+    Constraint,
+    EmbeddedResource,
+    Example,
+    Format,
+    Immutable,
+    Items,
+    Length,
+    ListType,
+    MapType,
+    MultipleOf,
+    Nullable,
+    Pattern,
+    PreserveUnknown,
+    Properties,
+    Range,
+    Rule,
+    _OneOf,
+)
+from kubewright.api._paths import shape_at
+from kubewright.api._shapes import NotExpressible, Shape
+
+__all__ = ["add_constraint", "cel_name", "check_rule", "immutable_rule", "plain_json"]
+
+# What CEL keeps for itself; a field of such a name is written between underscores.
+_CEL_WORDS: Final = frozenset(
+    [
+        "true",
+        "false",
+        "null",
+        "in",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    ]
+)
+_CEL_ESCAPES: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+_NAMES: Final = {"formatted": "a text with a format of its own", "any": "any JSON", "int-or-string": "IntOrString"}
+
+
+def add_constraint(schema: dict[str, Any], shape: Shape, constraint: Constraint, where: str, *, old_self: bool) -> None:
+    """Write a rule into the schema of its place. Raises TypeError when it means nothing there."""
+    name = type(constraint).__name__
+    if shape.place not in constraint.places:
+        meant = ", ".join(sorted(constraint.places))
+        here = _NAMES.get(shape.place, shape.place)
+        raise TypeError(f"{where}: {name} is for {meant}; this is {here}")
+    match constraint:
+        case Range():
+            _set(schema, minimum=_number(constraint.minimum), maximum=_number(constraint.maximum))
+            _set(schema, exclusiveMinimum=constraint.exclusive_minimum or None)
+            _set(schema, exclusiveMaximum=constraint.exclusive_maximum or None)
+        case MultipleOf():
+            schema["multipleOf"] = _number(constraint.factor)
+        case Length():
+            _set(schema, minLength=constraint.minimum, maxLength=constraint.maximum)
+        case Pattern():
+            schema["pattern"] = constraint.regex
+        case Format():
+            if NUMBER_FORMATS.get(constraint.name, "string") != shape.type:
+                raise TypeError(f"{where}: the format {constraint.name} is not for {shape.type}")
+            schema["format"] = constraint.name
+        case Items():
+            _set(schema, minItems=constraint.minimum, maxItems=constraint.maximum)
+        case Properties():
+            _set(schema, minProperties=constraint.minimum, maxProperties=constraint.maximum)
+        case Choices():
+            _add_choices(schema, shape, constraint, where)
+        case ListType():
+            schema["x-kubernetes-list-type"] = constraint.type
+            if constraint.keys:
+                schema["x-kubernetes-list-map-keys"] = list(constraint.keys)
+        case MapType():
+            schema["x-kubernetes-map-type"] = constraint.type
+        case Example():
+            schema["example"] = plain_json(constraint.value)
+        case Nullable():
+            schema["nullable"] = True
+        case EmbeddedResource():
+            _embed(schema, shape, where)
+        case PreserveUnknown():
+            schema["x-kubernetes-preserve-unknown-fields"] = True
+        case Immutable():
+            check_old_self(where, old_self=old_self)
+            add_rule(schema, {"rule": "self == oldSelf", "message": constraint.message})
+        case Rule():
+            check_rule(constraint, shape, where, old_self=old_self)
+            add_rule(schema, _rule(constraint))
+        case _OneOf():
+            has = ", ".join(f"has(self.{cel_name(field)})" for field in constraint.names)
+            rule = f"[{has}].filter(set, set).size() {constraint.comparison}"
+            add_rule(schema, {"rule": rule, "message": constraint.message})
+        case _:
+            raise TypeError(f"{where}: {name} is not a rule that a schema can say")
+
+
+def check_rule(rule: Rule, shape: Shape, where: str, *, old_self: bool) -> None:
+    """Raise TypeError when a CEL rule cannot work at its place."""
+    if rule.uses_old_self:
+        check_old_self(where, old_self=old_self)
+    if rule.field_path is not None and shape.model is not None:
+        with contextlib.suppress(NotExpressible):
+            shape_at(shape.model, rule.field_path, f"{where}: the field_path of a Rule")
+
+
+def check_old_self(where: str, *, old_self: bool) -> None:
+    """Raise TypeError where the server cannot tell what the value was before."""
+    if not old_self:
+        raise TypeError(
+            f"{where}: a rule about changes (oldSelf, Immutable) cannot stand below a list that is not of type "
+            '"map", nor below an atomic map: the server cannot tell which element was which before'
+        )
+
+
+def add_rule(schema: dict[str, Any], rule: dict[str, Any]) -> None:
+    """Add a CEL rule."""
+    schema.setdefault("x-kubernetes-validations", []).append(rule)
+
+
+def immutable_rule(field: str, message: str) -> dict[str, Any]:
+    """The rule for a model that one of its fields is neither added nor removed."""
+    name = cel_name(field)
+    return {
+        "rule": f"has(self.{name}) == has(oldSelf.{name})",
+        "message": message,
+        "fieldPath": f".{field}" if re.fullmatch(r"[A-Za-z_]\w*", field) else f"['{field}']",
+    }
+
+
+def cel_name(field: str) -> str:
+    """The name of a field inside a CEL expression."""
+    if field in _CEL_WORDS:
+        return f"__{field}__"
+    return re.sub(r"__|[./-]", lambda found: _CEL_ESCAPES[found[0]], field)
+
+
+def plain_json(value: object) -> Any:
+    """The value as it stands in JSON."""
+    import msgspec
+
+    from kubewright.api._values import enc_hook
+
+    return msgspec.json.decode(msgspec.json.encode(value, enc_hook=enc_hook))
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    made: dict[str, Any] = {"rule": rule.rule.strip()}
+    _set(made, message=rule.message, messageExpression=rule.message_expression, reason=rule.reason)
+    _set(made, fieldPath=rule.field_path, optionalOldSelf=rule.optional_old_self)
+    return made
+
+
+def _add_choices(schema: dict[str, Any], shape: Shape, choices: Choices, where: str) -> None:
+    expected: tuple[type, ...] = {"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)}[
+        shape.place
+    ]
+    for value in choices.values:
+        if not isinstance(value, expected) or (isinstance(value, bool) and shape.place != "boolean"):
+            raise TypeError(f"{where}: Choices has {value!r}, which is not of type {shape.place}")
+    schema["enum"] = list(choices.values)
+
+
+def _embed(schema: dict[str, Any], shape: Shape, where: str) -> None:
+    from kubewright.api._resource import Object
+
+    schema["x-kubernetes-embedded-resource"] = True
+    if shape.model is not None:
+        if not issubclass(shape.model, Object):
+            raise TypeError(
+                f"{where}: EmbeddedResource is for a kind or for any JSON; {shape.model.__name__} is no kind"
+            )
+        return
+    # The server itself knows the metadata of an embedded object; everything else is kept as it is.
+    schema.pop("additionalProperties", None)
+    schema["type"] = "object"
+    schema["x-kubernetes-preserve-unknown-fields"] = True
+
+
+def _number(value: float | None) -> float | None:
+    """Whole numbers without a fraction: 10, not 10.0."""
+    return int(value) if value is not None and value == int(value) else value
+
+
+def _set(schema: dict[str, Any], **members: object) -> None:
+    schema.update({name: value for name, value in members.items() if value is not None})

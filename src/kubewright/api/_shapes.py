@@ -1,0 +1,208 @@
+"""What an annotation means in JSON, one level at a time.
+
+`shape_of` reads `Annotated[list[Port], ListType(...)] | None` as "an array of Port, perhaps None, with this rule". The
+schema, the paths of columns and the check of the rules all stand on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, NewType, TypeVar, Union, get_args, get_origin
+from uuid import UUID
+
+import msgspec
+
+from kubewright.api._constraints import Constraint, ListType
+from kubewright.api._model import Model
+from kubewright.api._quantity import Quantity
+from kubewright.api._time import MicroTime
+
+__all__ = ["NotExpressible", "Shape", "fields_of", "is_builtin", "list_keys_of", "shape_of"]
+
+
+class NotExpressible(TypeError):
+    """A type that the schema of a CRD cannot say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """A type in JSON. `place` is where rules look whether they belong here; `type` is the schema's own word."""
+
+    place: str
+    model: type[Model] | None = None
+    variants: tuple[type[Model], ...] = ()
+    type: str | None = None
+    format: str | None = None
+    enum: tuple[str | int | bool, ...] = ()
+    element: Any = None
+    optional: bool = False
+    constraints: tuple[Constraint, ...] = field(default=())
+
+
+_SCALARS: Final[dict[Any, dict[str, str]]] = {
+    str: {"place": "string", "type": "string"},
+    int: {"place": "integer", "type": "integer", "format": "int64"},
+    float: {"place": "number", "type": "number", "format": "double"},
+    bool: {"place": "boolean", "type": "boolean"},
+    bytes: {"place": "formatted", "type": "string", "format": "byte"},
+    datetime: {"place": "formatted", "type": "string", "format": "date-time"},
+    MicroTime: {"place": "formatted", "type": "string", "format": "date-time"},
+    date: {"place": "formatted", "type": "string", "format": "date"},
+    UUID: {"place": "formatted", "type": "string", "format": "uuid"},
+    Quantity: {"place": "quantity"},
+    Any: {"place": "any"},
+    msgspec.Raw: {"place": "any"},
+}
+_HINTS: Final[dict[Any, str]] = {
+    timedelta: 'use a text: Annotated[str, Format("duration")]',
+    set: 'use a list: Annotated[list[...], ListType("set")]',
+    frozenset: 'use a list: Annotated[list[...], ListType("set")]',
+    tuple: "use a list",
+    bytearray: "use bytes",
+}
+_ABSENT: Final = (NoneType, msgspec.UnsetType)
+_VALIDATING_META: Final = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_length")
+
+
+def shape_of(hint: Any, where: str) -> Shape:
+    """The shape of an annotation. Raises TypeError for a wrong rule, `NotExpressible` for a type with no schema."""
+    plain, optional, metadata = _unwrap(hint)
+    constraints = tuple(_constraints(metadata, where))
+    return Shape(**_shape(plain, metadata, where), optional=optional, constraints=constraints)
+
+
+@cache  # grows with the models that are used, not with the objects
+def fields_of(model: type[Model]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """The fields of a model, annotations resolved. Raises NameError while they name a class that does not exist yet."""
+    return msgspec.structs.fields(model)
+
+
+def list_keys_of(model: type[Model]) -> dict[str, tuple[str, ...]]:
+    """By which keys the elements of a model's lists are told apart; of a set, none. By names on the wire."""
+    declared: dict[str, tuple[str, ...]] = dict(getattr(model, "__list_keys__", {}))
+    for field_ in fields_of(model):
+        for found in _unwrap(field_.type)[2]:
+            if isinstance(found, ListType) and found.type != "atomic":
+                declared[field_.encode_name] = found.keys
+    return declared
+
+
+def is_builtin(model: type) -> bool:
+    """Whether the model is one of Kubernetes' own."""
+    return model.__module__.startswith("kubewright.api.")
+
+
+def _unwrap(hint: Any) -> tuple[Any, bool, list[Any]]:
+    """The type itself, whether None was allowed, and all that was annotated."""
+    optional = False
+    metadata: list[Any] = []
+    while True:
+        if get_origin(hint) is Annotated:
+            hint, *found = get_args(hint)
+            metadata += found
+        elif get_origin(hint) in (Union, UnionType):
+            others = [argument for argument in get_args(hint) if argument not in _ABSENT]
+            optional = optional or len(others) < len(get_args(hint))
+            if len(others) != 1:
+                return Union[tuple(others)], optional, metadata  # noqa: UP007
+            hint = others[0]
+        elif isinstance(hint, NewType):
+            hint = hint.__supertype__
+        elif type(hint).__name__ == "TypeAliasType":  # `type Port = ...`, Python 3.12
+            hint = hint.__value__
+        elif get_origin(hint) is Literal and None in get_args(hint):
+            optional = True
+            hint = Literal[tuple(value for value in get_args(hint) if value is not None)]
+        else:
+            return hint, optional, metadata
+
+
+def _constraints(metadata: list[Any], where: str) -> Iterator[Constraint]:
+    seen: set[type] = set()
+    for found in metadata:
+        if isinstance(found, type) and issubclass(found, Constraint):
+            raise TypeError(f"{where}: write {found.__name__}(...), a rule and not its class")
+        if isinstance(found, msgspec.Meta) and any(getattr(found, name) is not None for name in _VALIDATING_META):
+            raise TypeError(
+                f"{where}: msgspec.Meta with rules would make stored objects unreadable; use Range, Length or Pattern"
+            )
+        if isinstance(found, Constraint):
+            if type(found) in seen and not found.repeatable:
+                raise TypeError(f"{where}: {type(found).__name__} is given twice")
+            seen.add(type(found))
+            yield found
+
+
+def _shape(plain: Any, metadata: list[Any], where: str) -> dict[str, Any]:
+    origin, arguments = get_origin(plain), get_args(plain)
+    try:
+        if plain in _SCALARS:
+            return dict(_SCALARS[plain])
+    except TypeError:  # not hashable, so none of ours
+        pass
+    if origin is Union:
+        return _union(arguments, where)
+    if origin is Literal:
+        return _enum(arguments, where)
+    if plain is list or origin is list:
+        return {"place": "array", "type": "array", "element": arguments[0] if arguments else Any}
+    if plain is dict or origin is dict:
+        key, element = arguments or (str, Any)
+        if key is not str:
+            raise NotExpressible(f"{where}: the keys of a map are plain texts: dict[str, ...], not {_name(plain)}")
+        return {"place": "object", "type": "object", "element": element}
+    if isinstance(plain, type):
+        if issubclass(plain, Enum):
+            return _enum(tuple(member.value for member in plain), where)
+        if _is_untyped(plain):
+            raise NotExpressible(
+                f"{where}: an Untyped cannot be part of another object: "
+                "use Annotated[dict[str, JSON], EmbeddedResource()]"
+            )
+        if issubclass(plain, Model):
+            return {"place": "object", "type": "object", "model": plain}
+    if isinstance(plain, TypeVar):
+        raise NotExpressible(f"{where}: the type variable {plain} has no value here")
+    hint = _HINTS.get(origin or plain, "")
+    raise NotExpressible(f"{where}: a CRD has no schema for {_name(plain)}{'; ' + hint if hint else ''}")
+
+
+def _is_untyped(plain: type) -> bool:
+    from kubewright.api._untyped import Untyped  # which itself stands on the checks that stand on this module
+
+    return issubclass(plain, Untyped)
+
+
+def _union(arguments: tuple[Any, ...], where: str) -> dict[str, Any]:
+    kinds = set(arguments)
+    if kinds == {int, str}:
+        return {"place": "int-or-string"}
+    if kinds == {int, float}:
+        return dict(_SCALARS[float])
+    models = [kind for kind in arguments if isinstance(kind, type) and issubclass(kind, Model)]
+    if len(models) == len(arguments):
+        configs = [model.__struct_config__ for model in models]
+        if all(isinstance(config.tag, str) for config in configs) and len({c.tag_field for c in configs}) == 1:
+            return {"place": "object", "type": "object", "variants": tuple(models)}
+        raise NotExpressible(
+            f"{where}: a union of models needs a tag that tells them apart:"
+            f' class {models[0].__name__}(Model, tag="...", tag_field="type")'
+        )
+    names = " | ".join(map(_name, arguments))
+    raise NotExpressible(f"{where}: a CRD cannot express the union {names}; use JSON, or one field for each")
+
+
+def _enum(values: tuple[Any, ...], where: str) -> dict[str, Any]:
+    for type_, name in ((str, "string"), (int, "integer")):
+        if values and all(isinstance(value, type_) and not isinstance(value, bool) for value in values):
+            return {"place": "enum", "type": name, "enum": tuple(type_(value) for value in values)}
+    raise NotExpressible(f"{where}: the values of an enum are all texts or all whole numbers, not {values!r}")
+
+
+def _name(type_: Any) -> str:
+    return getattr(type_, "__name__", None) if isinstance(type_, type) and not get_args(type_) else str(type_)  # type: ignore[return-value]

@@ -1,0 +1,51 @@
+"""Checking an object against the rules of its kind, before the server does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from kubewright.api._codec import to_dict
+from kubewright.api._resource import Object
+
+__all__ = ["ValidationError", "Violation", "validate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule that a value breaks. `path` is the field's, as the server names it: `spec.ports[0].name`."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class ValidationError(ValueError):
+    """An object breaks rules of its kind. `violations` has each of them with the path of its field."""
+
+    def __init__(self, object_name: str, found: list[Violation]) -> None:
+        super().__init__(f"{object_name}: " + "; ".join(map(str, found)))
+        self.object_name = object_name
+        self.violations = found
+
+
+def validate(obj: Object) -> None:
+    """Raise `ValidationError` when the object breaks a rule of its kind: all of them but CEL rules.
+
+    Paths are those that the server names. An object that passes may still be refused by the server, which knows more:
+    CEL rules, the rules for names and labels, quotas and webhooks.
+    """
+    from kubewright.api._validation import violations
+
+    if found := violations(_schema(type(obj)), to_dict(obj)):
+        raise ValidationError(str(obj), found)
+
+
+@cache
+def _schema(kind: type[Object]) -> dict[str, Any]:
+    from kubewright.api._structural import schema_of
+
+    return schema_of(kind)

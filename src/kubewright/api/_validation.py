@@ -1,0 +1,186 @@
+"""What the API server would say about an object, from the same schema.
+
+Every rule but CEL, and the same paths of fields. The server does more (CEL rules, names and labels in the metadata,
+what admission adds), so an object without violations here may still be refused there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kubewright.api._formats import fits_format
+from kubewright.api._patterns import python_pattern
+from kubewright.api._validate import Violation
+
+__all__ = ["violations"]
+
+_WORDS: Final = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+_BITS: Final = {"int32": 31, "int64": 63}
+
+
+def violations(schema: dict[str, Any], value: Any, path: str = "") -> list[Violation]:
+    """Every rule of the schema that the value breaks, CEL rules aside."""
+    return list(_check(schema, value, path))
+
+
+def _check(schema: dict[str, Any], value: Any, path: str) -> Iterator[Violation]:
+    if value is None:
+        typed = "type" in schema or schema.get("x-kubernetes-int-or-string")
+        if typed and not schema.get("nullable"):
+            yield Violation(path, f"must be {_expected(schema)}, not null")
+        return
+    if not _is_of_type(schema, value):
+        yield Violation(path, f"must be {_expected(schema)}, not {_WORDS[_json_type(value)]}")
+        return
+    if "enum" in schema and not any(_same(value, choice) for choice in schema["enum"]):
+        yield Violation(path, f"must be one of {', '.join(map(_shown, schema['enum']))}, not {_shown(value)}")
+    if isinstance(value, str):
+        yield from _check_text(schema, value, path)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield from _check_number(schema, value, path)
+    elif isinstance(value, list):
+        yield from _check_list(schema, value, path)
+    elif isinstance(value, dict):
+        yield from _check_object(schema, value, path)
+    yield from _check_branches(schema, value, path)
+
+
+def _check_text(schema: dict[str, Any], value: str, path: str) -> Iterator[Violation]:
+    if len(value) < schema.get("minLength", 0):
+        yield Violation(path, f"must have at least {schema['minLength']} characters, not {len(value)}")
+    if len(value) > schema.get("maxLength", math.inf):
+        yield Violation(path, f"must have at most {schema['maxLength']} characters, not {len(value)}")
+    if "pattern" in schema and python_pattern(schema["pattern"]).search(value) is None:
+        yield Violation(path, f"must match {schema['pattern']}, as {_shown(value)} does not")
+    if "format" in schema and not fits_format(schema["format"], value):
+        yield Violation(path, f"must be of the format {schema['format']}, not {_shown(value)}")
+
+
+def _check_number(schema: dict[str, Any], value: float, path: str) -> Iterator[Violation]:
+    low, high, factor = schema.get("minimum"), schema.get("maximum"), schema.get("multipleOf")
+    if low is not None and (value < low or (schema.get("exclusiveMinimum") and value == low)):
+        yield Violation(path, f"must be {'above' if schema.get('exclusiveMinimum') else 'at least'} {low}, not {value}")
+    if high is not None and (value > high or (schema.get("exclusiveMaximum") and value == high)):
+        yield Violation(path, f"must be {'below' if schema.get('exclusiveMaximum') else 'at most'} {high}, not {value}")
+    if factor is not None and not _is_multiple(value, factor):
+        yield Violation(path, f"must be a multiple of {factor}, as {value} is not")
+    bits = _BITS.get(schema.get("format", ""))
+    if bits is not None and not -(2**bits) <= value < 2**bits:
+        yield Violation(path, f"must fit into {schema['format']}, as {value} does not")
+
+
+def _check_list(schema: dict[str, Any], value: list[Any], path: str) -> Iterator[Violation]:
+    if len(value) < schema.get("minItems", 0):
+        yield Violation(path, f"must have at least {schema['minItems']} elements, not {len(value)}")
+    if len(value) > schema.get("maxItems", math.inf):
+        yield Violation(path, f"must have at most {schema['maxItems']} elements, not {len(value)}")
+    for number, element in enumerate(value):
+        yield from _check(schema.get("items", {}), element, f"{path}[{number}]")
+    keys = schema.get("x-kubernetes-list-map-keys")
+    if schema.get("x-kubernetes-list-type") not in ("set", "map"):
+        return
+    defaults = {key: schema["items"]["properties"].get(key, {}).get("default") for key in keys or ()}
+    seen: list[Any] = []
+    for number, element in enumerate(value):
+        if keys and not isinstance(element, dict):
+            continue
+        identity = {key: element.get(key, defaults[key]) for key in keys} if keys else element
+        if any(_same(identity, other) for other in seen):
+            yield Violation(f"{path}[{number}]", f"is there twice: {_shown(identity)}")
+        else:
+            seen.append(identity)
+
+
+def _check_object(schema: dict[str, Any], value: dict[str, Any], path: str) -> Iterator[Violation]:
+    if len(value) < schema.get("minProperties", 0):
+        yield Violation(path, f"must have at least {schema['minProperties']} members, not {len(value)}")
+    if len(value) > schema.get("maxProperties", math.inf):
+        yield Violation(path, f"must have at most {schema['maxProperties']} members, not {len(value)}")
+    properties, other = schema.get("properties", {}), schema.get("additionalProperties")
+    dot = "." if path else ""
+    required = schema.get("required", [])
+    if schema.get("x-kubernetes-embedded-resource"):
+        required = ["apiVersion", "kind", *required]
+    for name in required:
+        if name not in value and "default" not in properties.get(name, {}):
+            yield Violation(f"{path}{dot}{name}", "is required")
+    for name, member in value.items():
+        known = properties.get(name, other)
+        if known:
+            yield from _check(known, member, f"{path}{dot}{name}")
+
+
+def _check_branches(schema: dict[str, Any], value: Any, path: str) -> Iterator[Violation]:
+    branches = schema.get("oneOf")
+    if branches and sum(not violations(branch, value, path) for branch in branches) != 1:
+        # The server also tells why the branch that fits best does not fit; a tag says which one is meant.
+        for branch in branches:
+            tags = branch.get("properties", {})
+            if all(not violations(tag, value.get(name), "") for name, tag in tags.items()):
+                yield from _check(branch, value, path)
+        yield Violation(path, "must be exactly one of the variants that its tag can name")
+    if schema.get("anyOf") and all(violations(branch, value, path) for branch in schema["anyOf"]):
+        yield Violation(path, "must fit one of several rules, and fits none")
+    for branch in schema.get("allOf", ()):
+        yield from _check(branch, value, path)
+    if "not" in schema and not violations(schema["not"], value, path):
+        yield Violation(path, "has members that are not for this variant")
+
+
+def _is_of_type(schema: dict[str, Any], value: Any) -> bool:
+    actual = _json_type(value)
+    if schema.get("x-kubernetes-int-or-string"):
+        return actual in ("integer", "string")
+    expected = schema.get("type")
+    return expected is None or expected == actual or (expected == "number" and actual == "integer")
+
+
+def _json_type(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "integer" if value.is_integer() else "number"  # JSON makes no difference between 1 and 1.0
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def _expected(schema: dict[str, Any]) -> str:
+    return _WORDS[schema["type"]] if "type" in schema else "a whole number or a text"
+
+
+def _is_multiple(value: float, factor: float) -> bool:
+    if isinstance(value, int) and isinstance(factor, int):
+        return value % factor == 0
+    ratio = value / factor
+    return ratio == round(ratio)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal as JSON: true is not 1."""
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _shown(value: Any) -> str:
+    import json
+
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:77] + "..."
