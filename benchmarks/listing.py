@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.load import Load
 from benchmarks.measure import Failed, Process
-from benchmarks.programs import OURS, ROOT, Program
+from benchmarks.programs import OURS, ROOT, Program, in_turn
 from benchmarks.results import Case, Column
 
 __all__ = ["PAGE_SIZE", "run"]
@@ -47,7 +47,7 @@ def run(
         say("warming the server's caches")
         _turn(programs[0], kubeconfig, kind, count)
         for turn in range(rounds):
-            for program in programs:
+            for program in in_turn(programs, turn):
                 say(f"{case.name}, round {turn + 1} of {rounds}: {program.name}")
                 ready, listed = _turn(program, kubeconfig, kind, count)
                 ready["import_ms"] = _import_seconds(program.name) * 1000

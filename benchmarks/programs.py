@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-__all__ = ["CONTROLLER_RUNTIME", "OURS", "ROOT", "Program", "list_programs", "operator_programs"]
+__all__ = ["CONTROLLER_RUNTIME", "OURS", "ROOT", "Program", "in_turn", "list_programs", "operator_programs"]
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = "kubewright"
@@ -27,6 +27,12 @@ class Program:
     version: str
     command: tuple[str, ...]
     note: str = ""
+
+
+def in_turn(programs: list[Program], turn: int) -> list[Program]:
+    """The programs in the order of that round: each begins once, so that none always follows the same one."""
+    first = turn % len(programs)
+    return programs[first:] + programs[:first]
 
 
 def list_programs() -> list[Program]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.arithmetic import percentile
 from benchmarks.load import Load
 from benchmarks.measure import Process
-from benchmarks.programs import CONTROLLER_RUNTIME, ROOT, Program
+from benchmarks.programs import CONTROLLER_RUNTIME, ROOT, Program, in_turn
 from benchmarks.results import Case, Column
 
 __all__ = ["Sizes", "run"]
@@ -27,6 +27,7 @@ _FILL_COLUMNS = [
 ]
 _WORK_COLUMNS = [
     Column("objects_per_second", "objects/s", 0),
+    Column("seconds", "time s", 2),
     Column("cpu", "CPU s", 2),
     Column("memory", "memory MB, settled"),
 ]
@@ -70,6 +71,7 @@ class _Suite:
         latency = self._case("latency", title, _LATENCY_COLUMNS)
         self._say(f"making {count} custom resources")
         self._load.fill_foos(namespace, count)
+        self._load.write(namespace, writes, _WRITES_PER_SECOND)  # the server's first ones are slow
         for program in self._turns("reconcile and latency", self._sizes.rounds):
             with self._start(program, namespace, count, "--writes", str(writes)) as process:
                 fill.add(program.name, _settled(process))
@@ -94,8 +96,7 @@ class _Suite:
             namespace = f"work-{turn}"
             self._load.fill_foos(namespace, count)
             with self._start(program, namespace, count, "--work") as process:
-                numbers = _settled(process)
-            case.add(program.name, numbers | {"objects_per_second": count / numbers["seconds"]})
+                case.add(program.name, _settled(process))
             self._load.clear(namespace)
         return case
 
@@ -116,7 +117,7 @@ class _Suite:
 
     def _turns(self, what: str, rounds: int) -> Iterator[Program]:
         for turn in range(rounds):
-            for program in self._programs:
+            for program in in_turn(self._programs, turn):
                 self._say(f"{what}, round {turn + 1} of {rounds}: {program.name}")
                 yield program
 
@@ -126,8 +127,18 @@ class _Suite:
 
 
 def _settled(process: Process) -> dict[str, float]:
-    """Time and CPU until everything was reconciled, and the memory some seconds later."""
-    _, done = process.wait_for("reconciled")
+    """Time and CPU from the program's start until everything was reconciled, and the memory some seconds later.
+
+    The rate leaves the start out: it counts from the end of the first reconcile to the end of the last.
+    """
+    _, first = process.wait_for("first")
+    said, done = process.wait_for("reconciled")
     time.sleep(_SETTLE_SECONDS)
     settled = process.usage()
-    return {"seconds": done.wall, "cpu": done.cpu, "memory": settled.memory, "peak": settled.peak}
+    return {
+        "seconds": done.wall,
+        "objects_per_second": (said["count"] - 1) / (done.wall - first.wall),
+        "cpu": done.cpu,
+        "memory": settled.memory,
+        "peak": settled.peak,
+    }

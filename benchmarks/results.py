@@ -37,7 +37,7 @@ class Case:
         self.turns.setdefault(program, []).append(dict(numbers))
 
     def medians(self) -> dict[str, dict[str, float]]:
-        """The median of each number, by program."""
+        """The median of each number, by program, in the order of their first turns."""
         return {program: medians(turns) for program, turns in self.turns.items()}
 
     def ratios(self) -> dict[str, dict[str, float]]:

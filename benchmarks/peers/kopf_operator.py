@@ -16,7 +16,7 @@ from benchmarks.peers.protocol import Progress
 from benchmarks.samples import GROUP, PLURAL, VERSION, WRITTEN
 
 arguments = operator_arguments()
-os.environ["KUBECONFIG"] = arguments.kubeconfig  # kopf logs in with what it finds there
+os.environ["KUBECONFIG"] = arguments.kubeconfig
 progress = Progress(arguments.objects, arguments.writes)
 places = asyncio.Semaphore(arguments.workers)
 children: set[tuple[str, str]] = set()
@@ -26,6 +26,11 @@ children: set[tuple[str, str]] = set()
 async def configure(settings: kopf.OperatorSettings, **_: object) -> None:
     settings.posting.enabled = False
     settings.scanning.disabled = True
+
+
+@kopf.on.login()
+def log_in(**details: object) -> kopf.ConnectionInfo | None:
+    return kopf.login_with_kubeconfig(**details)  # of its ways, the one that needs no further library
 
 
 @kopf.on.event(GROUP, VERSION, PLURAL)

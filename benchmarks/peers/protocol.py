@@ -31,7 +31,7 @@ def listed(objects: Sequence[object]) -> None:
 
 
 class Progress:
-    """Counts what an operator has reconciled, and tells when that is all. The Go program has the same."""
+    """Counts what an operator has reconciled, and tells of the first and when that is all. The Go program has the same."""
 
     def __init__(self, objects: int, writes: int) -> None:
         self._objects = objects
@@ -45,6 +45,8 @@ class Progress:
         now = time.time()
         if key not in self._seen:
             self._seen.add(key)
+            if len(self._seen) == 1:
+                say("first")
             if len(self._seen) == self._objects:
                 say("reconciled", count=len(self._seen))
         # Older changes are from the turn of another program.

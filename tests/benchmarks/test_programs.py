@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks import samples
 from benchmarks.peers.protocol import Progress
-from benchmarks.programs import ROOT
+from benchmarks.programs import ROOT, Program, in_turn
 
 GO = ROOT / "benchmarks" / "peers" / "controller_runtime"
 
@@ -18,7 +18,7 @@ def test_progress_tells_once_when_every_object_was_reconciled(capsys: pytest.Cap
     progress = Progress(objects=2, writes=0)
     progress.reconciled(("default", "a"), None)
     progress.reconciled(("default", "a"), None)
-    assert said_by(capsys) == []
+    assert said_by(capsys) == ['{"event": "first"}']
     progress.reconciled(("default", "b"), None)
     progress.reconciled(("default", "b"), None)
     assert said_by(capsys) == ['{"event": "reconciled", "count": 2}']
@@ -27,10 +27,15 @@ def test_progress_tells_once_when_every_object_was_reconciled(capsys: pytest.Cap
 def test_progress_tells_latencies_of_writes_since_its_start_alone(capsys: pytest.CaptureFixture[str]) -> None:
     progress = Progress(objects=0, writes=1)
     progress.reconciled(("default", "a"), "1000.5")
-    assert said_by(capsys) == []
+    assert said_by(capsys) == ['{"event": "first"}']
     progress.reconciled(("default", "a"), f"{progress._started + 1e-6:.7f}")
     (line,) = said_by(capsys)
     assert re.fullmatch(r'\{"event": "latencies", "milliseconds": \[-?[0-9.e-]+\]\}', line)
+
+
+def test_each_program_begins_a_round_once() -> None:
+    a, b, c = (Program(name, "1", ()) for name in "abc")
+    assert [in_turn([a, b, c], turn) for turn in range(4)] == [[a, b, c], [b, c, a], [c, a, b], [a, b, c]]
 
 
 def test_go_and_python_agree_on_names_and_flags() -> None:

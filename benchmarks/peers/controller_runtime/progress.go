@@ -12,7 +12,8 @@ import (
 
 const writtenAnnotation = "bench.example.com/written"
 
-// progress counts what was reconciled, and tells the harness on standard output when all of it was.
+// progress counts what was reconciled, and tells the harness on standard output of the first
+// and when that is all.
 type progress struct {
 	objects int
 	writes  int
@@ -39,6 +40,9 @@ func (p *progress) reconciled(key types.NamespacedName, foo *Foo) {
 	defer p.mutex.Unlock()
 	if _, again := p.seen[key]; !again {
 		p.seen[key] = struct{}{}
+		if len(p.seen) == 1 {
+			say(map[string]any{"event": "first"})
+		}
 		if len(p.seen) == p.objects {
 			say(map[string]any{"event": "reconciled", "count": len(p.seen)})
 		}
