@@ -32,7 +32,8 @@ changes = st.one_of(
 disturbances = st.sampled_from(
     [("cut",), ("end",), ("expire",), ("silence",), ("bookmark",), ("settle",), ("down", 3), ("pass", 1), ("pass", 40)]
 )
-actions = st.lists(st.one_of(changes, changes, disturbances), max_size=40)
+lapses = st.tuples(st.just("lapse"), st.lists(changes, max_size=4))
+actions = st.lists(st.one_of(changes, changes, disturbances, lapses), max_size=40)
 
 
 class Mirror:
@@ -52,6 +53,7 @@ class Mirror:
         elif change.type == "updated":
             assert change.old is not None
             assert known == change.old.resource_version, f"{change.key}: updated from a state that was never told"
+            assert change.old.resource_version < change.snapshot.resource_version, f"{change.key}: told twice"
         elif change.type == "deleted":
             assert known is not None, f"{change.key} was deleted twice"
             assert change.new is None
@@ -72,6 +74,8 @@ class Run:
         self.informer = informer
         self.selector = Selector.parse(labels)
         self.mirrors: list[Mirror] = []
+        self.written: dict[ObjectKey, int] = {}
+        self.removed: dict[ObjectKey, str] = {}
 
     def listen(self) -> None:
         mirror = Mirror()
@@ -84,6 +88,10 @@ class Run:
         return inside and self.selector.matches(obj["metadata"].get("labels"))
 
     async def do(self, action: tuple[Any, ...]) -> None:
+        await self._do(action)
+        self.never_goes_back_behind_own_writes()
+
+    async def _do(self, action: tuple[Any, ...]) -> None:
         match action:
             case ("put", (namespace, name), labels):
                 self.server.put(namespace, name, labels=labels, owner=f"owner-{name}")
@@ -98,8 +106,16 @@ class Run:
                 if gone is not None:
                     key = ObjectKey(namespace, name)
                     self.informer.removed(key, gone["metadata"]["uid"])
+                    self.removed[key] = gone["metadata"]["uid"]
                     shown = self.informer.lister.snapshot(key)
                     assert shown is None or shown.uid != gone["metadata"]["uid"]
+            case ("lapse", unseen):
+                # What nobody watches, and what the server has forgotten when somebody asks.
+                await self.clock.settle()
+                self.server.cut()
+                for change in unseen:
+                    await self.do(change)
+                self.server.expire()
             case ("settle",):
                 await self.clock.settle()
             case ("pass", seconds):
@@ -112,6 +128,22 @@ class Run:
             case (name,):
                 getattr(self.server, name)()
 
+    def never_goes_back_behind_own_writes(self) -> None:
+        """No read shows an older state than the one that we wrote, however long the stream takes."""
+        for key, revision in self.written.items():
+            shown = self.informer.lister.snapshot(key)
+            if shown is not None:
+                assert shown.resource_version >= revision
+            else:
+                assert any(
+                    at > revision and (new is None or not self.in_scope(new))
+                    for at, old, new in self.server.history
+                    if ((old or new or {})["metadata"]["namespace"], (old or new or {})["metadata"]["name"]) == key
+                )
+        for key, uid in self.removed.items():
+            shown = self.informer.lister.snapshot(key)
+            assert shown is None or shown.uid != uid
+
     def sees_own_write(self, key: ObjectKey, answer: dict[str, Any]) -> None:
         shown = self.informer.lister.snapshot(key)
         if not self.in_scope(answer):
@@ -119,6 +151,7 @@ class Run:
             return
         assert shown is not None
         assert shown.resource_version == int(answer["metadata"]["resourceVersion"])
+        self.written[key] = shown.resource_version
         assert key in self.informer.lister.keys(key.namespace, shown.labels)
         assert key in [found.key for found in self.informer.lister.snapshots_by_index("owner", f"owner-{key.name}")]
 

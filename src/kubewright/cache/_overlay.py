@@ -83,7 +83,8 @@ class Overlay(Generic[R]):
         if pending.snapshot is not None:
             passed = snapshot.resource_version >= pending.revision
         else:
-            passed = snapshot.uid != pending.uid or (snapshot.deleting and not pending.certain)
+            kept = snapshot.uid == pending.uid and snapshot.deleting and not pending.certain
+            passed = kept or (snapshot.uid != pending.uid and snapshot.resource_version > pending.revision)
         if passed:
             self._pending.pop(snapshot.key, None)
 
@@ -152,7 +153,9 @@ class Overlay(Generic[R]):
 
 def _newest(pending: _Pending[R], confirmed: Snapshot[R] | None) -> Snapshot[R] | None:
     if pending.snapshot is None:
-        return None if confirmed is None or confirmed.uid == pending.uid else confirmed
+        # Not only the object itself: an older one of the same name was gone before ours was made.
+        dead = confirmed is None or confirmed.uid == pending.uid or confirmed.resource_version <= pending.revision
+        return None if dead else confirmed
     if confirmed is not None and confirmed.resource_version >= pending.revision:
         return confirmed
     return None if pending.hidden else pending.snapshot
