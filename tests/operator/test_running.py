@@ -40,6 +40,7 @@ async def start_in_vain(operator: Operator, client: Client) -> None:
         return any(controller._informer.health.last_error for controller in running.controllers)
 
     await until(failed)
+    # Less than the cache waits before it asks again: so that nothing is under way when the start is given up.
     await operator.clock.advance(operator.sync_timeout)
     await start
 
@@ -51,7 +52,7 @@ async def test_an_operator_without_controllers_has_nothing_to_do(client: Client)
 
 
 async def test_a_kind_that_is_not_served_stops_the_start_with_its_name(client: Client) -> None:
-    operator = Operator("lost", clock=VirtualClock())
+    operator = Operator("lost", clock=VirtualClock(), sync_timeout=0.01)
 
     @operator.reconciles(Missing)
     async def sync(obj: Missing, ctx: Context[Missing]) -> None: ...
@@ -62,7 +63,7 @@ async def test_a_kind_that_is_not_served_stops_the_start_with_its_name(client: C
 
 
 async def test_a_missing_permission_stops_the_start_with_the_verb_and_the_user(control_plane: ControlPlane) -> None:
-    operator = Operator("powerless", clock=VirtualClock())
+    operator = Operator("powerless", clock=VirtualClock(), sync_timeout=0.01)
 
     @operator.reconciles(core.ConfigMap)
     async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
