@@ -88,9 +88,10 @@ class Definition:
             if found is not None and found.type not in ("string", "integer", "boolean"):
                 raise TypeError(f"the selectable field {path} of {name} must be a text, a whole number or a boolean")
         if self.scale is not None:
-            self._check_scale(kind, self.scale)
+            self.check_scale(kind, self.scale)
 
-    def _check_scale(self, kind: type, scale: Scale) -> None:
+    def check_scale(self, kind: type, scale: Scale) -> None:
+        """Raise TypeError when the paths of `/scale` do not lead to numbers, or to the text of a selector."""
         for path, type_ in ((scale.spec, "integer"), (scale.status, "integer"), (scale.selector, "string")):
             if path is not None:
                 found = _shape(kind, path, f"the scale of {kind.__name__}")

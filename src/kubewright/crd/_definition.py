@@ -1,0 +1,178 @@
+"""`CustomResourceDefinition` objects from classes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from kubewright.api import Object, Scale, apiextensions, from_dict, info_of
+from kubewright.api._definition import Definition, column_type
+from kubewright.api._resource import definition_of
+from kubewright.api._structural import schema_of
+from kubewright.crd._descriptions import describe
+
+__all__ = ["crd_of", "crds_of"]
+
+APPROVAL: Final = "api-approved.kubernetes.io"
+_VERSION: Final = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
+
+
+def crds_of(*kinds: type[Object], descriptions: bool = True) -> list[apiextensions.CustomResourceDefinition]:
+    """The definitions of any kinds, one for each, sorted by name. Classes of the same kind are its versions."""
+    families: dict[str, list[type[Object]]] = {}
+    for kind in kinds:
+        families.setdefault(_name(kind), []).append(kind)
+    return [crd_of(*family, descriptions=descriptions) for _, family in sorted(families.items())]
+
+
+def crd_of(*versions: type[Object], descriptions: bool = True) -> apiextensions.CustomResourceDefinition:
+    """The definition of one kind, from the class of each of its versions.
+
+    With several versions, one of them says `storage=True` in `@resource`, and names and scope must agree. Without
+    `descriptions` the docstrings, and the texts below attributes, are left out.
+    """
+    if not versions:
+        raise TypeError("crd_of needs the class of a kind")
+    storage = _storage(versions)
+    info, definition = info_of(storage), definition_of(storage)
+    for version in versions:
+        _check_agreement(storage, version)
+    names = {"kind": info.kind, "listKind": definition.list_kind, "plural": info.plural, "singular": info.singular}
+    spec: dict[str, Any] = {
+        "group": info.group,
+        "names": names | _filled(shortNames=list(definition.short_names), categories=list(definition.categories)),
+        "scope": "Namespaced" if info.namespaced else "Cluster",
+        "versions": [
+            _version(version, stored=version is storage, descriptions=descriptions)
+            for version in sorted(versions, key=_precedence)
+        ],
+    }
+    if len(versions) > 1:
+        spec["conversion"] = {"strategy": "None"}
+    metadata = {"name": _name(storage)} | _filled(
+        labels=_merged(versions, "labels"), annotations=_annotations(versions)
+    )
+    return from_dict(apiextensions.CustomResourceDefinition, {"metadata": metadata, "spec": spec})
+
+
+def _name(kind: type[Object]) -> str:
+    info = info_of(kind)
+    return f"{info.plural}.{info.group}"
+
+
+def _version(kind: type[Object], *, stored: bool, descriptions: bool) -> dict[str, Any]:
+    info, definition = info_of(kind), definition_of(kind)
+    schema = schema_of(kind, describe=describe if descriptions else None)
+    definition.check(kind)
+    made: dict[str, Any] = {
+        "name": info.version,
+        "served": definition.served,
+        "storage": stored,
+        "schema": {"openAPIV3Schema": schema},
+    }
+    if definition.deprecated:
+        made["deprecated"] = True
+        if isinstance(definition.deprecated, str):
+            made["deprecationWarning"] = definition.deprecated
+    columns = [
+        {"name": title, "type": column_type(kind, title, column), "jsonPath": column.path}
+        | _filled(format=column.format, priority=column.priority, description=column.description)
+        for title, column in definition.columns.items()
+    ]
+    return made | _filled(
+        additionalPrinterColumns=columns,
+        selectableFields=[{"jsonPath": path} for path in definition.selectable_fields],
+        subresources=_subresources(kind, definition),
+    )
+
+
+def _subresources(kind: type[Object], definition: Definition) -> dict[str, Any]:
+    there = info_of(kind).subresources
+    made: dict[str, Any] = {}
+    if "status" in there:
+        made["status"] = {}
+    if "scale" in there:
+        scale = definition.scale
+        if scale is None:  # scale_subresource=True: the usual paths, if the kind has them
+            scale = Scale()
+            definition.check_scale(kind, scale)
+        made["scale"] = {"specReplicasPath": scale.spec, "statusReplicasPath": scale.status} | _filled(
+            labelSelectorPath=scale.selector
+        )
+    return made
+
+
+def _storage(versions: tuple[type[Object], ...]) -> type[Object]:
+    if len(versions) == 1:
+        if definition_of(versions[0]).storage is False:
+            raise ValueError(f"{info_of(versions[0])} is not stored, so its definition needs the version that is")
+        return versions[0]
+    stored = [version for version in versions if definition_of(version).storage]
+    if len(stored) != 1:
+        names = ", ".join(str(info_of(version)) for version in versions)
+        raise ValueError(
+            f"{len(stored)} of the versions {names} say storage=True in @resource; exactly one must, because objects"
+            " are stored in one version"
+        )
+    return stored[0]
+
+
+def _check_agreement(storage: type[Object], version: type[Object]) -> None:
+    one, other = info_of(storage), info_of(version)
+    first, second = definition_of(storage), definition_of(version)
+    if version is not storage and one.version == other.version:
+        raise ValueError(f"two classes are {other}")
+    for what, expected, found in (
+        ("group", one.group, other.group),
+        ("kind", one.kind, other.kind),
+        ("plural", one.plural, other.plural),
+        ("singular", one.singular, other.singular),
+        ("scope", one.namespaced, other.namespaced),
+        ("list_kind", first.list_kind, second.list_kind),
+        ("short_names", first.short_names, second.short_names),
+        ("categories", first.categories, second.categories),
+    ):
+        if expected != found:
+            raise ValueError(f"the versions of a kind agree on their {what}: {one} and {other} do not")
+
+
+def _annotations(versions: tuple[type[Object], ...]) -> dict[str, str]:
+    annotations = _merged(versions, "annotations")
+    approvals = sorted({text for version in versions if (text := definition_of(version).api_approved)})
+    if len(approvals) > 1:
+        raise ValueError(
+            f"the versions of {info_of(versions[0]).kind} name different approvals: {', '.join(approvals)}"
+        )
+    if approvals:
+        annotations[APPROVAL] = approvals[0]
+    group = info_of(versions[0]).group
+    if APPROVAL not in annotations and re.search(r"(^|\.)(k8s\.io|kubernetes\.io)$", group):
+        raise ValueError(
+            f"the group {group} is protected by Kubernetes: @resource needs api_approved= with the URL of the approval,"
+            ' or "unapproved, <reason>"'
+        )
+    return annotations
+
+
+def _merged(versions: tuple[type[Object], ...], what: str) -> dict[str, str]:
+    merged: dict[str, str] = {}
+    for version in versions:
+        for name, value in getattr(definition_of(version), what).items():
+            if merged.setdefault(name, value) != value:
+                raise ValueError(f"the versions of {info_of(version).kind} disagree on the value of {name} in {what}")
+    return dict(sorted(merged.items()))
+
+
+def _precedence(kind: type[Object]) -> tuple[Any, ...]:
+    """Newest first, as Kubernetes orders versions: v2, v1, v1beta1, v1alpha1, then all others by name."""
+    name = info_of(kind).version
+    match = _VERSION.fullmatch(name)
+    if match is None:
+        return (1, name)
+    stage = {None: 0, "beta": 1, "alpha": 2}[match[2]]
+    return (0, stage, -int(match[1]), -int(match[3] or 0))
+
+
+def _filled(**members: Any) -> dict[str, Any]:
+    """The members that say something."""
+    return {name: value for name, value in members.items() if value}

@@ -1,0 +1,71 @@
+"""Descriptions for schemas: the docstrings of models, and the texts that stand below their attributes.
+
+    class FooSpec(kw.Model):
+        \"\"\"What is asked for.\"\"\"
+
+        replicas: int = 1
+        \"\"\"How many there shall be.\"\"\"
+
+Python keeps the first and forgets the second, so that one is read from the source; where there is none (a frozen
+program), there is no description. Kubernetes' own types have none: they would fill a definition with their texts.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from kubewright.api import Model
+from kubewright.api._shapes import is_builtin
+
+__all__ = ["describe"]
+
+
+def describe(model: type[Model], attribute: str | None) -> str | None:
+    """The description of a model (attribute None), or of one of its attributes."""
+    if attribute is None:
+        if is_builtin(model):
+            return None
+        text = vars(model).get("__doc__")
+        return inspect.cleandoc(text) if text else None
+    for base in model.__mro__:
+        if issubclass(base, Model) and not is_builtin(base):
+            text = _texts_of(base.__module__).get((base.__qualname__, attribute))
+            if text is not None:
+                return text
+    return None
+
+
+@cache
+def _texts_of(module: str) -> dict[tuple[str, str], str]:
+    """The texts below attributes in a module, by class and attribute."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    try:
+        tree = ast.parse(Path(file).read_text(encoding="utf-8")) if file else None
+    except (OSError, ValueError, SyntaxError):
+        tree = None
+    return {} if tree is None else dict(_texts(tree, ""))
+
+
+def _texts(node: ast.AST, prefix: str) -> Iterator[tuple[tuple[str, str], str]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef):
+            name = f"{prefix}{child.name}"
+            for before, after in zip(child.body, child.body[1:], strict=False):
+                if (
+                    isinstance(before, ast.AnnAssign)
+                    and isinstance(before.target, ast.Name)
+                    and isinstance(after, ast.Expr)
+                    and isinstance(after.value, ast.Constant)
+                    and isinstance(after.value.value, str)
+                ):
+                    yield (name, before.target.id), inspect.cleandoc(after.value.value)
+            yield from _texts(child, f"{name}.")
+        elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _texts(child, f"{prefix}{child.name}.<locals>.")
+        else:
+            yield from _texts(child, prefix)

@@ -1,0 +1,200 @@
+"""Definitions into a cluster.
+
+An update replaces the definition's spec by what the classes say, guarded by the version that was read; labels and
+annotations of others stay, and so does a conversion webhook that somebody else set up. What would break stored objects
+is refused before anything is sent, for all kinds at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import msgspec
+
+from kubewright.api import Object, apiextensions
+from kubewright.client import AlreadyExists, ApiError, Client, Conflict, NotFound
+from kubewright.clock import Clock, SystemClock
+from kubewright.crd._definition import crds_of
+
+__all__ = ["InstallError", "install"]
+
+T = TypeVar("T")
+CRD = apiextensions.CustomResourceDefinition
+
+_ATTEMPTS = 5  # at a write that others disturb
+_POLL = 0.05
+
+
+class InstallError(Exception):
+    """A definition was not installed; the text names it, and says why and what to do."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"CustomResourceDefinition {name}: {reason}")
+        self.name = name
+        self.reason = reason
+
+
+async def install(
+    client: Client,
+    *kinds: type[Object],
+    timeout: float = 30.0,
+    clock: Clock | None = None,
+    descriptions: bool = True,
+) -> list[apiextensions.CustomResourceDefinition]:
+    """Create or update the definitions of these kinds, and wait until the server serves them.
+
+    Nothing is sent for a definition that is as it should be. Raises `InstallError` for a change that would break
+    stored objects, and when the server does not accept the names or does not establish the definition in time; an
+    `ApiError` when it refuses the definition itself.
+    """
+    clock = clock or SystemClock()
+    wanted = crds_of(*kinds, descriptions=descriptions)
+    for crd in wanted:
+        if (existing := await _read(client, crd.metadata.name)) is not None:
+            check_change(existing, crd)
+    written = [await _write(client, crd) for crd in wanted]
+    return [await _established(client, clock, crd, timeout) for crd in written]
+
+
+def check_change(existing: CRD, wanted: CRD) -> None:
+    """Raise `InstallError` for a change that would break stored objects."""
+    name = wanted.metadata.name
+    if existing.spec.scope != wanted.spec.scope:
+        raise InstallError(
+            name,
+            f"the scope cannot change from {existing.spec.scope} to {wanted.spec.scope}: stored objects have their"
+            " place by it. Use another kind, or delete the definition and with it all its objects",
+        )
+    if existing.spec.names.kind != wanted.spec.names.kind:
+        raise InstallError(name, f"the kind cannot change from {existing.spec.names.kind} to {wanted.spec.names.kind}")
+    stored = existing.status.stored_versions or []
+    kept = {version.name for version in wanted.spec.versions}
+    if missing := [version for version in stored if version not in kept]:
+        raise InstallError(
+            name,
+            f"there may be objects stored in {', '.join(missing)}, which would be unreadable without that version."
+            " Keep it (perhaps with served=False), or store all objects anew in another version and remove it from"
+            " status.storedVersions first",
+        )
+
+
+async def _read(client: Client, name: str) -> CRD | None:
+    try:
+        return await client.get(CRD, name)
+    except NotFound:
+        return None
+
+
+async def _write(client: Client, wanted: CRD) -> CRD:
+    for attempt in range(1, _ATTEMPTS + 1):
+        existing = await _read(client, wanted.metadata.name)
+        try:
+            if existing is None:
+                return await client.create(wanted)
+            check_change(existing, wanted)
+            return await client.update(_merge(existing, wanted))
+        except (AlreadyExists, Conflict):
+            if attempt == _ATTEMPTS:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _merge(existing: CRD, wanted: CRD) -> CRD:
+    """The existing definition, changed to what is wanted."""
+    conversion = existing.spec.conversion
+    existing.spec = msgspec.structs.replace(
+        wanted.spec,
+        conversion=conversion if conversion is not None else wanted.spec.conversion,
+    )
+    existing.metadata.labels |= wanted.metadata.labels
+    existing.metadata.annotations |= wanted.metadata.annotations
+    return existing
+
+
+async def _established(client: Client, clock: Clock, crd: CRD, timeout: float) -> CRD:
+    last = crd
+
+    def is_ready(seen: CRD) -> bool:
+        nonlocal last
+        last = seen
+        _check_conditions(seen)
+        return _condition(seen, "Established") == "True" and _condition(seen, "Terminating") != "True"
+
+    async def wait() -> CRD:
+        ready = await client.wait_for(CRD, crd.metadata.name, is_ready)
+        await _served(client, clock, ready)
+        return ready
+
+    try:
+        return await _within(clock, timeout, wait)
+    except TimeoutError:
+        raise InstallError(crd.metadata.name, f"not served after {timeout:g} s: {_told(last)}") from None
+
+
+async def _within(clock: Clock, seconds: float, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """The work's result, or TimeoutError by this clock."""
+    task = asyncio.ensure_future(work())
+    late = False
+
+    def expire() -> None:
+        nonlocal late
+        late = True
+        task.cancel()
+
+    timer = clock.call_later(seconds, expire)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if late:
+            raise TimeoutError from None
+        raise
+    finally:
+        timer.cancel()
+        if not task.done():
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+
+async def _served(client: Client, clock: Clock, crd: CRD) -> None:
+    """Wait until discovery names the kind: an established definition is served a moment later."""
+    for version in crd.spec.versions:
+        while version.served and not await _is_discovered(client, crd, version.name):
+            await clock.sleep(_POLL)
+
+
+async def _is_discovered(client: Client, crd: CRD, version: str) -> bool:
+    try:
+        raw = await client.request("GET", f"/apis/{crd.spec.group}/{version}")
+    except ApiError as error:
+        if error.status.code in (404, 503):
+            return False
+        raise
+    resources = msgspec.json.decode(raw).get("resources") or []
+    return any(resource.get("name") == crd.spec.names.plural for resource in resources)
+
+
+def _check_conditions(crd: CRD) -> None:
+    """Raise for what will not get better by waiting."""
+    for condition in crd.status.conditions or []:
+        hopeless = {
+            "NamesAccepted": "False",
+            "NonStructuralSchema": "True",
+            "KubernetesAPIApprovalPolicyConformant": "False",
+        }.get(condition.type)
+        if condition.status == hopeless:
+            text = f"{condition.type} is {condition.status} ({condition.reason}): {condition.message}"
+            raise InstallError(crd.metadata.name, text)
+
+
+def _condition(crd: CRD, type_: str) -> str | None:
+    return next((found.status for found in crd.status.conditions or [] if found.type == type_), None)
+
+
+def _told(crd: CRD) -> str:
+    """What the conditions say, for an error."""
+    told = [f"{found.type} is {found.status} ({found.reason})" for found in crd.status.conditions or []]
+    return ", ".join(told) or "it has no conditions; is the API server's CRD controller running?"
