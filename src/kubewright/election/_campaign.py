@@ -1,0 +1,264 @@
+"""The protocol: a candidate waits for a lease, takes it, renews it, and gives it back.
+
+Whether somebody else's lease has run out is told by our own clock, from the moment in which we saw it change last; the
+times that others wrote into it are never compared with ours. Every write is for the version that was read, so of two
+who try at once one fails.
+
+Who leads needs a lease that lasts longer than its own trust in it: another candidate sees a renewal no earlier than we
+began it, waits for the lease's duration, and by then our fence has been closed for the difference of the two.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from kubewright.api import Untyped, format_micro_time
+from kubewright.client import ApiError, ConfigError, Conflict, NotFound
+from kubewright.clock import Clock
+from kubewright.election._fence import Fence
+from kubewright.election._lease import LeaseLock, LeaseRecord
+from kubewright.election._timing import JITTER, Timing
+
+__all__ = ["Campaign"]
+
+T = TypeVar("T")
+
+logger = logging.getLogger("kubewright.election")
+
+_RELEASE_TRIES = 3
+_HARDLY_ANY = 0.001  # seconds: no time for another try
+_EXPECTED = (ApiError, ConfigError, TimeoutError)
+
+
+class _Taken(Exception):
+    """The lease is in other hands."""
+
+
+class Campaign:
+    """One candidacy, from the first look at the lease to its end. Runs in one event loop, with a clock of that loop."""
+
+    def __init__(
+        self,
+        lock: LeaseLock,
+        identity: str,
+        timing: Timing,
+        fence: Fence,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        on_observed: Callable[[LeaseRecord], object],
+        on_started: Callable[[], object],
+    ) -> None:
+        self._lock = lock
+        self._identity = identity
+        self._timing = timing
+        self._fence = fence
+        self._clock = clock
+        self._rng = rng
+        self._on_observed = on_observed
+        self._on_started = on_started
+        self._lease: Untyped | None = None
+        self._last_time: datetime | None = None
+        self._term = ""  # the acquireTime that we wrote: it tells our own lease from one of an earlier or other process
+        self._gone = False
+        self._logged = ""
+        self.record = LeaseRecord()
+        self.observed_at = clock.monotonic()
+        self.renewals = 0
+        self.failures = 0
+        self.last_error = ""
+
+    async def run(self) -> str:
+        """Wait for the lease and keep it. Returns why it could not be kept; the fence is closed then."""
+        logger.info("%s waits for %s", self._identity, self._fence.lease)
+        while not await self._attempt(self._try_to_acquire(), self._timing.request_timeout):
+            await self._clock.sleep(self._wait_as_standby())
+        self._on_started()
+        try:
+            return await self._keep()
+        except _Taken as taken:
+            return str(taken)
+
+    # Waiting
+
+    async def _try_to_acquire(self) -> bool:
+        lease = await self._lock.read()
+        now = self._clock.monotonic()
+        if lease is not None:
+            self._observe(LeaseRecord.of(lease), now)
+        elif not self._gone:
+            self.observed_at = now  # deleted, perhaps under a leader who renewed it just before and does not know yet
+        self._gone = lease is None
+        if self._others_time_left(now) > 0:
+            return False
+        if not self._is_ours(self.record):
+            self._term = self._time_now()
+        transitions = 0 if lease is None else self.record.transitions + (self.record.holder != self._identity)
+        record, began = self._renewal(transitions), self._clock.monotonic()
+        self._lease = await (self._lock.create(record) if lease is None else self._lock.write(lease, record))
+        self._observe(record, self._clock.monotonic())
+        # Too late to count: we were held up in the middle. The lease is ours, so the next try comes through.
+        return self._fence.renewed(began)
+
+    def _others_time_left(self, now: float) -> float:
+        """Seconds for which another holder's lease must still be respected."""
+        if self.record.holder in ("", self._identity):
+            return 0.0
+        return self.observed_at + (self.record.duration or self._timing.lease_duration) - now
+
+    def _wait_as_standby(self) -> float:
+        wait = self._timing.retry_period * (1 + JITTER * self._rng.random())
+        left = self._others_time_left(self._clock.monotonic())
+        # Not to lose a whole period when the lease runs out in the middle of it; a little apart from other candidates.
+        return min(wait, left + self._timing.retry_period * 0.1 * self._rng.random()) if left > 0 else wait
+
+    # Leading
+
+    async def _keep(self) -> str:
+        while True:
+            await self._clock.sleep(min(self._timing.retry_period, self._fence.remaining))
+            left = self._fence.remaining
+            if left <= _HARDLY_ANY:
+                return f"{self._fence.why}{f' ({self.last_error})' if self.last_error else ''}"
+            await self._attempt(self._renew(), min(self._timing.request_timeout, left))
+
+    async def _renew(self) -> bool:
+        assert self._lease is not None
+        record, began = self._renewal(self.record.transitions), self._clock.monotonic()
+        try:
+            self._lease = await self._lock.write(self._lease, record)
+        except (Conflict, NotFound):
+            # Somebody else wrote it or deleted it, or an answer to ourselves was lost on its way.
+            lease = await self._lock.read()
+            if lease is not None:
+                self._check_ours(lease)
+            record, began = self._renewal(self.record.transitions), self._clock.monotonic()
+            self._lease = await (self._lock.create(record) if lease is None else self._lock.write(lease, record))
+        self.renewals += 1
+        self._observe(record, self._clock.monotonic())
+        return self._fence.renewed(began)
+
+    def _renewal(self, transitions: int) -> LeaseRecord:
+        return LeaseRecord(
+            holder=self._identity,
+            duration=self._timing.lease_seconds,
+            acquire_time=self._term,
+            renew_time=self._time_now(),
+            transitions=transitions,
+        )
+
+    def _check_ours(self, lease: Untyped) -> None:
+        found = LeaseRecord.of(lease)
+        if self._is_ours(found):
+            return
+        self._observe(found, self._clock.monotonic())
+        if found.holder == self._identity:
+            raise _Taken(f"another process took the lease under the same identity, {self._identity}")
+        raise _Taken(f"{found.holder_shown or 'nobody'} holds the lease now")
+
+    def _is_ours(self, record: LeaseRecord) -> bool:
+        return record.holder == self._identity and record.acquire_time == self._term
+
+    # Giving back
+
+    async def release(self) -> bool:
+        """Give the lease back, when it is ours and nothing of ours is under way. The fence must be closed."""
+        if not self._term:
+            return False
+        if not await self._writes_have_ended():
+            logger.warning("lease %s is left to expire: writes are under way whose end is not known", self._fence.lease)
+            return False
+        try:
+            return await self._within(self._timing.request_timeout, self._give_back())
+        except Exception as error:
+            logger.warning("lease %s was not given back, and is left to expire: %s", self._fence.lease, error)
+            return False
+
+    async def _give_back(self) -> bool:
+        lease = self._lease
+        for _ in range(_RELEASE_TRIES):
+            lease = lease or await self._lock.read()
+            if lease is None or not self._is_ours(LeaseRecord.of(lease)):
+                return False
+            now = self._time_now()
+            record = LeaseRecord(
+                duration=1, acquire_time=now, renew_time=now, transitions=LeaseRecord.of(lease).transitions
+            )
+            try:
+                await self._lock.write(lease, record)
+            except (Conflict, NotFound):
+                lease = None  # a renewal that we did not wait for any more, or another holder
+            else:
+                self._observe(record, self._clock.monotonic())
+                return True
+        return False
+
+    async def _writes_have_ended(self) -> bool:
+        ended, loop = asyncio.Event(), asyncio.get_running_loop()
+        self._fence.when_idle(lambda: loop.is_closed() or loop.call_soon_threadsafe(ended.set))
+        try:
+            await self._within(self._fence.last_moment, ended.wait())
+        except TimeoutError:
+            return False
+        return self._fence.settled
+
+    # Tools
+
+    def _observe(self, record: LeaseRecord, now: float) -> None:
+        if record == self.record:
+            return
+        told = record.holder != self.record.holder
+        self.record, self.observed_at = record, now
+        if told:
+            self._on_observed(record)
+
+    def _time_now(self) -> str:
+        """The time of day, and never the same twice: a renewal that changes nothing would not be seen."""
+        now = self._clock.now()
+        if self._last_time is not None:
+            now = max(now, self._last_time + timedelta(microseconds=1))
+        self._last_time = now
+        return format_micro_time(now)
+
+    async def _attempt(self, work: Coroutine[Any, Any, bool], limit: float) -> bool:
+        """Whether it worked. A failure of whatever kind is only a failed attempt: the fence knows when it is over."""
+        try:
+            done = await self._within(limit, work)
+        except _Taken:
+            raise
+        except Exception as error:
+            self.failures += 1
+            self.last_error = str(error) or type(error).__name__
+            level = logging.DEBUG if self.last_error == self._logged else logging.WARNING
+            self._logged = self.last_error
+            unexpected = None if isinstance(error, _EXPECTED) else error
+            logger.log(level, "lease %s: %s", self._fence.lease, self.last_error, exc_info=unexpected)
+            return False
+        self.last_error = self._logged = ""
+        return done
+
+    async def _within(self, seconds: float, work: Awaitable[T]) -> T:
+        """The result, or `TimeoutError` by our clock."""
+        task = asyncio.ensure_future(work)
+        late = False
+
+        def give_up() -> None:
+            nonlocal late
+            late = not task.done()
+            task.cancel()
+
+        timer = self._clock.call_later(seconds, give_up)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if late and task.cancelled():
+                raise TimeoutError(f"no answer within {seconds:g} s") from None
+            raise
+        finally:
+            timer.cancel()
+            task.cancel()

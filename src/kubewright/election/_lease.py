@@ -1,0 +1,98 @@
+"""The Lease as an election sees it: who holds it, and reading and writing it one version at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kubewright.api import ObjectMeta, Untyped
+from kubewright.client import Client, NotFound
+from kubewright.election._timing import LONGEST_LEASE
+
+__all__ = ["LeaseLock", "LeaseRecord"]
+
+# Untyped, for two reasons: whatever somebody wrote into the Lease can be read, and what others keep in it (labels, a
+# strategy, fields of later versions) survives a whole update. Only get, create and update are needed, as by client-go.
+_Lease = Untyped.kind_of("coordination.k8s.io/v1", "Lease", plural="leases")
+
+_MOST_TRANSITIONS = 2**31 - 1
+_LONGEST_NAME = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseRecord:
+    """What a Lease says. The times are the text that its holder wrote: they tell versions apart, and no time."""
+
+    holder: str = ""
+    duration: float | None = None
+    acquire_time: str = ""
+    renew_time: str = ""
+    transitions: int = 0
+
+    @classmethod
+    def of(cls, lease: Untyped) -> LeaseRecord:
+        """Read a Lease. What is missing or makes no sense is as if it were not there."""
+        spec = lease.get("spec")
+        if not isinstance(spec, dict):
+            return cls()
+        seconds, transitions = _whole(spec.get("leaseDurationSeconds")), _whole(spec.get("leaseTransitions"))
+        return cls(
+            holder=_text(spec.get("holderIdentity")),
+            duration=min(float(seconds), LONGEST_LEASE) if seconds > 0 else None,
+            acquire_time=_text(spec.get("acquireTime")),
+            renew_time=_text(spec.get("renewTime")),
+            transitions=max(transitions, 0),
+        )
+
+    @property
+    def holder_shown(self) -> str:
+        """The holder for a log line: one line, and not too long."""
+        shown = "".join(c if c.isprintable() else "?" for c in self.holder[: _LONGEST_NAME + 1])
+        return shown if len(shown) <= _LONGEST_NAME else shown[:_LONGEST_NAME] + "…"
+
+
+class LeaseLock:
+    """One Lease on the server. A write is for the version that was read, else it raises `Conflict` or `NotFound`."""
+
+    def __init__(self, client: Client, name: str, namespace: str) -> None:
+        self._client = client
+        self.name = name
+        self.namespace = namespace
+
+    async def read(self) -> Untyped | None:
+        """The Lease as it is now, or None."""
+        try:
+            return await self._client.get(_Lease, self.name, self.namespace)
+        except NotFound:
+            return None
+
+    async def create(self, record: LeaseRecord) -> Untyped:
+        """Make it. Raises `AlreadyExists`."""
+        lease = _Lease(metadata=ObjectMeta(name=self.name, namespace=self.namespace))
+        lease["spec"] = _spec(record)
+        return await self._client.create(lease)
+
+    async def write(self, lease: Untyped, record: LeaseRecord) -> Untyped:
+        """Change the version that was read."""
+        spec = lease.get("spec")
+        changed = _Lease(metadata=lease.metadata, content={**lease.content})
+        changed["spec"] = {**(spec if isinstance(spec, dict) else {}), **_spec(record)}
+        return await self._client.replace(changed)
+
+
+def _spec(record: LeaseRecord) -> dict[str, Any]:
+    return {
+        "holderIdentity": record.holder,
+        "leaseDurationSeconds": int(record.duration or 1),
+        "acquireTime": record.acquire_time,
+        "renewTime": record.renew_time,
+        "leaseTransitions": min(record.transitions, _MOST_TRANSITIONS),
+    }
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

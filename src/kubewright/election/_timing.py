@@ -1,0 +1,58 @@
+"""The three durations of an election."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["JITTER", "LONGEST_LEASE", "Timing"]
+
+JITTER = 1.2
+"""A waiting candidate looks again after the retry period and up to 1.2 times that again, as in client-go."""
+
+LONGEST_LEASE = 3600.0
+"""A lease that was not renewed for an hour is nobody's, whatever it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long a lease lasts, how long its holder trusts it, and how often it is renewed or looked at. In seconds."""
+
+    lease_duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+
+    def __post_init__(self) -> None:
+        for name in ("lease_duration", "renew_deadline", "retry_period"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise TypeError(f"{name} is a number of seconds, not {value!r}")
+            if not math.isfinite(value) or value <= 0:
+                raise ValueError(f"{name} must be more than 0 s, not {value:g}")
+        if not 1 <= self.lease_duration <= LONGEST_LEASE:
+            raise ValueError(f"lease_duration must be from 1 s to {LONGEST_LEASE:g} s, not {self.lease_duration:g} s")
+        if self.renew_deadline >= self.lease_duration:
+            raise ValueError(
+                f"renew_deadline ({self.renew_deadline:g} s) must be shorter than lease_duration "
+                f"({self.lease_duration:g} s): a leader must stop before another can start"
+            )
+        if self.retry_period * JITTER >= self.renew_deadline:
+            raise ValueError(
+                f"retry_period ({self.retry_period:g} s) times {JITTER} must be shorter than renew_deadline "
+                f"({self.renew_deadline:g} s): a leader needs more than one try to renew"
+            )
+
+    @property
+    def request_timeout(self) -> float:
+        """Seconds for one try, so that a connection that went silent leaves time for another."""
+        return self.renew_deadline / 2
+
+    @property
+    def margin(self) -> float:
+        """Seconds between the end of a leader's trust and the earliest start of another."""
+        return self.lease_duration - self.renew_deadline
+
+    @property
+    def lease_seconds(self) -> int:
+        """The duration as a Lease can tell it: rounded up, so that nobody waits too short a time."""
+        return math.ceil(self.lease_duration)

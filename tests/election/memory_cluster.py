@@ -1,0 +1,212 @@
+"""A cluster in memory, and processes that are paused, cut off, slow, and have bad clocks: all in virtual time.
+
+The server keeps objects with versions as kube-apiserver does: a PUT is for one version (409), a POST for a new name
+(409), and what is not there is 404. Each process has its own wire to it and its own clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from kubewright.client import Client, ConnectionLost, Request
+from kubewright.clock import Timer, VirtualClock
+from kubewright.election import ElectionEvent, LeaderElector
+
+Json = dict[str, Any]
+
+
+class Answer:
+    def __init__(self, status: int, body: Json) -> None:
+        self.status = status
+        self.headers: Mapping[str, str] = {}
+        self._body = json.dumps(body).encode()
+
+    def warnings(self) -> list[str]:
+        return []
+
+    async def read(self) -> bytes:
+        return self._body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        yield self._body
+
+    def close(self) -> None:
+        pass
+
+
+class Server:
+    def __init__(self) -> None:
+        self.objects: dict[str, Json] = {}
+        self.version = 0
+        self.writes: list[str] = []
+
+    def lease(self, name: str = "lead", namespace: str = "ns") -> Json:
+        found: Json = self.objects[f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}"]
+        return found
+
+    def put_lease(self, spec: object, name: str = "lead", namespace: str = "ns") -> None:
+        """As somebody with the right to do so, and nothing good in mind."""
+        path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}"
+        body: Json = {"metadata": {"name": name, "namespace": namespace}}
+        if spec is not None:
+            body["spec"] = spec
+        self._store(path, body)
+
+    def edit_lease(self, **spec: object) -> None:
+        self.put_lease({**self.lease()["spec"], **spec})
+
+    def delete_lease(self) -> None:
+        self.objects.pop("/apis/coordination.k8s.io/v1/namespaces/ns/leases/lead", None)
+
+    def handle(self, request: Request) -> Answer:
+        body: Json = json.loads(request.body) if request.body else {}
+        if request.method == "GET":
+            found = self.objects.get(request.path)
+            return Answer(200, found) if found else _status(404, "NotFound")
+        self.writes.append(f"{request.method} {request.path}")
+        if request.method == "POST":
+            path = f"{request.path}/{body['metadata']['name']}"
+            return _status(409, "AlreadyExists") if path in self.objects else Answer(201, self._store(path, body))
+        assert request.method == "PUT", request.method
+        there = self.objects.get(request.path)
+        if there is None:
+            return _status(404, "NotFound")
+        if body["metadata"].get("resourceVersion") != there["metadata"]["resourceVersion"]:
+            return _status(409, "Conflict")
+        return Answer(200, self._store(request.path, body))
+
+    def _store(self, path: str, body: Json) -> Json:
+        self.version += 1
+        stored = copy.deepcopy(body)
+        stored["metadata"]["resourceVersion"] = str(self.version)
+        self.objects[path] = stored
+        return stored
+
+
+def _status(code: int, reason: str) -> Answer:
+    return Answer(code, {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": reason})
+
+
+class _HeldTimer:
+    def __init__(self, callback: Callable[[], object]) -> None:
+        self.callback: Callable[[], object] | None = callback
+        self.timer: Timer | None = None
+
+    def cancel(self) -> None:
+        self.callback = None
+        if self.timer is not None:
+            self.timer.cancel()
+
+    def run(self) -> None:
+        callback, self.callback = self.callback, None
+        if callback is not None:
+            callback()
+
+
+class Process:
+    """A replica: a clock that may run fast or slow or tell a wrong time, and a wire that may fail.
+
+    While it is paused, no timer of its fires and no answer reaches it, but its clock goes on.
+    """
+
+    def __init__(self, name: str, server: Server, time: VirtualClock, *, rate: float = 1.0, skew: float = 0.0) -> None:
+        self.name = name
+        self.server = server
+        self.time = time
+        self.rate = rate
+        self.skew = timedelta(seconds=skew)
+        self.latency = 0.0
+        self.cut = False
+        self.deaf = False
+        self.paused = False
+        self._held: list[_HeldTimer] = []
+        self._resumed = asyncio.Event()
+        self._resumed.set()
+        self.events: list[ElectionEvent] = []
+
+    # Clock
+
+    def now(self) -> datetime:
+        return self.time.now() + self.skew
+
+    def monotonic(self) -> float:
+        return self.time.monotonic() * self.rate
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
+        woken = asyncio.Event()
+        timer = self.call_later(seconds, woken.set)
+        try:
+            await woken.wait()
+        finally:
+            timer.cancel()
+
+    def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
+        held = _HeldTimer(callback)
+        held.timer = self.time.call_later(seconds / self.rate, lambda: self._due(held))
+        return held
+
+    def _due(self, timer: _HeldTimer) -> None:
+        if self.paused:
+            self._held.append(timer)
+        else:
+            timer.run()
+
+    def pause(self) -> None:
+        self.paused = True
+        self._resumed.clear()
+
+    def resume(self) -> None:
+        self.paused = False
+        held, self._held = self._held, []
+        for timer in held:
+            timer.run()
+        self._resumed.set()
+
+    # Transport
+
+    async def send(self, request: Request) -> Answer:
+        """What is on its way arrives, also when the process is paused, gives up waiting, or has ended."""
+        if request.before_send is not None:
+            request.before_send()
+        back = asyncio.Event()
+        answers: list[Answer] = []
+
+        def arrive() -> None:
+            if not self.cut:
+                answers.append(self.server.handle(request))
+            self._after(self.latency, back.set)
+
+        self._after(self.latency, arrive)
+        await back.wait()
+        await self._resumed.wait()
+        if not answers or self.deaf:
+            raise ConnectionLost("no answer", sent=bool(answers))
+        return answers[0]
+
+    def _after(self, seconds: float, call: Callable[[], object]) -> None:
+        """The network does not stand still when the process does."""
+        if seconds:
+            self.time.call_later(seconds, call)
+        else:
+            call()
+
+    async def close(self) -> None:
+        pass
+
+    # Candidates
+
+    def client(self) -> Client:
+        return Client(transport=self, clock=self, rng=random.Random(1), namespace="ns")
+
+    def elector(self, **options: Any) -> LeaderElector:
+        options = {"identity": self.name, "rng": random.Random(self.name), "clock": self, **options}
+        return LeaderElector(self.client(), "lead", "ns", on_event=self.events.append, **options)
