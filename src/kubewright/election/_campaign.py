@@ -97,7 +97,7 @@ class Campaign:
         if self._others_time_left(now) > 0:
             return False
         if not self._is_ours(self.record):
-            self._term = self._time_now()
+            self._term = self._new_term()
         transitions = 0 if lease is None else self.record.transitions + (self.record.holder != self._identity)
         record, began = self._renewal(transitions), self._clock.monotonic()
         self._lease = await (self._lock.create(record) if lease is None else self._lock.write(lease, record))
@@ -162,7 +162,11 @@ class Campaign:
         raise _Taken(f"{found.holder_shown or 'nobody'} holds the lease now")
 
     def _is_ours(self, record: LeaseRecord) -> bool:
-        return record.holder == self._identity and record.acquire_time == self._term
+        return record.holder == self._identity and record.acquire_time == self._term != ""
+
+    def _new_term(self) -> str:
+        term = self._time_now()
+        return term if term != self.record.acquire_time else self._time_now()
 
     # Giving back
 
