@@ -179,13 +179,14 @@ class Process:
             request.before_send()
         back = asyncio.Event()
         answers: list[Answer] = []
+        latency = self.latency
 
         def arrive() -> None:
             if not self.cut:
                 answers.append(self.server.handle(request))
-            self._after(self.latency, back.set)
+            self._after(latency, back.set)
 
-        self._after(self.latency, arrive)
+        self._after(latency, arrive)
         await back.wait()
         await self._resumed.wait()
         if not answers or self.deaf:
