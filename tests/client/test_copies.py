@@ -152,3 +152,14 @@ async def test_a_request_that_is_asked_about_and_not_refused_arrives_whole(clien
         await asking.get(core.ConfigMap, "small", namespace)
     assert asked.count("create") == 2
     assert asked.count("delete") == 1
+
+
+async def test_writing_under_another_name_shares_the_connections(scripted: Any) -> None:
+    server = scripted(NODE, NODE)
+    client = Client(transport=server, field_manager="first")
+    other = client.writing_as("second")
+    await client.create(NEW)
+    await other.create(NEW)
+    await other.close()
+    assert not server.closed
+    assert [dict(request.query)["fieldManager"] for request in server.requests] == ["first", "second"]

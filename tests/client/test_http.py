@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -196,3 +197,16 @@ async def many(client: Client, count: int) -> list[Any]:
 
 async def test_many_requests_at_once(client: Client) -> None:
     assert {obj.metadata.name for obj in await many(client, 100)} == {"default"}
+
+
+async def test_requests_that_are_cancelled_leave_no_connection_behind(control_plane: ControlPlane) -> None:
+    # Warnings about connections that nobody closed are errors in this suite; the delays reach every stage.
+    for turns in range(0, 60, 3):
+        client = Client.connect(kubeconfig=control_plane.kubeconfig)
+        request = asyncio.create_task(client.get(core.Namespace, "default"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        request.cancel()
+        await asyncio.gather(request, return_exceptions=True)
+        await client.close()
+        gc.collect()

@@ -118,7 +118,7 @@ async def serve_gadgets(client: Client) -> None:
         conditions = event.object.status.conditions or []
         if any(condition.type == "Established" and condition.status == "True" for condition in conditions):
             break
-    await events.aclose()  # type: ignore[attr-defined]  # a generator, which ends its connection now, not at some time
+    await events.aclose()
 
 
 def deployment() -> apps.Deployment:

@@ -17,6 +17,7 @@ Objects are ordinary and mutable. `None` means absent; everything else is sent t
 from __future__ import annotations
 
 from kubewright.api._codec import DecodeError, decode, encode, from_dict, to_dict
+from kubewright.api._collection import collection_paused
 from kubewright.api._conditions import find_condition, is_condition_true, remove_condition, set_condition
 from kubewright.api._constraints import (
     AtLeastOneOf,
@@ -110,6 +111,7 @@ __all__ = [
     "ValidationError",
     "Violation",
     "add_owner",
+    "collection_paused",
     "constrain",
     "controller_of",
     "decode",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import builtins
-import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Generic, TypeAlias, TypeVar
 
-from kubewright.api import DecodeError, Object, Selector
+from kubewright.api import DecodeError, Object, Selector, collection_paused
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._overlay import Overlay
 from kubewright.cache._snapshot import Snapshot
@@ -95,14 +94,10 @@ class Lister(Generic[R]):
         return self._view.by_index(index, value)
 
     def _whole(self, snapshots: builtins.list[Snapshot[R]]) -> builtins.list[R]:
-        if len(snapshots) < _LONG or not gc.isenabled():
+        if len(snapshots) < _LONG:
             return [*self._objects(snapshots)]
-        # Half the time of building a long list goes to garbage collections that find nothing: all of it is in use.
-        gc.disable()
-        try:
+        with collection_paused():
             return [*self._objects(snapshots)]
-        finally:
-            gc.enable()
 
     def _objects(self, snapshots: Iterable[Snapshot[R]]) -> Iterator[R]:
         for snapshot in snapshots:

@@ -38,7 +38,7 @@ from kubewright.client._errors import (
     Unauthorized,
     Unavailable,
 )
-from kubewright.client._listing import Listing, ObjectList
+from kubewright.client._listing import Listing, ObjectList, RawPage
 from kubewright.client._patches import JsonPatch, MergePatch, Patch, StrategicPatch
 from kubewright.client._requests import FieldValidation, Selection
 from kubewright.client._retry import RetryPolicy
@@ -77,6 +77,7 @@ __all__ = [
     "Outcome",
     "Patch",
     "Propagation",
+    "RawPage",
     "Request",
     "RequestHook",
     "RequestTooLarge",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
 from typing import Literal, Self, TypeAlias, TypeVar
 
@@ -12,13 +11,12 @@ from kubewright.api import Object, Untyped, encode, info_of
 from kubewright.client import _bodies
 from kubewright.client._config import load_config
 from kubewright.client._discovery import ServerVersion
-from kubewright.client._errors import Conflict, Expired, Invalid, NotFound, Status
-from kubewright.client._listing import Listing, ObjectList, decode_page
+from kubewright.client._errors import Conflict, Invalid, Status
 from kubewright.client._patches import JsonPatch, Patch
-from kubewright.client._paths import name_of, qualified
+from kubewright.client._paths import name_of
+from kubewright.client._reads import Reads
 from kubewright.client._requests import JSON_TYPE, Selection, delete_options, query_of, selector_text, with_body
 from kubewright.client._subresources import Subresources
-from kubewright.client._watch import Watch, WatchStream
 
 __all__ = ["Client", "Propagation"]
 
@@ -26,10 +24,9 @@ R = TypeVar("R", bound=Object)
 Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]
 
 APPLY_TYPE = "application/apply-patch+yaml"  # JSON is YAML
-PAGE_SIZE = 500
 
 
-class Client(Subresources):
+class Client(Reads, Subresources):
     """Talks to one API server with one identity.
 
     One client serves a whole program: it is cheap to share between tasks and keeps its connections open. Use it as
@@ -58,134 +55,6 @@ class Client(Subresources):
         `Client(load_config(...), ...)`.
         """
         return cls(load_config(kubeconfig=kubeconfig, context=context, server=server, namespace=namespace))
-
-    # Reading
-
-    async def get(
-        self, kind: type[R], name: str, namespace: str | None = None, *, resource_version: str | None = None
-    ) -> R:
-        """One object. Raises `NotFound` when it is not there."""
-        query = query_of(resourceVersion=resource_version)
-        request = self._for_object("GET", "get", info_of(kind), namespace, name, query=query, repeatable=True)
-        return await self._object(kind, request)
-
-    async def find(self, kind: type[R], name: str, namespace: str | None = None) -> R | None:
-        """One object, or None when it is not there."""
-        try:
-            return await self.get(kind, name, namespace)
-        except NotFound:
-            return None
-
-    def list(
-        self,
-        kind: type[R],
-        namespace: str | None = None,
-        *,
-        labels: Selection | None = None,
-        fields: Selection | None = None,
-        limit: int | None = None,
-        page_size: int | None = PAGE_SIZE,
-        resource_version: str | None = None,
-        resource_version_match: Literal["NotOlderThan", "Exact"] | None = None,
-    ) -> Listing[R]:
-        """The objects of a kind: `await` it for all of them, or `async for` to hold one page at a time.
-
-        `limit` ends the list after that many; `page_size` is how many are fetched at once, None for all.
-        """
-        info = info_of(kind)
-
-        async def fetch(token: str, size: int | None) -> ObjectList[R]:
-            query = query_of(
-                labelSelector=selector_text(labels),
-                fieldSelector=selector_text(fields),
-                limit=size,
-                **{"continue": token or None},
-                # A continue token carries its own revision, and the server refuses both together.
-                resourceVersion=None if token else resource_version,
-                resourceVersionMatch=None if token else resource_version_match,
-            )
-            request = self._for_kind("GET", "list", info, namespace, query=query, repeatable=True)
-            return decode_page(kind, await self._sender.read(request), str(request))
-
-        return Listing(fetch, page_size, limit)
-
-    def watch(
-        self,
-        kind: type[R],
-        namespace: str | None = None,
-        *,
-        resource_version: str = "",
-        labels: Selection | None = None,
-        fields: Selection | None = None,
-        timeout_seconds: int | None = None,
-    ) -> Watch[R]:
-        """The changes of a kind since a revision; without one, first an ADDED for everything that exists.
-
-        Resumes by itself; with `timeout_seconds` the server ends it instead.
-        """
-
-        async def open_stream(since: str) -> WatchStream:
-            return await self.open_watch(
-                kind,
-                namespace,
-                resource_version=since,
-                labels=labels,
-                fields=fields,
-                timeout_seconds=timeout_seconds,
-            )
-
-        return Watch(
-            kind,
-            open_stream,
-            resource_version=resource_version,
-            once=timeout_seconds is not None,
-            clock=self._clock,
-            request=f"watch {qualified(info_of(kind))}",
-        )
-
-    async def wait_for(
-        self, kind: type[R], name: str, condition: Callable[[R], bool], namespace: str | None = None
-    ) -> R:
-        """Wait until an object is there and meets a condition, by watching it. Set a limit with `asyncio.timeout`."""
-        where = self._namespace(info_of(kind), namespace)
-        while True:
-            watch = self.watch(kind, where, fields={"metadata.name": name})
-            with contextlib.suppress(Expired):
-                async with contextlib.aclosing(aiter(watch)) as events:
-                    async for event in events:
-                        if event.type != "DELETED" and condition(event.object):
-                            return event.object
-
-    async def open_watch(
-        self,
-        kind: type[Object],
-        namespace: str | None = None,
-        *,
-        resource_version: str = "",
-        labels: Selection | None = None,
-        fields: Selection | None = None,
-        timeout_seconds: int | None = None,
-        send_initial_events: bool = False,
-        accept: str = JSON_TYPE,
-    ) -> WatchStream:
-        """One watch request as a stream of lines, bookmarks included: the raw form that caches are built on."""
-        query = query_of(
-            watch="true",
-            allowWatchBookmarks="true",
-            resourceVersion=resource_version or None,
-            labelSelector=selector_text(labels),
-            fieldSelector=selector_text(fields),
-            timeoutSeconds=timeout_seconds,
-            sendInitialEvents="true" if send_initial_events else None,
-            resourceVersionMatch="NotOlderThan" if send_initial_events else None,
-        )
-        request = self._for_kind("GET", "watch", info_of(kind), namespace, query=query, repeatable=True)
-        request.stream = True
-        request.timeout = None if timeout_seconds is None else timeout_seconds + self._timeout
-        request.headers["Accept"] = accept
-        return WatchStream(await self._sender.open(request), str(request))
-
-    # Writing
 
     async def create(self, obj: R, *, dry_run: bool = False) -> R:
         """Make the object. Raises `AlreadyExists` when there is one of that name."""

@@ -8,9 +8,11 @@ import ipaddress
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -98,7 +100,7 @@ class HttpTransport:
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=90, socket_factory=_watched_socket),
+                connector=_Connector(limit=0, keepalive_timeout=90, socket_factory=_watched_socket),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 read_bufsize=_READ_BUFFER,
                 skip_auto_headers=("User-Agent", "Content-Type"),
@@ -140,6 +142,20 @@ class HttpTransport:
         await self._authenticator.close()
 
 
+class _Connector(aiohttp.TCPConnector):
+    """Aborts the connections that are given up.
+
+    aiohttp closes them in good order, which over TLS means to wait for the other side; and it forgets them at once, so
+    that closing the session does not wait for them. Nobody needs that order: what is given up is a stream that has no
+    end, or a request that was cancelled.
+    """
+
+    def _release(self, key: Any, protocol: ResponseHandler, *, should_close: bool = False) -> None:
+        if should_close or protocol.should_close:
+            protocol.abort()
+        super()._release(key, protocol, should_close=should_close)
+
+
 class HttpResponse:
     """An answer from aiohttp."""
 
@@ -178,13 +194,10 @@ class HttpResponse:
         except aiohttp.ClientError as error:
             raise self._lost(error) from error
         finally:
-            self.close()
+            self._response.close()
 
     def close(self) -> None:
         """Give up the rest of the body."""
-        connection = self._response.connection
-        if connection is not None and connection.transport is not None:
-            connection.transport.abort()  # nobody waits for the end of a stream that is given up
         self._response.close()
 
 

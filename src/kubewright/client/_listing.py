@@ -7,10 +7,10 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from kubewright.api import Object, decode
+from kubewright.api import Object, collection_paused, decode
 from kubewright.client._errors import Expired, NotKubernetes, Status
 
-__all__ = ["Listing", "ObjectList", "decode_page"]
+__all__ = ["Listing", "ObjectList", "RawPage", "decode_items", "decode_page"]
 
 R = TypeVar("R", bound=Object)
 
@@ -21,12 +21,14 @@ class _ListMeta(msgspec.Struct, rename="camel"):
     remaining_item_count: int | None = None
 
 
-class _Page(msgspec.Struct):
+class RawPage(msgspec.Struct):
+    """One page of a list. The items hold on to the whole page: copy what is kept."""
+
     metadata: _ListMeta
     items: list[msgspec.Raw] | None
 
 
-_page_decoder = msgspec.json.Decoder(_Page)
+_page_decoder = msgspec.json.Decoder(RawPage)
 
 
 class ObjectList(list[R]):
@@ -38,14 +40,19 @@ class ObjectList(list[R]):
     """How many objects follow, where the server knows; it does not when a selector is given."""
 
 
-def decode_page(kind: type[R], raw: bytes, request: str) -> ObjectList[R]:
-    """The objects of one page. Each keeps its own bytes, not the page's."""
+def decode_page(raw: bytes, request: str) -> RawPage:
+    """A page as the server sent it."""
     try:
-        page = _page_decoder.decode(raw)
+        return _page_decoder.decode(raw)
     except msgspec.DecodeError as error:
         message = f"the answer is not a list of Kubernetes objects ({error})"
         raise NotKubernetes(Status(code=200, message=message), request) from None
-    objects = ObjectList(decode(kind, bytes(item)) for item in page.items or ())
+
+
+def decode_items(kind: type[R], page: RawPage) -> ObjectList[R]:
+    """The objects of a page. Each keeps its own bytes, not the page's."""
+    with collection_paused():
+        objects = ObjectList(decode(kind, bytes(item)) for item in page.items or ())
     objects.resource_version = page.metadata.resource_version
     objects.continue_token = page.metadata.continue_
     objects.remaining = page.metadata.remaining_item_count

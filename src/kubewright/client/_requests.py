@@ -124,6 +124,12 @@ class Requests:
             made._rate_limit = None
         return made
 
+    def writing_as(self, field_manager: str) -> Self:
+        """This client, but its writes own their fields under another name. It shares the connections of this client."""
+        made = self.through(lambda transport: transport)
+        made.field_manager = field_manager
+        return made
+
     def _like_this(self, retry: RetryPolicy | None, timeout: float | None) -> Self:
         made = copy.copy(self)
         made._sender_made = None

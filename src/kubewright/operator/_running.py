@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import logging
 import os
 from collections.abc import Sequence
@@ -75,7 +74,7 @@ class Running:
         registrations = operator.registrations()
         if not registrations:
             raise ValueError(f"operator {operator.name!r} has nothing to do: register a reconciler first")
-        self._client = client = _writing_as(operator.name, await self._connect())
+        self._client = client = (await self._connect()).writing_as(operator.name)
         # Everything that is left open when the stack unwinds is closed in the reverse order.
         recorder = await self._stack.enter_async_context(EventRecorder(client, operator.name, clock=clock))
         caches = Caches(
@@ -140,14 +139,6 @@ class Running:
     def enqueue(self, kind: type[Object], key: ObjectKey | Object | str) -> None:
         """Ask for a reconcile, from any thread."""
         self.controller(kind).enqueue(as_key(key))
-
-
-def _writing_as(name: str, client: Client) -> Client:
-    """The same connections, under the operator's own name as field manager."""
-    _ = client._sender  # made on first use; it must be one for both
-    named = copy.copy(client)
-    named.field_manager = name
-    return named
 
 
 def _kinds_of(registration: Registration[Any]) -> Sequence[tuple[type[Object], Labels | None]]:

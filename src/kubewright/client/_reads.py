@@ -1,0 +1,173 @@
+"""Reading: one object, lists, watches."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Literal, TypeVar
+
+from kubewright.api import Object, info_of
+from kubewright.client._errors import Expired, NotFound
+from kubewright.client._listing import Listing, ObjectList, RawPage, decode_items, decode_page
+from kubewright.client._paths import qualified
+from kubewright.client._requests import JSON_TYPE, Requests, Selection, query_of, selector_text
+from kubewright.client._watch import Watch, WatchStream
+
+__all__ = ["Reads"]
+
+R = TypeVar("R", bound=Object)
+PAGE_SIZE = 500
+
+
+class Reads(Requests):
+    """The verbs that change nothing."""
+
+    async def get(
+        self, kind: type[R], name: str, namespace: str | None = None, *, resource_version: str | None = None
+    ) -> R:
+        """One object. Raises `NotFound` when it is not there."""
+        query = query_of(resourceVersion=resource_version)
+        request = self._for_object("GET", "get", info_of(kind), namespace, name, query=query, repeatable=True)
+        return await self._object(kind, request)
+
+    async def find(self, kind: type[R], name: str, namespace: str | None = None) -> R | None:
+        """One object, or None when it is not there."""
+        try:
+            return await self.get(kind, name, namespace)
+        except NotFound:
+            return None
+
+    def list(
+        self,
+        kind: type[R],
+        namespace: str | None = None,
+        *,
+        labels: Selection | None = None,
+        fields: Selection | None = None,
+        limit: int | None = None,
+        page_size: int | None = PAGE_SIZE,
+        resource_version: str | None = None,
+        resource_version_match: Literal["NotOlderThan", "Exact"] | None = None,
+    ) -> Listing[R]:
+        """The objects of a kind: `await` it for all of them, or `async for` to hold one page at a time.
+
+        `limit` ends the list after that many; `page_size` is how many are fetched at once, None for all.
+        """
+
+        async def fetch(token: str, size: int | None) -> ObjectList[R]:
+            page = await self.list_page(
+                kind,
+                namespace,
+                token=token,
+                size=size,
+                labels=labels,
+                fields=fields,
+                # A continue token carries its own revision, and the server refuses both together.
+                resource_version=None if token else resource_version,
+                resource_version_match=None if token else resource_version_match,
+            )
+            return decode_items(kind, page)
+
+        return Listing(fetch, page_size, limit)
+
+    async def list_page(
+        self,
+        kind: type[Object],
+        namespace: str | None = None,
+        *,
+        token: str = "",
+        size: int | None = None,
+        labels: Selection | None = None,
+        fields: Selection | None = None,
+        resource_version: str | None = None,
+        resource_version_match: Literal["NotOlderThan", "Exact"] | None = None,
+        accept: str = JSON_TYPE,
+    ) -> RawPage:
+        """One page of a list with its objects as bytes: the first, or the one after a continue token."""
+        query = query_of(
+            labelSelector=selector_text(labels),
+            fieldSelector=selector_text(fields),
+            limit=size,
+            **{"continue": token or None},
+            resourceVersion=resource_version,
+            resourceVersionMatch=resource_version_match,
+        )
+        request = self._for_kind("GET", "list", info_of(kind), namespace, query=query, repeatable=True)
+        request.headers["Accept"] = accept
+        return decode_page(await self._sender.read(request), str(request))
+
+    def watch(
+        self,
+        kind: type[R],
+        namespace: str | None = None,
+        *,
+        resource_version: str = "",
+        labels: Selection | None = None,
+        fields: Selection | None = None,
+        timeout_seconds: int | None = None,
+    ) -> Watch[R]:
+        """The changes of a kind since a revision; without one, first an ADDED for everything that exists.
+
+        Resumes by itself; with `timeout_seconds` the server ends it instead.
+        """
+
+        async def open_stream(since: str) -> WatchStream:
+            return await self.open_watch(
+                kind,
+                namespace,
+                resource_version=since,
+                labels=labels,
+                fields=fields,
+                timeout_seconds=timeout_seconds,
+            )
+
+        return Watch(
+            kind,
+            open_stream,
+            resource_version=resource_version,
+            once=timeout_seconds is not None,
+            clock=self._clock,
+            request=f"watch {qualified(info_of(kind))}",
+        )
+
+    async def wait_for(
+        self, kind: type[R], name: str, condition: Callable[[R], bool], namespace: str | None = None
+    ) -> R:
+        """Wait until an object is there and meets a condition, by watching it. Set a limit with `asyncio.timeout`."""
+        where = self._namespace(info_of(kind), namespace)
+        while True:
+            watch = self.watch(kind, where, fields={"metadata.name": name})
+            with contextlib.suppress(Expired):
+                async with contextlib.aclosing(aiter(watch)) as events:
+                    async for event in events:
+                        if event.type != "DELETED" and condition(event.object):
+                            return event.object
+
+    async def open_watch(
+        self,
+        kind: type[Object],
+        namespace: str | None = None,
+        *,
+        resource_version: str = "",
+        labels: Selection | None = None,
+        fields: Selection | None = None,
+        timeout_seconds: int | None = None,
+        send_initial_events: bool = False,
+        accept: str = JSON_TYPE,
+    ) -> WatchStream:
+        """One watch request as a stream of lines, bookmarks included: the raw form that caches are built on."""
+        query = query_of(
+            watch="true",
+            allowWatchBookmarks="true",
+            resourceVersion=resource_version or None,
+            labelSelector=selector_text(labels),
+            fieldSelector=selector_text(fields),
+            timeoutSeconds=timeout_seconds,
+            sendInitialEvents="true" if send_initial_events else None,
+            resourceVersionMatch="NotOlderThan" if send_initial_events else None,
+        )
+        request = self._for_kind("GET", "watch", info_of(kind), namespace, query=query, repeatable=True)
+        request.stream = True
+        request.timeout = None if timeout_seconds is None else timeout_seconds + self._timeout
+        request.headers["Accept"] = accept
+        return WatchStream(await self._sender.open(request), str(request))

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from kubewright.api import collection_paused
+
+
+def test_the_collector_rests_and_goes_on_also_after_an_error() -> None:
+    with collection_paused():
+        assert not gc.isenabled()
+        with collection_paused():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(ValueError, match="boom"), collection_paused():
+        raise ValueError("boom")
+    assert gc.isenabled()
+
+
+def test_a_collector_that_somebody_switched_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with collection_paused():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
