@@ -2,12 +2,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import pytest
 
 from kubewright.api import apps, batch, core, meta
 from kubewright.client import Client, MergePatch, StrategicPatch
 from kubewright.clock import VirtualClock
 from kubewright.testing import ControlPlane, FakeNode, PodPlan
+
+
+@pytest.fixture(scope="module")
+def control_plane() -> Iterator[ControlPlane]:
+    """A plane of this module's own: its controllers would meddle with the objects of other tests."""
+    with ControlPlane() as plane:
+        plane.ensure_controllers()
+        yield plane
 
 
 def a_pod(namespace: str, name: str = "web", **spec: object) -> core.Pod:
@@ -81,10 +91,7 @@ async def test_a_pod_is_scheduled_and_becomes_running_and_ready(
     assert status.state.running is not None
 
 
-async def test_a_deployment_reaches_its_available_replicas(
-    control_plane: ControlPlane, client: Client, namespace: str, fake_node: FakeNode
-) -> None:
-    control_plane.ensure_controllers()
+async def test_a_deployment_reaches_its_available_replicas(client: Client, namespace: str, fake_node: FakeNode) -> None:
     labels = {"app": "web"}
     template = core.PodTemplateSpec(
         metadata=meta.ObjectMeta(labels=labels),
@@ -103,10 +110,7 @@ async def test_a_deployment_reaches_its_available_replicas(
             break
 
 
-async def test_a_job_completes_when_its_pod_exits_with_zero(
-    control_plane: ControlPlane, client: Client, namespace: str
-) -> None:
-    control_plane.ensure_controllers()
+async def test_a_job_completes_when_its_pod_exits_with_zero(client: Client, namespace: str) -> None:
     template = core.PodTemplateSpec(
         spec=core.PodSpec(restart_policy="Never", containers=[core.Container(name="main", image="busybox")])
     )
@@ -118,10 +122,7 @@ async def test_a_job_completes_when_its_pod_exits_with_zero(
                 break
 
 
-async def test_a_daemon_set_runs_on_the_node(
-    control_plane: ControlPlane, client: Client, namespace: str, fake_node: FakeNode
-) -> None:
-    control_plane.ensure_controllers()
+async def test_a_daemon_set_runs_on_the_node(client: Client, namespace: str, fake_node: FakeNode) -> None:
     labels = {"app": "agent"}
     template = core.PodTemplateSpec(
         metadata=meta.ObjectMeta(labels=labels),

@@ -1,7 +1,8 @@
 """The pytest plugin: a real control plane for the test run, a namespace and a client for each test.
 
 `control_plane`: one `ControlPlane` for the whole run, started when the first test asks for it. Without
-kube-controller-manager; a test that needs its controllers calls `control_plane.ensure_controllers()`.
+kube-controller-manager, whose controllers would act on the objects of every test: tests that need them are better off
+with a `ControlPlane(controllers=True)` of their own, as a fixture of their module or folder with the same name.
 `namespace`: the name of a namespace that only this test uses; deleted afterwards, without waiting for it.
 `fake_node`: a `FakeNode` for that namespace.
 `client`: an async `kubewright.client.Client` of an administrator, closed after the test (needs pytest-asyncio).
