@@ -42,7 +42,8 @@ class Port(kw.Model):
         (lambda: kw.Range(float("nan")), "must be a number"),
         (lambda: kw.Range(1, exclusive_maximum=True), "exclude only a bound that it has"),
         (lambda: kw.Range(1, 1, exclusive_minimum=True), "no number is in a Range"),
-        (lambda: kw.MultipleOf(0), "a number above 0"),
+        (lambda: kw.MultipleOf(0), "a whole number above 0"),
+        (lambda: kw.MultipleOf(0.5), "a whole number above 0"),  # type: ignore[arg-type]
         (lambda: kw.Length(-1), "not negative"),
         (lambda: kw.Length(2, 1), "above the maximum"),
         (lambda: kw.Length(), "needs a minimum"),

@@ -129,14 +129,14 @@ class Range(Constraint):
 
 @dataclass(frozen=True, slots=True)
 class MultipleOf(Constraint):
-    """The number is a multiple of this one."""
+    """The number is a multiple of this one: a whole number, because with a fraction the server refuses too much."""
 
-    factor: float
+    factor: int
     places: ClassVar = frozenset({"integer", "number"})
 
     def __post_init__(self) -> None:
-        if not _is_number(self.factor) or not math.isfinite(self.factor) or self.factor <= 0:
-            raise ValueError(f"MultipleOf needs a number above 0, not {self.factor!r}")
+        if not isinstance(self.factor, int) or isinstance(self.factor, bool) or self.factor <= 0:
+            raise ValueError(f"MultipleOf needs a whole number above 0, not {self.factor!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def add_constraint(schema: dict[str, Any], shape: Shape, constraint: Constraint,
             _set(schema, exclusiveMinimum=constraint.exclusive_minimum or None)
             _set(schema, exclusiveMaximum=constraint.exclusive_maximum or None)
         case MultipleOf():
-            schema["multipleOf"] = _number(constraint.factor)
+            schema["multipleOf"] = constraint.factor
         case Length():
             _set(schema, minLength=constraint.minimum, maxLength=constraint.maximum)
         case Pattern():

@@ -1,0 +1,92 @@
+"""Kinds of one field, installed on the real server."""
+
+import itertools
+import logging
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+
+import kubewright as kw
+from kubewright.api import apiextensions, info_of
+from kubewright.client import Cause, Client, Invalid
+from kubewright.crd import install
+
+_numbers = itertools.count()
+ABSENT = object()
+
+
+def kind_of(hint: Any, default: Any = ABSENT, **arguments: Any) -> type[kw.Object]:
+    """A kind whose spec has one field, `value`, of that type."""
+    namespace: dict[str, Any] = {"__annotations__": {"value": hint}, "__module__": __name__}
+    if default is not ABSENT:
+        namespace["value"] = default
+    metaclass: Any = type(kw.Model)
+    spec = metaclass("Spec", (kw.Model,), namespace)
+    return resource_of(spec, None, **arguments)
+
+
+def resource_of(spec: Any, status: Any, **arguments: Any) -> type[kw.Object]:
+    """A kind with a name of its own."""
+
+    @kw.resource("table.example.com/v1", kind=f"Case{next(_numbers)}", **arguments)
+    class Case(kw.Resource[spec, status]): ...  # type: ignore[valid-type]
+
+    return Case
+
+
+class Cases:
+    """Installs kinds, and sends plain JSON to the server."""
+
+    def __init__(self, client: Client, namespace: str, caplog: pytest.LogCaptureFixture) -> None:
+        self.client = client
+        self.namespace = namespace
+        self._caplog = caplog
+
+    @asynccontextmanager
+    async def installed(self, *kinds: type[kw.Object]) -> AsyncIterator[apiextensions.CustomResourceDefinition]:
+        """The definition on the server, accepted without any warning; it is gone afterwards."""
+        [crd] = await install(self.client, *kinds)
+        try:
+            assert [c.type for c in crd.status.conditions or [] if c.type == "NonStructuralSchema"] == []
+            assert [r.getMessage() for r in self._caplog.records if r.levelno >= logging.WARNING] == []
+            yield crd
+        finally:
+            await self.client.delete(apiextensions.CustomResourceDefinition, crd.metadata.name)
+
+    async def create(
+        self, kind: type[kw.Object], content: dict[str, Any], *, dry_run: bool = True, validation: str = "Strict"
+    ) -> dict[str, Any]:
+        """Create an object from plain JSON, and give back what the server made of it."""
+        info = info_of(kind)
+        head = {"apiVersion": info.api_version, "kind": info.kind}
+        query = {"fieldValidation": validation} | ({"dryRun": "All"} if dry_run else {})
+        place = f"/namespaces/{self.namespace}" if info.namespaced else ""
+        body = {"metadata": {"name": "one"}} | head | content
+        raw = await self.client.request("POST", f"{info.path}{place}/{info.plural}", body=body, query=query)
+        made: dict[str, Any] = msgspec.json.decode(raw)
+        return made
+
+    async def refused_paths(self, kind: type[kw.Object], content: dict[str, Any]) -> list[str]:
+        """The paths of the fields for which the server refuses an object; empty when it takes it."""
+        try:
+            await self.create(kind, content)
+        except Invalid as error:
+            causes = (error.status.details and error.status.details.causes) or []
+            return sorted({_path(cause) for cause in causes})
+        return []
+
+
+def _path(cause: Cause) -> str:
+    """The field that is blamed; for some rules the server names it only in the text."""
+    told = re.search(r'"(\S+)" must|in (\S+)$', cause.message or "") if cause.field == "<nil>" else None
+    return (told[1] or told[2]) if told else cause.field or ""
+
+
+@pytest.fixture
+async def cases(client: Client, namespace: str, caplog: pytest.LogCaptureFixture) -> Cases:
+    """What the table's tests use."""
+    return Cases(client, namespace, caplog)

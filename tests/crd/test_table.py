@@ -1,0 +1,117 @@
+"""The table against the real server: all definitions accepted, good objects taken, bad ones refused."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import kubewright as kw
+from kubewright.api import apiextensions, info_of
+from kubewright.api._validation import violations
+from kubewright.client import Client
+from kubewright.crd import crd_of, install, schema_of
+from kubewright.testing import ControlPlane
+from tests.crd.conftest import ABSENT, Cases
+from tests.crd.table import TABLE, Case
+
+CRD = apiextensions.CustomResourceDefinition
+
+
+class _Collected(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(record.getMessage())
+
+
+@pytest.fixture(scope="module")
+def outcomes(control_plane: ControlPlane) -> Iterator[dict[str, Any]]:
+    """What became of installing each row's kind; and under "warnings", all that the server warned of."""
+    found: dict[str, Any] = {}
+    turns = asyncio.Semaphore(4)
+
+    async def install_one(client: Client, row: Case) -> None:
+        async with turns:
+            try:
+                [found[row.name]] = await install(client, row.kind)
+            except Exception as error:
+                found[row.name] = error
+
+    async def install_all() -> None:
+        async with Client.connect(kubeconfig=control_plane.kubeconfig) as client:
+            await asyncio.gather(*(install_one(client, row) for row in TABLE))
+
+    async def remove_all() -> None:
+        async with Client.connect(kubeconfig=control_plane.kubeconfig) as client:
+            for outcome in found.values():
+                if isinstance(outcome, CRD):
+                    await client.delete(CRD, outcome.metadata.name)
+
+    collected = _Collected()
+    logging.getLogger("kubewright.client").addHandler(collected)
+    try:
+        asyncio.run(install_all())
+    finally:
+        logging.getLogger("kubewright.client").removeHandler(collected)
+    yield found | {"warnings": collected.texts}
+    asyncio.run(remove_all())
+
+
+def spec_of(value: Any) -> dict[str, Any]:
+    return {"spec": {} if value is ABSENT else {"value": value}}
+
+
+def test_names_are_unique_and_the_table_is_large() -> None:
+    assert len({row.name for row in TABLE}) == len(TABLE)
+    assert sum(len(row.good) + len(row.bad) for row in TABLE) >= 400
+
+
+def test_the_server_warned_of_nothing(outcomes: dict[str, Any]) -> None:
+    assert outcomes["warnings"] == []
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
+async def test_the_server_agrees(row: Case, outcomes: dict[str, Any], cases: Cases) -> None:
+    crd = outcomes[row.name]
+    assert isinstance(crd, CRD), crd
+    assert [c.type for c in crd.status.conditions or [] if c.type == "NonStructuralSchema"] == []
+    schema = schema_of(row.kind)
+    if row.schema is not None:
+        assert schema["properties"]["spec"]["properties"]["value"] == row.schema
+    for value in row.good:
+        assert await cases.refused_paths(row.kind, spec_of(value)) == [], value
+        assert violations(schema, spec_of(value)) == []
+    for bad in row.bad:
+        assert await cases.refused_paths(row.kind, spec_of(bad.value)) == bad.paths, bad.value
+        if not row.server_only:
+            assert sorted({found.path for found in violations(schema, spec_of(bad.value))}) == bad.paths, bad.value
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if row.name.startswith("default")], ids=lambda row: row.name)
+async def test_the_server_fills_in_the_default_that_python_has(
+    row: Case, outcomes: dict[str, Any], cases: Cases
+) -> None:
+    if row.name == "default of a part":
+        made = await cases.create(row.kind, {"spec": {"value": {"name": "a"}}})
+        assert made["spec"] == {"value": {"name": "a", "number": 80}}
+        return
+    made = await cases.create(row.kind, {"spec": {}})
+    here: Any = row.kind(metadata=kw.api.ObjectMeta(name="one"))  # type: ignore[attr-defined]
+    assert made["spec"] == kw.api.to_dict(here)["spec"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
+async def test_installing_again_sends_nothing(row: Case, outcomes: dict[str, Any], client: Client) -> None:
+    before = outcomes[row.name].metadata.resource_version
+    [again] = await install(client, row.kind)
+    assert again.metadata.generation == 1
+    assert again.spec.versions == crd_of(row.kind).spec.versions
+    assert before
+
+
+def test_every_kind_has_a_name_of_its_own() -> None:
+    assert len({info_of(row.kind).plural for row in TABLE}) == len(TABLE)
