@@ -49,9 +49,14 @@ class Load:
 
         self._run(lambda client: _fill(client, namespace, count, make))
 
-    def write(self, namespace: str, count: int, per_second: float) -> None:
-        """Change that many Foos, each once, at that rate; each tells when that was in its annotation."""
+    def write(self, namespace: str, count: int, per_second: float) -> float:
+        """Change that many Foos, each once, at that rate; each tells when that was in its annotation.
+
+        The answer is the rate that was reached, which is lower when the server does not keep up.
+        """
+        start = time.monotonic()
         self._run(lambda client: _write(client, namespace, count, per_second))
+        return count / (time.monotonic() - start)
 
     def clear(self, namespace: str) -> None:
         """Remove the Foos and ConfigMaps of a namespace."""
@@ -97,10 +102,15 @@ async def _fill(
 
 
 async def _write(client: Client, namespace: str, count: int, per_second: float) -> None:
+    # Without a limit, a moment's delay would open a connection for each waiting write, and the handshakes would keep
+    # the server busy long after it.
+    places = asyncio.Semaphore(_WRITERS)
+
     async def change(number: int) -> None:
         path = f"{_foos(namespace)}/{samples.foo_name(number)}"
-        body = {"metadata": {"annotations": {samples.WRITTEN: f"{time.time():.6f}"}}}
-        await client.request("PATCH", path, body=body, content_type=_MERGE_PATCH)
+        async with places:
+            body = {"metadata": {"annotations": {samples.WRITTEN: f"{time.time():.6f}"}}}
+            await client.request("PATCH", path, body=body, content_type=_MERGE_PATCH)
 
     start = time.monotonic()
     async with asyncio.TaskGroup() as tasks:

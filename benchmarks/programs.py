@@ -26,7 +26,6 @@ class Program:
     name: str
     version: str
     command: tuple[str, ...]
-    note: str = ""
 
 
 def in_turn(programs: list[Program], turn: int) -> list[Program]:
@@ -37,8 +36,7 @@ def in_turn(programs: list[Program], turn: int) -> list[Program]:
 
 def list_programs() -> list[Program]:
     """The clients, ours first."""
-    notes = {"kr8s": "pages of 100, always"}
-    return [_python(name, f"{name}_list", notes.get(name, "")) for name in _LIBRARIES]
+    return [_python(name, f"{name}_list") for name in _LIBRARIES]
 
 
 def operator_programs() -> list[Program]:
@@ -46,8 +44,8 @@ def operator_programs() -> list[Program]:
     return [_python(OURS, "kubewright_operator"), _build_go(), _python("kopf", "kopf_operator")]
 
 
-def _python(name: str, module: str, note: str = "") -> Program:
-    return Program(name, version(name), (sys.executable, "-m", f"benchmarks.peers.{module}"), note)
+def _python(name: str, module: str) -> Program:
+    return Program(name, version(name), (sys.executable, "-m", f"benchmarks.peers.{module}"))
 
 
 def _build_go() -> Program:

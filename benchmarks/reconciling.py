@@ -31,7 +31,12 @@ _WORK_COLUMNS = [
     Column("cpu", "CPU s", 2),
     Column("memory", "memory MB, settled"),
 ]
-_LATENCY_COLUMNS = [Column("p50", "p50 ms"), Column("p99", "p99 ms"), Column("cpu", "CPU s", 2)]
+_LATENCY_COLUMNS = [
+    Column("p50", "p50 ms"),
+    Column("p99", "p99 ms"),
+    Column("cpu", "CPU s", 2),
+    Column("writes_per_second", "writes/s", 0),
+]
 
 
 @dataclass(frozen=True)
@@ -76,13 +81,11 @@ class _Suite:
             with self._start(program, namespace, count, "--writes", str(writes)) as process:
                 fill.add(program.name, _settled(process))
                 before = process.usage()
-                self._load.write(namespace, writes, _WRITES_PER_SECOND)
+                rate = self._load.write(namespace, writes, _WRITES_PER_SECOND)
                 said, after = process.wait_for("latencies")
-                numbers = said["milliseconds"]
-                latency.add(
-                    program.name,
-                    {"p50": percentile(numbers, 50), "p99": percentile(numbers, 99), "cpu": after.cpu - before.cpu},
-                )
+                numbers = {"cpu": after.cpu - before.cpu, "writes_per_second": rate}
+                numbers |= {f"p{percent}": percentile(said["milliseconds"], percent) for percent in (50, 99)}
+                latency.add(program.name, numbers)
         self._load.clear(namespace)
         yield fill
         yield latency

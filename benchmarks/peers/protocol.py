@@ -31,7 +31,7 @@ def listed(objects: Sequence[object]) -> None:
 
 
 class Progress:
-    """Counts what an operator has reconciled, and tells of the first and when that is all. The Go program has the same."""
+    """Counts what an operator has reconciled; tells of the first, and when that is all. The Go program has the same."""
 
     def __init__(self, objects: int, writes: int) -> None:
         self._objects = objects
