@@ -8,6 +8,8 @@ the Foo's status how many replicas are available.
     kubectl apply -f example-foo.yaml
 """
 
+from typing import Annotated
+
 import kubewright as kw
 from kubewright.api import apps, core, meta
 
@@ -16,7 +18,7 @@ class FooSpec(kw.Model):
     """What is asked for."""
 
     deployment_name: str
-    replicas: int | None = None
+    replicas: Annotated[int, kw.Range(1, 10)] | None = None
 
 
 class FooStatus(kw.Model):
@@ -25,7 +27,7 @@ class FooStatus(kw.Model):
     available_replicas: int = 0
 
 
-@kw.resource("example.com/v1alpha1")
+@kw.resource("example.com/v1alpha1", columns={"Available": ".status.availableReplicas"})
 class Foo(kw.Resource[FooSpec, FooStatus]):
     """Runs an nginx Deployment of the size it asks for."""
 

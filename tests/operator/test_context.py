@@ -81,7 +81,7 @@ async def test_patch_status_sends_only_what_changed_and_keeps_what_the_model_doe
         await ctx.patch_status(BoxStatus(available=obj.spec.size))
         changed.append(ctx.changed)
 
-    async with operator.running(calls.client) as running:
+    async with operator.running(calls.client, install_crds=False) as running:
         made = await client.create(box(namespace))
         await settled(running, made)
         assert await status_on_server(client, namespace) == {"available": 0, "conditions": []}
@@ -108,7 +108,7 @@ async def test_conditions_are_written_together_with_the_status_in_one_request(
         ctx.set_condition("Progressing", False, "Settled")
         await ctx.patch_status(BoxStatus(available=obj.spec.size))
 
-    async with operator.running(calls.client) as running:
+    async with operator.running(calls.client, install_crds=False) as running:
         made = await client.create(box(namespace, size=1))
         await settled(running, made)
         found = await client.get(Box, "one", namespace)
@@ -129,7 +129,7 @@ async def test_conditions_are_written_when_the_reconciler_ends_also_with_an_exce
             assert ctx.changed
         raise TerminalError("the disk is full")
 
-    async with operator.running(client) as running:
+    async with operator.running(client, install_crds=False) as running:
         made = await client.create(box(namespace))
         await settled(running, made)
         found = await client.get(Box, "one", namespace)
@@ -147,7 +147,7 @@ async def test_conditions_stay_when_a_status_without_any_is_patched(
             ctx.set_condition("Ready", True, "Started")
         await ctx.patch_status(BoxStatus(available=obj.spec.size))
 
-    async with operator.running(client) as running:
+    async with operator.running(client, install_crds=False) as running:
         made = await client.create(box(namespace))
         await settled(running, made)
         await client.patch(Box, "one", MergePatch({"spec": {"size": 3}}), namespace)
@@ -163,7 +163,7 @@ async def test_a_status_that_is_a_plain_text_is_written_beside_the_spec(
     async def sync(obj: Note, ctx: Context[Note]) -> None:
         await ctx.patch_status("HANDLED")
 
-    async with operator.running(calls.client) as running:
+    async with operator.running(calls.client, install_crds=False) as running:
         made = await client.create(
             Note(metadata=meta.ObjectMeta(name="n", namespace=namespace), spec={"command": "echo"})
         )
@@ -188,7 +188,7 @@ async def test_a_status_computed_from_an_old_object_is_refused_and_the_key_comes
             errors.append(error)
             raise
 
-    async with operator.running(client):
+    async with operator.running(client, install_crds=False):
         await client.create(box(namespace, size=1))
         await until(lambda: _has(client, namespace, available=9))
     assert len(errors) == 1
@@ -222,7 +222,7 @@ async def test_create_update_and_delete_are_seen_by_the_next_read_without_waitin
         found = ctx.get(core.ConfigMap, "c")
         return None if found is None else found.data
 
-    async with operator.running(client) as running:
+    async with operator.running(client, install_crds=False) as running:
         await client.create(box(namespace))
         await until(lambda: _ended(seen))
         await settled(running)
@@ -245,7 +245,7 @@ async def test_what_is_no_longer_wanted_is_pruned(operator: Operator, client: Cl
         owned = [config for config in await client.list(core.ConfigMap, namespace) if config.metadata.owner_references]
         return {config.metadata.name for config in owned} == set(names)
 
-    async with operator.running(client):
+    async with operator.running(client, install_crds=False):
         await client.create(box(namespace, size=3))
         await until(lambda: left("c0", "c1", "c2"))
         await client.patch(Box, "one", MergePatch({"spec": {"size": 1}}), namespace)
@@ -267,7 +267,7 @@ async def test_a_plain_function_does_the_same_through_a_blocking_context(
         ctx.patch_status(BoxStatus(available=obj.spec.size))
         ctx.record("Synced", "Box synced")
 
-    async with operator.running(client) as running:
+    async with operator.running(client, install_crds=False) as running:
         await client.create(box(namespace, size=4))
         await until(lambda: _has(client, namespace, available=4))
         await until(lambda: events(client, namespace, "Synced"))
@@ -289,7 +289,7 @@ async def test_an_event_that_cannot_be_written_does_not_fail_the_reconcile(
         ctx._session.environment.recorder.record(broken, "Lost", "nobody will read this")
         done.set()
 
-    async with operator.running(client) as running:
+    async with operator.running(client, install_crds=False) as running:
         await client.create(box(namespace))
         await done.wait()
         await running.controllers[0]._environment.recorder.flush()
@@ -303,7 +303,7 @@ async def test_an_object_of_another_name_is_untouched(operator: Operator, client
     async def sync(obj: Box, ctx: Context[Box]) -> None:
         await ctx.patch_status(BoxStatus(available=1))
 
-    async with operator.running(client) as running:
+    async with operator.running(client, install_crds=False) as running:
         red, blue = box(namespace, name="red"), box(namespace)
         blue.metadata.labels = {"team": "blue"}
         await client.create(red)

@@ -47,7 +47,7 @@ async def test_the_finalizer_is_there_before_the_first_reconcile_and_gone_after_
     async def clean(obj: Box, ctx: Context[Box]) -> None:
         calls.append(("finalize", obj.metadata.finalizers))
 
-    async with operator.running(client) as running:
+    async with operator.running(client, install_crds=False) as running:
         made = await client.create(box(namespace))
         await settled(running, made)
         assert calls == [("reconcile", [NAME])]
@@ -70,7 +70,7 @@ async def test_the_clean_up_is_repeated_until_it_succeeds_and_says_that_it_is_do
             raise ConnectionError("the other system is down")
         return Result(requeue_after=0.01) if len(attempts) == 2 else None
 
-    async with operator.running(client) as running:
+    async with operator.running(client, install_crds=False) as running:
         made = await client.create(box(namespace))
         await settled(running, made)
         await client.delete(Box, "one", namespace)
@@ -87,12 +87,12 @@ async def test_an_object_deleted_while_the_operator_was_down_is_cleaned_up_at_th
     def clean(obj: Box, ctx: BlockingContext[Box]) -> None:
         cleaned.append(obj.spec.size)
 
-    async with operator.running(client) as running:
+    async with operator.running(client, install_crds=False) as running:
         made = await client.create(box(namespace))
         await settled(running, made)
     await client.delete(Box, "one", namespace)
     assert not await gone(client, namespace)
-    async with operator.running(client):
+    async with operator.running(client, install_crds=False):
         await until(lambda: gone(client, namespace))
     assert cleaned == [1]
 
@@ -107,7 +107,7 @@ async def test_the_finalizer_goes_although_somebody_changed_the_object_during_th
         cleaned.append(obj.metadata.name)
         await client.patch(Box, "one", MergePatch({"metadata": {"labels": {"changed": "meanwhile"}}}), namespace)
 
-    async with operator.running(client) as running:
+    async with operator.running(client, install_crds=False) as running:
         made = await client.create(box(namespace))
         await settled(running, made)
         await client.delete(Box, "one", namespace)
@@ -130,7 +130,7 @@ async def test_the_finalizers_of_others_keep_the_object_and_ours_is_not_added_ag
     async def clean(obj: Box, ctx: Context[Box]) -> None:
         calls.append("finalize")
 
-    async with operator.running(client) as running:
+    async with operator.running(client, install_crds=False) as running:
         theirs = box(namespace)
         theirs.metadata.finalizers = ["example.org/theirs"]
         made = await client.create(theirs)
@@ -163,7 +163,7 @@ async def test_several_finalizers_are_called_in_turn_each_removed_after_its_own_
     async def address(obj: Box, ctx: Context[Box]) -> None:
         calls.append(("address", (await client.get(Box, "one", namespace)).metadata.finalizers))
 
-    async with operator.running(client) as running:
+    async with operator.running(client, install_crds=False) as running:
         made = await client.create(box(namespace))
         await settled(running, made)
         await client.delete(Box, "one", namespace)
@@ -184,7 +184,7 @@ async def test_the_class_form_may_have_its_finalizer_as_a_method(
         async def finalize(self, obj: Box, ctx: Context[Box]) -> None:
             calls.append("finalize")
 
-    async with operator.running(client) as running:
+    async with operator.running(client, install_crds=False) as running:
         made = await client.create(box(namespace))
         await settled(running, made)
         await client.delete(Box, "one", namespace)
@@ -205,7 +205,7 @@ async def test_the_key_form_is_finalized_too_and_still_called(
     async def clean(obj: Box, ctx: Context[Box]) -> None:
         calls.append(("finalize", ctx.object is obj))
 
-    async with operator.running(client) as running:
+    async with operator.running(client, install_crds=False) as running:
         made = await client.create(box(namespace))
         await settled(running, made)
         assert ("reconcile", True) in calls

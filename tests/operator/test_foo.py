@@ -39,7 +39,7 @@ async def deployment(client: Client, namespace: str, **spec: Any) -> apps.Deploy
 async def test_a_foo_gets_its_deployment_its_status_and_an_event(
     example: ModuleType, client: Client, namespace: str
 ) -> None:
-    async with example.operator.running(client) as running:
+    async with example.operator.running(client, install_crds=False) as running:
         foo = await client.create(make(example, namespace))
         made = await deployment(client, namespace)
         await settled(running)
@@ -74,7 +74,7 @@ async def test_a_foo_gets_its_deployment_its_status_and_an_event(
 async def test_the_deployment_follows_the_foo_and_drift_is_repaired(
     example: ModuleType, client: Client, namespace: str
 ) -> None:
-    async with example.operator.running(client):
+    async with example.operator.running(client, install_crds=False):
         foo = await client.create(make(example, namespace, replicas=1))
         made = await deployment(client, namespace, replicas=1)
         await client.patch(example.Foo, foo.metadata.name, MergePatch({"spec": {"replicas": 3}}), namespace)
@@ -94,7 +94,7 @@ async def test_the_deployment_follows_the_foo_and_drift_is_repaired(
 async def test_without_replicas_the_deployments_own_number_is_left_alone(
     example: ModuleType, client: Client, namespace: str
 ) -> None:
-    async with example.operator.running(client) as running:
+    async with example.operator.running(client, install_crds=False) as running:
         await client.create(make(example, namespace, replicas=None))
         await deployment(client, namespace, replicas=1)
         await client.patch(apps.Deployment, "web", MergePatch({"spec": {"replicas": 4}}), namespace)
@@ -104,7 +104,7 @@ async def test_without_replicas_the_deployments_own_number_is_left_alone(
 
 
 async def test_the_status_follows_the_deployment_at_once(example: ModuleType, client: Client, namespace: str) -> None:
-    async with example.operator.running(client):
+    async with example.operator.running(client, install_crds=False):
         await client.create(make(example, namespace))
         made = await deployment(client, namespace)
         for available in (2, 0):
@@ -125,7 +125,7 @@ async def test_somebody_elses_deployment_is_left_alone_with_a_warning_and_backof
 ) -> None:
     foo = make(example, namespace)
     theirs = await client.create(example.nginx_deployment(foo))
-    async with example.operator.running(client) as running:
+    async with example.operator.running(client, install_crds=False) as running:
         await client.create(foo)
 
         async def warned() -> Any:
@@ -153,7 +153,7 @@ async def test_somebody_elses_deployment_is_left_alone_with_a_warning_and_backof
 async def test_an_empty_deployment_name_is_not_retried_until_the_foo_changes(
     example: ModuleType, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with example.operator.running(client) as running:
+    async with example.operator.running(client, install_crds=False) as running:
         await client.create(make(example, namespace, deployment=""))
         stats = running.controller(example.Foo).stats
 
@@ -172,11 +172,11 @@ async def test_a_resync_of_an_unchanged_object_makes_no_api_call(
 ) -> None:
     """Also in a process that only finds the objects, after its first reconcile of them."""
     await client.create(make(example, namespace))
-    async with example.operator.running(client) as running:
+    async with example.operator.running(client, install_crds=False) as running:
         await deployment(client, namespace)
         await settled(running)
     example.operator.clock = clock = VirtualClock()
-    async with example.operator.running(calls.client) as running:
+    async with example.operator.running(calls.client, install_crds=False) as running:
         await settled(running)
         stats = running.controller(example.Foo).stats
         assert calls.writes() == [f"patch deployments.apps {namespace}/web"], "the first reconcile makes sure, once"
@@ -191,7 +191,7 @@ async def test_a_resync_of_an_unchanged_object_makes_no_api_call(
 async def test_one_reconcile_creates_the_child_and_the_next_sees_it_before_the_watch_does(
     example: ModuleType, client: Client, calls: Calls, namespace: str
 ) -> None:
-    async with example.operator.running(calls.client) as running:
+    async with example.operator.running(calls.client, install_crds=False) as running:
         foo = await client.create(make(example, namespace))
         await deployment(client, namespace)
         for _ in range(20):

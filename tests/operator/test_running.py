@@ -9,13 +9,15 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 
+import kubewright as kw
 from kubewright.api import JSON, Resource, core, meta
 from kubewright.api._resource import resource
 from kubewright.cache import CacheSyncError
-from kubewright.client import Client
+from kubewright.client import Client, Invalid
 from kubewright.clock import VirtualClock
 from kubewright.controller import Context
 from kubewright.operator import Operator
@@ -33,7 +35,7 @@ class Missing(Resource[JSON, None]):
 async def start_in_vain(operator: Operator, client: Client) -> None:
     """Start an operator, and let the time for it pass as soon as its cache knows what is wrong."""
     assert isinstance(operator.clock, VirtualClock)
-    running = operator.running(client)
+    running = operator.running(client, install_crds=False)
     start = asyncio.create_task(running.__aenter__())
 
     async def failed() -> bool:
@@ -47,7 +49,7 @@ async def start_in_vain(operator: Operator, client: Client) -> None:
 
 async def test_an_operator_without_controllers_has_nothing_to_do(client: Client) -> None:
     with pytest.raises(ValueError, match="operator 'idle' has nothing to do: register a reconciler first"):
-        async with Operator("idle").running(client):
+        async with Operator("idle").running(client, install_crds=False):
             pass
 
 
@@ -90,6 +92,26 @@ async def test_a_cluster_with_a_kubeconfig_will_do_and_one_operator_runs_again_a
     assert seen == ["initial", "initial"]
 
 
+async def test_running_installs_the_kinds_that_it_reconciles(client: Client, namespace: str) -> None:
+    class NewSpec(kw.Model):
+        size: Annotated[int, kw.Range(0, 3)]
+
+    @kw.resource("running.example.com/v1")
+    class Newcomer(kw.Resource[NewSpec, None]):
+        """A kind that the server does not know yet."""
+
+    operator = Operator("installer", namespaces=[namespace])
+
+    @operator.reconciles(Newcomer)
+    async def sync(obj: Newcomer, ctx: Context[Newcomer]) -> None: ...
+
+    async with operator.running(client) as running:
+        metadata = meta.ObjectMeta(name="a", namespace=namespace)
+        await settled(running, await client.create(Newcomer(metadata=metadata, spec=NewSpec(size=1))))
+        with pytest.raises(Invalid, match=r"spec\.size"):
+            await client.create(Newcomer(metadata=metadata, spec=NewSpec(size=4)))
+
+
 async def test_two_operators_in_one_process_know_nothing_of_each_other(client: Client, namespace: str) -> None:
     seen: list[str] = []
     operators = [Operator(name, namespaces=[namespace]) for name in ("left", "right")]
@@ -99,7 +121,7 @@ async def test_two_operators_in_one_process_know_nothing_of_each_other(client: C
         async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap], name: str = operator.name) -> None:
             seen.append(name)
 
-    async with operators[0].running(client) as left, operators[1].running(client) as right:
+    async with operators[0].running(client, install_crds=False) as left, operators[1].running(client) as right:
         made = await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="c", namespace=namespace)))
         await settled(left, made)
         await settled(right, made)

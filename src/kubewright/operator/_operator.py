@@ -205,14 +205,15 @@ class Operator:
             first_of(kind).deleted.append(form)
         return made
 
-    def running(self, cluster: Client | HasKubeconfig | None = None) -> Running:
-        """The operator inside this program: `async with operator.running(client) as running`.
+    def running(self, cluster: Client | HasKubeconfig | None = None, *, install_crds: bool = True) -> Running:
+        """The operator inside this program, as in a test: `async with operator.running(client) as running`.
 
         Args:
             cluster: a client, which stays open, or anything with a kubeconfig, such as a `ControlPlane`; without one,
                 the cluster that `load_config` finds.
+            install_crds: whether the kinds that it reconciles are defined in the cluster first, from their classes.
         """
-        return Running(self, cluster)
+        return Running(self, cluster, install_crds=install_crds)
 
     def run(
         self,

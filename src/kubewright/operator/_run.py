@@ -71,7 +71,7 @@ async def _main(
 ) -> None:
     stopping = _Signals()
     async with Client.connect(kubeconfig=kubeconfig, context=context, server=server) as client:
-        running = operator.running(client)
+        running = operator.running(client, install_crds=False)
         with stopping.listening(running):
             # A signal while the caches fill must not have to wait for them.
             start = asyncio.ensure_future(running.__aenter__())

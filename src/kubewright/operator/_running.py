@@ -43,8 +43,11 @@ class Running:
     does not fill, naming the kind and the reason. Leaving lets running reconciles finish.
     """
 
-    def __init__(self, operator: Operator, cluster: Client | HasKubeconfig | None = None) -> None:
+    def __init__(
+        self, operator: Operator, cluster: Client | HasKubeconfig | None = None, *, install_crds: bool = False
+    ) -> None:
         self._operator = operator
+        self._install_crds = install_crds
         self._cluster = cluster
         self._stack = AsyncExitStack()
         self._client: Client | None = None
@@ -75,6 +78,8 @@ class Running:
         if not registrations:
             raise ValueError(f"operator {operator.name!r} has nothing to do: register a reconciler first")
         self._client = client = (await self._connect()).writing_as(operator.name)
+        if self._install_crds:
+            await _install(client, registrations)
         # Everything that is left open when the stack unwinds is closed in the reverse order.
         recorder = await self._stack.enter_async_context(EventRecorder(client, operator.name, clock=clock))
         caches = Caches(
@@ -139,6 +144,15 @@ class Running:
     def enqueue(self, kind: type[Object], key: ObjectKey | Object | str) -> None:
         """Ask for a reconcile, from any thread."""
         self.controller(kind).enqueue(as_key(key))
+
+
+async def _install(client: Client, registrations: Sequence[Registration[Any]]) -> None:
+    """Define the kinds that are reconciled and that Kubernetes does not have by itself."""
+    from kubewright.crd import install  # with all of apiextensions/v1: not needed in production
+
+    own = {registration.kind for registration in registrations if hasattr(registration.kind, "__definition__")}
+    if own:
+        await install(client, *own)
 
 
 def _kinds_of(registration: Registration[Any]) -> Sequence[tuple[type[Object], Labels | None]]:
