@@ -19,6 +19,7 @@ class Bad:
 
     value: Any
     paths: list[str]
+    here: list[str] | None = None  # what `validate` blames, where the server's guess is a bad one
 
 
 @dataclass
@@ -77,6 +78,18 @@ class Pair(kw.Model):
 class Deep(kw.Model):
     ports: list[Port]
     by_name: dict[str, Port] = msgspec.field(default_factory=dict)
+
+
+class Ports(kw.Model):
+    ports: Annotated[list[Port], kw.ListType("map", keys=["name"])]
+
+
+class Derived(Pair):
+    three: int | None = None
+
+
+class Renamed(kw.Model):
+    pod_ip: str | None = msgspec.field(name="podIP", default=None)
 
 
 @kw.constrain(kw.ExactlyOneOf("one", "two"))
@@ -227,7 +240,7 @@ case("pattern of IntOrString", Annotated[IntOrString, kw.Pattern("^[0-9]+%$")], 
 case("length of IntOrString", Annotated[IntOrString, kw.Length(maximum=3)], good=[12345, "25%"], bad=["1000%"])
 case("alias", Name, good=["abc"], bad=["ABC", "abcdef"])
 case("choices of texts", Annotated[str, kw.Choices("a", "b")], good=["a"], bad=["c"])
-for name, good, bad in [
+FORMATS: list[tuple[str, list[Any], list[Any]]] = [
     ("bsonobjectid", ["507f1f77bcf86cd799439011"], ["507f", "z07f1f77bcf86cd799439011"]),
     ("uri", ["https://example.com/a?b=c", "/path"], ["no uri", "example"]),
     ("email", ["me@example.com", "Me <me@example.com>"], ["me", "me@", "@example.com"]),
@@ -254,8 +267,9 @@ for name, good, bad in [
     ("duration", ["1h30m", "10 days", "0"], ["soon", ""]),
     ("k8s-short-name", ["a-b"], ["A", "-a", "a.b"]),
     ("k8s-long-name", ["a.b-c"], ["a..b", "A"]),
-]:
-    case(f"format {name}", Annotated[str, kw.Format(name)], good=list(good), bad=list(bad))
+]
+for name, good, bad in FORMATS:
+    case(f"format {name}", Annotated[str, kw.Format(name)], good=good, bad=bad)
 
 # Lists
 case("list", list[str], good=[[], ["a", "a"]], bad=["a", {}, None, Bad([1], ["spec.value[0]"])])
@@ -529,4 +543,86 @@ case(
     good=[1],
     bad=["a"],
     schema={"type": "integer", "format": "int64", "example": 3},
+)
+
+# More places for the same rules
+case("range in a map", dict[str, Annotated[int, kw.Range(1)]], good=[{"a": 1}], bad=[Bad({"a": 0}, ["spec.value.a"])])
+case(
+    "range in lists of lists",
+    list[list[Annotated[int, kw.Range(1)]]],
+    good=[[[1]]],
+    bad=[Bad([[0]], ["spec.value[0][0]"])],
+)
+case(
+    "items in a map",
+    dict[str, Annotated[list[int], kw.Items(1)]],
+    good=[{"a": [1]}],
+    bad=[Bad({"a": []}, ["spec.value.a"])],
+)
+case(
+    "members in a list",
+    list[Annotated[dict[str, int], kw.Properties(1)]],
+    good=[[{"a": 1}]],
+    bad=[Bad([{}], ["spec.value[0]"])],
+)
+case("enum in a map", dict[str, Colour], good=[{"a": "red"}], bad=[Bad({"a": "no"}, ["spec.value.a"])])
+case(
+    "format in a list",
+    list[Annotated[str, kw.Format("ipv4")]],
+    good=[["10.0.0.1"]],
+    bad=[Bad(["x"], ["spec.value[0]"])],
+)
+case("time in a list", list[Time], good=[["2030-01-31T12:00:00Z"]], bad=[Bad(["x"], ["spec.value[0]"])])
+case("bytes in a map", dict[str, bytes], good=[{"a": "aGk="}], bad=[Bad({"a": "!"}, ["spec.value.a"])])
+case("IntOrString in a list", list[IntOrString], good=[[1, "a"]], bad=[Bad([True], ["spec.value[0]"])])
+case(
+    "union in a list",
+    list[File | Web],
+    good=[[{"type": "file", "path": "/"}]],
+    bad=[
+        Bad(
+            [{"type": "web"}],
+            ["spec.value[0]", "spec.value[0].path", "spec.value[0].type"],
+            ["spec.value[0]", "spec.value[0].url"],
+        )
+    ],
+)
+case(
+    "set in a map",
+    dict[str, Annotated[list[str], kw.ListType("set")]],
+    good=[{"a": ["b"]}],
+    bad=[Bad({"a": ["b", "b"]}, ["spec.value[a][1]"])],
+)
+case(
+    "map list in a model",
+    Ports,
+    good=[{"ports": [{"name": "a"}]}],
+    bad=[Bad({"ports": [{"name": "a"}, {"name": "a"}]}, ["spec.value.ports[1]"])],
+)
+case(
+    "set of enum",
+    Annotated[list[Colour], kw.ListType("set")],
+    good=[["red"]],
+    bad=[Bad(["red", "red"], ["spec.value[1]"])],
+)
+case("immutable", Annotated[int, kw.Immutable()], good=[1], bad=["a"])
+case("optional immutable", Annotated[int, kw.Immutable()] | None, default=None, good=[1, ABSENT], bad=["a"])
+case(
+    "inherited fields",
+    Derived,
+    good=[{"one": 1, "three": 3}],
+    bad=[Bad({"one": "a", "three": "b"}, ["spec.value.one", "spec.value.three"])],
+)
+case("names given by hand", Renamed, good=[{"podIP": "10.0.0.1"}], bad=[Bad({"podIP": 1}, ["spec.value.podIP"])])
+case(
+    "embedded in a list",
+    list[Annotated[JSON, kw.EmbeddedResource()]],
+    good=[[{"apiVersion": "v1", "kind": "A"}]],
+    bad=[Bad([{"kind": "A"}], ["spec.value[0].apiVersion"])],
+)
+case(
+    "open in a list",
+    list[Annotated[Pair, kw.PreserveUnknown()]],
+    good=[[{"more": 1}]],
+    bad=[Bad([1], ["spec.value[0]"])],
 )

@@ -135,8 +135,9 @@ class MultipleOf(Constraint):
     places: ClassVar = frozenset({"integer", "number"})
 
     def __post_init__(self) -> None:
-        if not isinstance(self.factor, int) or isinstance(self.factor, bool) or self.factor <= 0:
-            raise ValueError(f"MultipleOf needs a whole number above 0, not {self.factor!r}")
+        factor: object = self.factor
+        if not isinstance(factor, int) or isinstance(factor, bool) or factor <= 0:
+            raise ValueError(f"MultipleOf needs a whole number above 0, not {factor!r}")
 
 
 @dataclass(frozen=True, slots=True)

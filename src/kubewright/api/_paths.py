@@ -12,7 +12,7 @@ from kubewright.api._shapes import Shape, fields_of, shape_of
 __all__ = ["Step", "parse_path", "shape_at"]
 
 _STEP: Final = re.compile(
-    r"\.(?P<member>(?:[A-Za-z0-9_$-]|\\.)+)"
+    r"\.(?P<member>(?:[A-Za-z0-9_$/-]|\\.)+)"
     r"|\[(?P<quote>['\"])(?P<quoted>[^'\"]+)(?P=quote)\]"
     r"|\[(?P<index>-?\d+|\*)\]"
     r"|\[\?\(@\.(?P<filter>[A-Za-z0-9_.-]+)\s*(?:==|!=|<=|>=|<|>)\s*(?:'[^']*'|\"[^\"]*\"|[\w.-]+)\)\]"

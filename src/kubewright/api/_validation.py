@@ -30,7 +30,7 @@ _BITS: Final = {"int32": 31, "int64": 63}
 
 def violations(schema: dict[str, Any], value: Any, path: str = "") -> list[Violation]:
     """Every rule of the schema that the value breaks, CEL rules aside."""
-    return list(_check(schema, value, path))
+    return [*_check(schema, value, path), *_check_structure(schema, value, path)]
 
 
 def _check(schema: dict[str, Any], value: Any, path: str) -> Iterator[Violation]:
@@ -86,9 +86,31 @@ def _check_list(schema: dict[str, Any], value: list[Any], path: str) -> Iterator
         yield Violation(path, f"must have at most {schema['maxItems']} elements, not {len(value)}")
     for number, element in enumerate(value):
         yield from _check(schema.get("items", {}), element, f"{path}[{number}]")
+
+
+def _check_structure(schema: dict[str, Any], value: Any, path: str) -> Iterator[Violation]:
+    """Sets, list maps and embedded objects. The server looks at them apart, and writes members of maps in brackets."""
+    if isinstance(value, list):
+        if schema.get("x-kubernetes-list-type") in ("set", "map"):
+            yield from _check_duplicates(schema, value, path)
+        for number, element in enumerate(value):
+            yield from _check_structure(schema.get("items", {}), element, f"{path}[{number}]")
+    elif isinstance(value, dict):
+        dot = "." if path else ""
+        if schema.get("x-kubernetes-embedded-resource"):
+            for name in ("apiVersion", "kind"):
+                if not value.get(name):
+                    yield Violation(f"{path}{dot}{name}", "is required of a whole object")
+        properties, other = schema.get("properties", {}), schema.get("additionalProperties")
+        for name, member in value.items():
+            if name in properties:
+                yield from _check_structure(properties[name], member, f"{path}{dot}{name}")
+            elif other:
+                yield from _check_structure(other, member, f"{path}[{name}]")
+
+
+def _check_duplicates(schema: dict[str, Any], value: list[Any], path: str) -> Iterator[Violation]:
     keys = schema.get("x-kubernetes-list-map-keys")
-    if schema.get("x-kubernetes-list-type") not in ("set", "map"):
-        return
     defaults = {key: schema["items"]["properties"].get(key, {}).get("default") for key in keys or ()}
     seen: list[Any] = []
     for number, element in enumerate(value):
@@ -109,8 +131,6 @@ def _check_object(schema: dict[str, Any], value: dict[str, Any], path: str) -> I
     properties, other = schema.get("properties", {}), schema.get("additionalProperties")
     dot = "." if path else ""
     required = schema.get("required", [])
-    if schema.get("x-kubernetes-embedded-resource"):
-        required = ["apiVersion", "kind", *required]
     for name in required:
         if name not in value and "default" not in properties.get(name, {}):
             yield Violation(f"{path}{dot}{name}", "is required")

@@ -1,0 +1,314 @@
+"""Definitions from classes, without a server."""
+
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+import yaml
+
+import kubewright as kw
+from kubewright.api import apiextensions, core, meta, to_dict
+from kubewright.crd import crd_of, crds_of, schema_of, to_yaml
+from tests.crd.conftest import kind_of, resource_of
+
+
+class FooSpec(kw.Model):
+    """What is asked for."""
+
+    deployment_name: str
+    """The name of the Deployment.
+
+    It must be free.
+    """
+    replicas: Annotated[int, kw.Range(1, 10)] | None = None
+
+
+class FooStatus(kw.Model):
+    available_replicas: int = 0
+
+
+@kw.resource(
+    "example.com/v1alpha1",
+    short_names=["fo"],
+    categories=["all"],
+    columns={
+        "Ready": ".status.availableReplicas",
+        "Name": kw.Column(".spec.deploymentName", priority=1, description="of the Deployment"),
+        "Age": ".metadata.creationTimestamp",
+        "App": r".metadata.labels.app\.kubernetes\.io/name",
+    },
+    selectable_fields=[".spec.deploymentName"],
+    labels={"team": "a"},
+    annotations={"note": "b"},
+)
+class Foo(kw.Resource[FooSpec, FooStatus]):
+    """Runs an nginx Deployment of the size it asks for."""
+
+
+EXPECTED = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  annotations:
+    note: b
+  labels:
+    team: a
+  name: foos.example.com
+spec:
+  group: example.com
+  names:
+    categories:
+    - all
+    kind: Foo
+    listKind: FooList
+    plural: foos
+    shortNames:
+    - fo
+    singular: foo
+  scope: Namespaced
+  versions:
+  - additionalPrinterColumns:
+    - jsonPath: .status.availableReplicas
+      name: Ready
+      type: integer
+    - description: of the Deployment
+      jsonPath: .spec.deploymentName
+      name: Name
+      priority: 1
+      type: string
+    - jsonPath: .metadata.creationTimestamp
+      name: Age
+      type: date
+    - jsonPath: .metadata.labels.app\\.kubernetes\\.io/name
+      name: App
+      type: string
+    name: v1alpha1
+    schema:
+      openAPIV3Schema:
+        description: Runs an nginx Deployment of the size it asks for.
+        properties:
+          apiVersion:
+            type: string
+          kind:
+            type: string
+          metadata:
+            type: object
+          spec:
+            description: What is asked for.
+            properties:
+              deploymentName:
+                description: |-
+                  The name of the Deployment.
+
+                  It must be free.
+                type: string
+              replicas:
+                format: int64
+                maximum: 10
+                minimum: 1
+                type: integer
+            required:
+            - deploymentName
+            type: object
+          status:
+            properties:
+              availableReplicas:
+                format: int64
+                type: integer
+            type: object
+        required:
+        - spec
+        type: object
+    selectableFields:
+    - jsonPath: .spec.deploymentName
+    served: true
+    storage: true
+    subresources:
+      status: {}
+"""
+
+
+def test_a_definition_is_the_same_text_each_time() -> None:
+    assert to_yaml(crd_of(Foo)) == EXPECTED
+    assert to_yaml(crd_of(Foo)) == EXPECTED
+
+
+def test_several_documents_are_one_text() -> None:
+    text = to_yaml(*crds_of(Foo, kind_of(int)))
+    assert [document["kind"] for document in yaml.safe_load_all(text)] == ["CustomResourceDefinition"] * 2
+
+
+def test_descriptions_can_be_left_out() -> None:
+    assert "description" not in to_yaml(crd_of(Foo, descriptions=False)).replace("description: of the Deployment", "")
+
+
+def test_a_description_of_an_inherited_attribute_is_found() -> None:
+    class Base(kw.Model):
+        size: int | None = None
+        """How large."""
+
+    class Derived(Base):
+        pass
+
+    schema = to_dict(crd_of(resource_of(Derived, None)))["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    assert schema["properties"]["spec"]["properties"]["size"]["description"] == "How large."
+
+
+def test_defaults_of_a_spec_are_the_schemas_and_those_of_a_status_are_not() -> None:
+    class Part(kw.Model):
+        number: int = 3
+
+    class Spec(kw.Model):
+        part: Part | None = None
+        size: int = 1
+
+    class Status(kw.Model):
+        part: Part | None = None
+        size: int = 0
+
+    properties = schema_of(resource_of(Spec, Status))["properties"]
+    assert properties["spec"]["default"] == {"size": 1}
+    assert properties["spec"]["properties"]["size"]["default"] == 1
+    assert properties["spec"]["properties"]["part"]["properties"]["number"]["default"] == 3
+    assert "default" not in properties["status"]
+    assert "default" not in properties["status"]["properties"]["size"]
+    assert "default" not in properties["status"]["properties"]["part"]["properties"]["number"]
+
+
+def test_a_key_of_a_list_map_has_its_default_in_a_status_too() -> None:
+    class Port(kw.Model):
+        number: int
+        protocol: str = "TCP"
+        note: str = "none"
+
+    class Status(kw.Model):
+        ports: Annotated[list[Port] | None, kw.ListType("map", keys=["number", "protocol"])] = None
+
+    ports = schema_of(resource_of(FooSpec, Status))["properties"]["status"]["properties"]["ports"]
+    assert ports["items"]["properties"]["protocol"]["default"] == "TCP"
+    assert "default" not in ports["items"]["properties"]["note"]
+
+
+def test_a_default_that_is_made_anew_each_time_is_not_the_schemas() -> None:
+    made = iter(range(100))
+    kind = kind_of(int, msgspec.field(default_factory=lambda: next(made)))
+    assert "default" not in schema_of(kind)["properties"]["spec"]["properties"]["value"]
+
+
+def test_a_recursive_type_is_refused_with_its_cycle() -> None:
+    class Leaf(kw.Model):
+        trees: list["Tree"] | None = None
+
+    class Tree(kw.Model):
+        leaf: Leaf | None = None
+
+    globals()["Tree"] = Tree
+    with pytest.raises(TypeError, match=r"contains itself \(Tree → Leaf → Tree\).*use JSON"):
+        schema_of(kind_of(Tree))
+
+
+def test_a_builtin_that_is_a_schema_itself_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"Case.spec.value.additionalItems: a CRD cannot express the union"):
+        schema_of(kind_of(apiextensions.JSONSchemaProps))
+
+
+@pytest.mark.parametrize(
+    ("hint", "message"),
+    [
+        (set[str], r'no schema for set\[str\]; use a list: Annotated\[list\[...\], ListType\("set"\)\]'),
+        (tuple[int, ...], "use a list"),
+        (complex, "Case.spec.value: a CRD has no schema for complex"),
+        (str | bool, r"cannot express the union str \| bool"),
+        (FooSpec | FooStatus, "needs a tag that tells them apart"),
+        (dict[int, str], r"plain texts: dict\[str, ...\]"),
+        (kw.Untyped, "EmbeddedResource"),
+    ],
+)
+def test_a_type_without_a_schema_is_refused_with_its_place(hint: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        schema_of(kind_of(hint))
+
+
+def test_a_class_further_down_is_looked_at_with_the_definition() -> None:
+    Late = type(kw.Model)("Late", (kw.Model,), {"__annotations__": {"x": "LaterStill"}, "__module__": __name__})  # type: ignore[misc]
+    kind = kind_of(Late)  # nothing is raised yet
+    with pytest.raises(NameError, match="LaterStill"):
+        crd_of(kind)
+    globals()["LaterStill"] = Annotated[str, kw.Range(1)]
+    with pytest.raises(TypeError, match="Range is for"):
+        crd_of(kind)
+
+
+def version(name: str, **arguments: Any) -> type[kw.Object]:
+    @kw.resource(f"versions.example.com/{name}", kind="Thing", **arguments)
+    class Thing(kw.Resource[FooSpec, None]): ...
+
+    return Thing
+
+
+def test_versions_are_ordered_as_kubernetes_orders_them() -> None:
+    names = ["v1alpha1", "v2", "other", "v1", "v1beta2", "v10", "v1beta10"]
+    made = crd_of(*(version(name, storage=name == "v1") for name in names))
+    assert [v.name for v in made.spec.versions] == ["v10", "v2", "v1", "v1beta10", "v1beta2", "v1alpha1", "other"]
+    assert [v.name for v in made.spec.versions if v.storage] == ["v1"]
+    assert made.spec.conversion is not None
+    assert made.spec.conversion.strategy == "None"
+
+
+def test_served_and_deprecated_versions() -> None:
+    made = crd_of(
+        version("v1", storage=True), version("v1beta1", deprecated="use v1"), version("v1alpha1", served=False)
+    )
+    new, old, oldest = made.spec.versions
+    assert (new.served, new.deprecated) == (True, None)
+    assert (old.deprecated, old.deprecation_warning) == (True, "use v1")
+    assert oldest.served is False
+
+
+@pytest.mark.parametrize(
+    ("versions", "message"),
+    [
+        (lambda: [version("v1"), version("v2")], r"0 of the versions .* say storage=True"),
+        (lambda: [version("v1", storage=True), version("v2", storage=True)], "2 of the versions"),
+        (lambda: [version("v1", storage=True), version("v2", scope="Cluster")], "agree on their scope"),
+        (lambda: [version("v1", storage=True), version("v2", short_names=["t"])], "agree on their short_names"),
+        (lambda: [version("v1", storage=True), version("v1")], "two classes are"),
+        (lambda: [version("v1", storage=False)], "needs the version that is"),
+        (lambda: [version("v1", storage=True, labels={"a": "b"}), version("v2", labels={"a": "c"})], "disagree"),
+    ],
+)
+def test_versions_that_do_not_fit_together_are_refused(versions: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        crd_of(*versions())
+
+
+def test_builtin_kinds_have_no_definition() -> None:
+    with pytest.raises(TypeError, match="not a kind of your own"):
+        crd_of(core.Pod)
+
+
+def test_a_protected_group_needs_an_approval() -> None:
+    def protected(**arguments: Any) -> type[kw.Object]:
+        @kw.resource("tests.k8s.io/v1", **arguments)
+        class Guarded(kw.Resource[FooSpec, None]): ...
+
+        return Guarded
+
+    with pytest.raises(ValueError, match=r"tests.k8s.io is protected by Kubernetes: @resource needs api_approved="):
+        crd_of(protected())
+    made = crd_of(protected(api_approved="unapproved, a test"))
+    assert made.metadata.annotations == {"api-approved.kubernetes.io": "unapproved, a test"}
+
+
+def test_scale_at_the_usual_paths_needs_them() -> None:
+    with pytest.raises(TypeError, match=r"\.status\.replicas does not exist"):
+        crd_of(resource_of(FooSpec, FooStatus, scale_subresource=True))
+
+
+def test_validate_names_the_object_and_the_fields() -> None:
+    foo = Foo(metadata=meta.ObjectMeta(name="a", namespace="b"), spec=FooSpec(deployment_name="x", replicas=11))
+    with pytest.raises(kw.ValidationError, match=r"Foo b/a: spec.replicas: must be at most 10, not 11") as caught:
+        kw.validate(foo)
+    assert [found.path for found in caught.value.violations] == ["spec.replicas"]
+    foo.spec.replicas = 10
+    kw.validate(foo)
