@@ -164,12 +164,17 @@ class Process:
         self.paused = True
         self._resumed.clear()
 
-    def resume(self) -> None:
+    def resume(self, *, answers_first: bool = False) -> None:
+        """Go on. What came meanwhile, timers and answers, is found in the one order or the other."""
         self.paused = False
         held, self._held = self._held, []
-        for timer in held:
-            timer.run()
+        if not answers_first:
+            for timer in held:
+                timer.run()
         self._resumed.set()
+        if answers_first:
+            for timer in held:
+                self.time.call_later(0.001, timer.run)
 
     # Transport
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import random
 from dataclasses import dataclass
 
@@ -30,7 +31,7 @@ def troubles(processes: int) -> st.SearchStrategy[list[Trouble]]:
     one = st.builds(
         Trouble,
         at=st.integers(0, int(TROUBLE_ENDS * 4)).map(lambda quarter: quarter / 4),
-        kind=st.sampled_from(["pause", "cut", "deaf", "slow", "crawl", "stop", "kill"]),
+        kind=st.sampled_from(["pause", "nap", "cut", "deaf", "slow", "crawl", "stop", "kill"]),
         process=st.integers(0, processes - 1),
         seconds=st.sampled_from([0.5, 3.0, 6.0, 9.5, 10.5, 14.0, 16.0, 40.0]),
     )
@@ -64,9 +65,10 @@ class Replica:
 
     async def suffer(self, trouble: Trouble) -> None:
         process = self.process
-        if trouble.kind == "pause":
+        if trouble.kind in ("pause", "nap"):
             process.pause()
-            process.time.call_later(trouble.seconds, process.resume)
+            wake = functools.partial(process.resume, answers_first=trouble.kind == "nap")
+            process.time.call_later(trouble.seconds, wake)
         elif trouble.kind in ("cut", "deaf"):
             setattr(process, trouble.kind, True)
             process.time.call_later(trouble.seconds, lambda: setattr(process, trouble.kind, False))
