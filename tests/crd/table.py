@@ -626,3 +626,4 @@ case(
     good=[[{"more": 1}]],
     bad=[Bad([1], ["spec.value[0]"])],
 )
+case("example of a list", Annotated[list[int], kw.Example([1])] | None, default=None, good=[[1], ABSENT], bad=[1])

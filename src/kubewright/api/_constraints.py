@@ -20,8 +20,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, TypeVar
+
+import msgspec
 
 from kubewright.api._model import Model
 from kubewright.api._patterns import python_pattern
@@ -106,8 +107,7 @@ def _bounds(constraint: object, minimum: Any, maximum: Any) -> None:
         raise ValueError(f"{type(constraint).__name__}: the minimum {minimum} is above the maximum {maximum}")
 
 
-@dataclass(frozen=True, slots=True)
-class Range(Constraint):
+class Range(Constraint, msgspec.Struct, frozen=True):
     """The least and the greatest number. Both belong to the range unless they are called exclusive."""
 
     minimum: float | None = None
@@ -127,8 +127,7 @@ class Range(Constraint):
             raise ValueError(f"no number is in a Range that excludes its only one, {self.minimum}")
 
 
-@dataclass(frozen=True, slots=True)
-class MultipleOf(Constraint):
+class MultipleOf(Constraint, msgspec.Struct, frozen=True):
     """The number is a multiple of this one: a whole number, because with a fraction the server refuses too much."""
 
     factor: int
@@ -140,8 +139,7 @@ class MultipleOf(Constraint):
             raise ValueError(f"MultipleOf needs a whole number above 0, not {factor!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class Length(Constraint):
+class Length(Constraint, msgspec.Struct, frozen=True):
     """How many characters a text has."""
 
     minimum: int | None = None
@@ -154,8 +152,7 @@ class Length(Constraint):
         _bounds(self, self.minimum, self.maximum)
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern(Constraint):
+class Pattern(Constraint, msgspec.Struct, frozen=True):
     """A regular expression that is found in the text; anchor it with `^` and `$` to mean the whole text.
 
     It must be one that Go and Python both understand: no look-around, no back references.
@@ -168,8 +165,7 @@ class Pattern(Constraint):
         python_pattern(self.regex)
 
 
-@dataclass(frozen=True, slots=True)
-class Format(Constraint):
+class Format(Constraint, msgspec.Struct, frozen=True):
     """What a text or a number stands for: `uri`, `ipv4`, `cidr`, `uuid`, `duration`, `int32`, ...
 
     Only formats that the API server checks are taken; others it would ignore.
@@ -186,8 +182,7 @@ class Format(Constraint):
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Items(Constraint):
+class Items(Constraint, msgspec.Struct, frozen=True):
     """How many elements a list has."""
 
     minimum: int | None = None
@@ -200,8 +195,7 @@ class Items(Constraint):
         _bounds(self, self.minimum, self.maximum)
 
 
-@dataclass(frozen=True, slots=True)
-class Properties(Constraint):
+class Properties(Constraint, msgspec.Struct, frozen=True):
     """How many members a map or a model has."""
 
     minimum: int | None = None
@@ -214,11 +208,10 @@ class Properties(Constraint):
         _bounds(self, self.minimum, self.maximum)
 
 
-@dataclass(frozen=True, slots=True, init=False)
 class Choices(Constraint):
     """The only values that are allowed. Unlike a `Literal` or an `Enum`, an object with another value still decodes."""
 
-    values: tuple[str | int | float | bool, ...]
+    __slots__ = ("values",)
     places: ClassVar = frozenset({"string", "integer", "number", "boolean"})
 
     def __init__(self, *values: str | int | float | bool) -> None:
@@ -226,10 +219,12 @@ class Choices(Constraint):
             raise ValueError("Choices needs at least one value")
         if len({(type(value), value) for value in values}) < len(values):
             raise ValueError(f"Choices names a value twice: {', '.join(map(repr, values))}")
-        object.__setattr__(self, "values", values)
+        self.values = values
+
+    def __repr__(self) -> str:
+        return f"Choices({', '.join(map(repr, self.values))})"
 
 
-@dataclass(frozen=True, slots=True, init=False)
 class ListType(Constraint):
     """How the server merges a list: `atomic` as one value, `set` by its elements, `map` by keys of its elements.
 
@@ -237,8 +232,7 @@ class ListType(Constraint):
     `update` tells the elements apart by the same keys.
     """
 
-    type: Literal["atomic", "set", "map"]
-    keys: tuple[str, ...]
+    __slots__ = ("keys", "type")
     places: ClassVar = frozenset({"array"})
 
     def __init__(self, type: Literal["atomic", "set", "map"], keys: Sequence[str] = ()) -> None:  # noqa: A002
@@ -250,12 +244,14 @@ class ListType(Constraint):
             raise ValueError('a list of type "map" needs keys, and only such a list has them')
         if len(set(keys)) < len(keys):
             raise ValueError(f"a key is named twice: {', '.join(keys)}")
-        object.__setattr__(self, "type", type)
-        object.__setattr__(self, "keys", tuple(keys))
+        self.type = type
+        self.keys = tuple(keys)
+
+    def __repr__(self) -> str:
+        return f"ListType({self.type!r}, keys={list(self.keys)!r})" if self.keys else f"ListType({self.type!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class MapType(Constraint):
+class MapType(Constraint, msgspec.Struct, frozen=True):
     """How the server merges a map or a model: `granular` by its members (as it does anyway), `atomic` as one value."""
 
     type: Literal["granular", "atomic"]
@@ -283,23 +279,20 @@ _ANYWHERE: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Example(Constraint):
+class Example(Constraint, msgspec.Struct, frozen=True, eq=False):  # an annotation must be hashable
     """An example of a value, for those who read the schema."""
 
     value: Any
     places: ClassVar = _ANYWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Nullable(Constraint):
+class Nullable(Constraint, msgspec.Struct, frozen=True):
     """The server accepts null for this field. Without it, a field that may be None may be absent, but not null."""
 
     places: ClassVar = _ANYWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Immutable(Constraint):
+class Immutable(Constraint, msgspec.Struct, frozen=True):
     """The field keeps the value it was created with: it can be neither changed, nor added or removed later."""
 
     message: str = "is immutable"
@@ -309,15 +302,13 @@ class Immutable(Constraint):
         _one_line("the message of Immutable", self.message)
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedResource(Constraint):
+class EmbeddedResource(Constraint, msgspec.Struct, frozen=True):
     """The value is a whole Kubernetes object: the server checks its apiVersion, kind and metadata."""
 
     places: ClassVar = frozenset({"object", "any"})
 
 
-@dataclass(frozen=True, slots=True)
-class PreserveUnknown(Constraint):
+class PreserveUnknown(Constraint, msgspec.Struct, frozen=True):
     """The server keeps members that the model does not have, instead of dropping them."""
 
     places: ClassVar = frozenset({"object", "any"})
@@ -327,8 +318,7 @@ RuleReason = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequ
 _REASONS: Final = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule(Constraint):
+class Rule(Constraint, msgspec.Struct, frozen=True):
     """A CEL expression that must be true of `self`; with `oldSelf` in it, of a change.
 
     Only the API server checks it. `message` is what it says when the expression is false, `message_expression` a CEL
@@ -367,9 +357,8 @@ class Rule(Constraint):
         return re.search(r"\boldSelf\b", self.rule) is not None
 
 
-@dataclass(frozen=True, slots=True, init=False)
 class _OneOf(Constraint):
-    names: tuple[str, ...]
+    __slots__ = ("names",)
     places: ClassVar = frozenset({"object"})
     repeatable: ClassVar = True
     words: ClassVar[str]
@@ -378,7 +367,10 @@ class _OneOf(Constraint):
     def __init__(self, *names: str) -> None:
         if len(set(names)) < max(2, len(names)):
             raise ValueError(f"{type(self).__name__} needs two or more different names of fields, not {names!r}")
-        object.__setattr__(self, "names", names)
+        self.names = names
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.names))})"
 
     @property
     def message(self) -> str:
@@ -386,26 +378,26 @@ class _OneOf(Constraint):
         return f"{self.words} of {', '.join(self.names)} must be set"
 
 
-@dataclass(frozen=True, slots=True, init=False)
 class ExactlyOneOf(_OneOf):
     """One of these fields is set, and only one. For `@constrain`."""
 
+    __slots__ = ()
     words: ClassVar = "exactly one"
     comparison: ClassVar = "== 1"
 
 
-@dataclass(frozen=True, slots=True, init=False)
 class AtMostOneOf(_OneOf):
     """No two of these fields are set together. For `@constrain`."""
 
+    __slots__ = ()
     words: ClassVar = "at most one"
     comparison: ClassVar = "<= 1"
 
 
-@dataclass(frozen=True, slots=True, init=False)
 class AtLeastOneOf(_OneOf):
     """One of these fields is set, or more of them. For `@constrain`."""
 
+    __slots__ = ()
     words: ClassVar = "at least one"
     comparison: ClassVar = ">= 1"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Final
 
 from kubewright.api._shapes import Shape, fields_of, shape_of
@@ -78,6 +77,8 @@ def _next(shape: Shape, step: Step, where: str) -> Any:
                 members[str(model.__struct_config__.tag_field)] = str
     if members:
         if step.member not in members:
+            from difflib import get_close_matches
+
             close = get_close_matches(step.member, members, 1) or get_close_matches(
                 step.member.replace("_", ""), members, 1
             )
