@@ -33,6 +33,11 @@ class Port(kw.Model):
     labels: dict[str, str] = msgspec.field(default_factory=dict)
 
 
+@kw.constrain(kw.Rule("self.size == oldSelf.size"))
+class Frozen(kw.Model):
+    size: int = 0
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -133,6 +138,7 @@ class Colour(Enum):
         (list[Annotated[int, kw.Immutable()]], "which element was which before"),
         (list[Annotated[int, kw.Rule("self == oldSelf")]], "which element was which before"),
         (Annotated[dict[str, Annotated[int, kw.Immutable()]], kw.MapType("atomic")], "which element was which"),
+        (list[Frozen], "Frozen: a rule about changes"),
         (Annotated[Port, kw.Rule("true", field_path=".nane")], "does not exist; did you mean name?"),
         (Annotated[int, kw.Range(1), kw.Range(2)], "Range is given twice"),
         (Annotated[int, kw.Immutable], r"write Immutable\(...\)"),

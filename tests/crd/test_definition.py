@@ -1,5 +1,7 @@
 """Definitions from classes, without a server."""
 
+import importlib
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -312,3 +314,50 @@ def test_validate_names_the_object_and_the_fields() -> None:
     assert [found.path for found in caught.value.violations] == ["spec.replicas"]
     foo.spec.replicas = 10
     kw.validate(foo)
+    foo.validate()
+
+
+def test_an_untyped_object_has_no_rules() -> None:
+    kind = kw.Untyped.kind_of("example.com/v1", "Foo", plural="foos")
+    with pytest.raises(TypeError, match="is untyped"):
+        kw.validate(kind())
+
+
+def test_a_kind_without_spec_and_a_status_that_is_a_text() -> None:
+    @kw.resource("example.com/v1")
+    class Table(kw.Object):
+        data: Annotated[dict[str, str], kw.Properties(1)]
+        note: str = "none"
+
+    schema = schema_of(Table)
+    assert set(schema["properties"]) == {"apiVersion", "kind", "metadata", "data", "note"}
+    assert schema["required"] == ["data"]
+    assert schema["properties"]["note"] == {"type": "string", "default": "none"}
+    kind = resource_of(FooSpec, str | None)
+    assert schema_of(kind)["properties"]["status"] == {"type": "string"}
+    assert crd_of(kind).spec.versions[0].subresources is None
+
+
+def test_a_module_with_annotations_as_texts_is_checked_at_import_too(tmp_path: Path, monkeypatch: Any) -> None:
+    source = """
+from __future__ import annotations
+from typing import Annotated
+import kubewright as kw
+
+class Spec(kw.Model):
+    size: Annotated[int, RULE] = 1
+    \"""How large.\"""
+
+@kw.resource("example.com/v1")
+class Texts(kw.Resource[Spec, None]): ...
+""".replace('\\"', '"')
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "good_texts.py").write_text(source.replace("RULE", "kw.Range(1)"))
+    (tmp_path / "bad_texts.py").write_text(source.replace("RULE", "kw.Length(1)"))
+    (tmp_path / "misspelled_texts.py").write_text(source.replace("RULE", "kw.Rnage(1)"))
+    good = importlib.import_module("good_texts")
+    assert "description: How large." in to_yaml(crd_of(good.Texts))
+    with pytest.raises(TypeError, match=r"Texts.spec.size: Length is for"):
+        importlib.import_module("bad_texts")
+    with pytest.raises(AttributeError, match="Rnage"):
+        importlib.import_module("misspelled_texts")

@@ -97,6 +97,12 @@ class Object(_ObjectBase, omit_empty=True):
             return f"<{self}, content hidden>"
         return super().__repr__()
 
+    def validate(self) -> None:
+        """Raise `ValidationError` when the object breaks a rule of its kind; see `kubewright.api.validate`."""
+        from kubewright.api._validate import validate
+
+        validate(self)
+
     def __str__(self) -> str:
         name = self.metadata.name or self.metadata.generate_name or "(no name)"
         return f"{self.kind} {self.metadata.namespace}/{name}" if self.metadata.namespace else f"{self.kind} {name}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from kubewright.api._codec import to_dict
 from kubewright.api._resource import Object
+from kubewright.api._untyped import Untyped
 
 __all__ = ["ValidationError", "Violation", "validate"]
 
@@ -36,8 +37,11 @@ def validate(obj: Object) -> None:
     """Raise `ValidationError` when the object breaks a rule of its kind: all of them but CEL rules.
 
     Paths are those that the server names. An object that passes may still be refused by the server, which knows more:
-    CEL rules, the rules for names and labels, quotas and webhooks.
+    CEL rules, the rules for names and labels, quotas and webhooks. Raises TypeError for a kind without a schema, as an
+    `Untyped` is.
     """
+    if isinstance(obj, Untyped):
+        raise TypeError(f"{obj} is untyped: it has no rules that could be checked")
     from kubewright.api._validation import violations
 
     if found := violations(_schema(type(obj)), to_dict(obj)):
