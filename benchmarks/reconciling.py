@@ -132,7 +132,7 @@ class _Suite:
 def _settled(process: Process) -> dict[str, float]:
     """Time and CPU from the program's start until everything was reconciled, and the memory some seconds later.
 
-    The rate leaves the start out: it counts from the end of the first reconcile to the end of the last.
+    The rate leaves the start out: it counts from the beginning of the first reconcile to the end of the last.
     """
     _, first = process.wait_for("first")
     said, done = process.wait_for("reconciled")
@@ -140,7 +140,7 @@ def _settled(process: Process) -> dict[str, float]:
     settled = process.usage()
     return {
         "seconds": done.wall,
-        "objects_per_second": (said["count"] - 1) / (done.wall - first.wall),
+        "objects_per_second": said["count"] / (done.wall - first.wall),
         "cpu": done.cpu,
         "memory": settled.memory,
         "peak": settled.peak,

@@ -37,6 +37,7 @@ def log_in(**details: object) -> kopf.ConnectionInfo | None:
 async def reconcile(event, body, patch, namespace: str, name: str, **_: object) -> None:
     if event["type"] == "DELETED":
         return
+    progress.began()
     async with places:
         if arguments.work:
             await make_child(body, namespace, name)

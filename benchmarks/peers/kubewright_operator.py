@@ -14,6 +14,7 @@ operator = kw.Operator("benchmark", namespaces=[arguments.namespace])
 
 @operator.reconciles(Foo, owns=[core.ConfigMap] if arguments.work else [], concurrency=arguments.workers)
 async def reconcile(foo: Foo, ctx: kw.Context[Foo]) -> None:
+    progress.began()
     if arguments.work:
         child = core.ConfigMap(
             metadata=meta.ObjectMeta(name=foo.metadata.name), data={"deploymentName": foo.spec.deployment_name}

@@ -1,4 +1,4 @@
-"""Lists with lightkube: pods as its dataclasses, custom resources as its generic resources (dicts inside)."""
+"""Lists with lightkube: pods as its typed objects, custom resources as its generic resources (dicts inside)."""
 
 from lightkube import Client, KubeConfig
 from lightkube.generic_resource import create_namespaced_resource

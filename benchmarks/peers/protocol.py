@@ -31,22 +31,27 @@ def listed(objects: Sequence[object]) -> None:
 
 
 class Progress:
-    """Counts what an operator has reconciled; tells of the first, and when that is all. The Go program has the same."""
+    """Tells when an operator begins with its first reconcile, and when all are done. The Go program has the same."""
 
     def __init__(self, objects: int, writes: int) -> None:
         self._objects = objects
         self._writes = writes
         self._started = time.time()
+        self._began = False
         self._seen: set[tuple[str, str]] = set()
         self._latencies: list[float] = []
+
+    def began(self) -> None:
+        """A reconcile begins."""
+        if not self._began:
+            self._began = True
+            say("first")
 
     def reconciled(self, key: tuple[str, str], written: str | None) -> None:
         """One reconcile is complete. `written` is the object's annotation with the time of the change."""
         now = time.time()
         if key not in self._seen:
             self._seen.add(key)
-            if len(self._seen) == 1:
-                say("first")
             if len(self._seen) == self._objects:
                 say("reconciled", count=len(self._seen))
         # Older changes are from the turn of another program.

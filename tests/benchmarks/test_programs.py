@@ -14,11 +14,16 @@ def said_by(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return capsys.readouterr().out.splitlines()
 
 
-def test_progress_tells_once_when_every_object_was_reconciled(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_tells_once_when_it_begins_and_when_all_is_done(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     progress = Progress(objects=2, writes=0)
-    progress.reconciled(("default", "a"), None)
-    progress.reconciled(("default", "a"), None)
+    progress.began()
+    progress.began()
     assert said_by(capsys) == ['{"event": "first"}']
+    progress.reconciled(("default", "a"), None)
+    progress.reconciled(("default", "a"), None)
+    assert said_by(capsys) == []
     progress.reconciled(("default", "b"), None)
     progress.reconciled(("default", "b"), None)
     assert said_by(capsys) == ['{"event": "reconciled", "count": 2}']
@@ -27,7 +32,7 @@ def test_progress_tells_once_when_every_object_was_reconciled(capsys: pytest.Cap
 def test_progress_tells_latencies_of_writes_since_its_start_alone(capsys: pytest.CaptureFixture[str]) -> None:
     progress = Progress(objects=0, writes=1)
     progress.reconciled(("default", "a"), "1000.5")
-    assert said_by(capsys) == ['{"event": "first"}']
+    assert said_by(capsys) == []
     progress.reconciled(("default", "a"), f"{progress._started + 1e-6:.7f}")
     (line,) = said_by(capsys)
     assert re.fullmatch(r'\{"event": "latencies", "milliseconds": \[-?[0-9.e-]+\]\}', line)

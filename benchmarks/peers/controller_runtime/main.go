@@ -27,6 +27,7 @@ type reconciler struct {
 }
 
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	r.progress.began()
 	var foo Foo
 	if err := r.Get(ctx, request.NamespacedName, &foo); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)

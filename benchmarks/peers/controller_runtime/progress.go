@@ -12,13 +12,13 @@ import (
 
 const writtenAnnotation = "bench.example.com/written"
 
-// progress counts what was reconciled, and tells the harness on standard output of the first
-// and when that is all.
+// progress tells the harness, on standard output, when the first reconcile begins and when all are done.
 type progress struct {
 	objects int
 	writes  int
 	started time.Time
 
+	first     sync.Once
 	mutex     sync.Mutex
 	seen      map[types.NamespacedName]struct{}
 	latencies []float64
@@ -33,6 +33,11 @@ func newProgress(objects, writes int) *progress {
 	}
 }
 
+// began is called before each reconcile.
+func (p *progress) began() {
+	p.first.Do(func() { say(map[string]any{"event": "first"}) })
+}
+
 // reconciled is called after each complete reconcile of an object.
 func (p *progress) reconciled(key types.NamespacedName, foo *Foo) {
 	now := time.Now()
@@ -40,9 +45,6 @@ func (p *progress) reconciled(key types.NamespacedName, foo *Foo) {
 	defer p.mutex.Unlock()
 	if _, again := p.seen[key]; !again {
 		p.seen[key] = struct{}{}
-		if len(p.seen) == 1 {
-			say(map[string]any{"event": "first"})
-		}
 		if len(p.seen) == p.objects {
 			say(map[string]any{"event": "reconciled", "count": len(p.seen)})
 		}
