@@ -138,6 +138,8 @@ class Colour(Enum):
         (list[Annotated[int, kw.Immutable()]], "which element was which before"),
         (list[Annotated[int, kw.Rule("self == oldSelf")]], "which element was which before"),
         (Annotated[dict[str, Annotated[int, kw.Immutable()]], kw.MapType("atomic")], "which element was which"),
+        (Annotated[Colour | None, kw.Nullable()], "the API server refuses null for every enum"),
+        (Annotated[int | None, kw.Nullable(), kw.Choices(1)], "the API server refuses null for every enum"),
         (list[Frozen], "Frozen: a rule about changes"),
         (Annotated[Port, kw.Rule("true", field_path=".nane")], "does not exist; did you mean name?"),
         (Annotated[int, kw.Range(1), kw.Range(2)], "Range is given twice"),

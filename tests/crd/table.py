@@ -181,7 +181,9 @@ case("nullable list", list[int] | None, good=[[1], None], bad=[ABSENT])
 case("nullable model", Port | None, good=[{"name": "a"}, None], bad=[ABSENT])
 case("nullable map", dict[str, int] | None, good=[{}, None], bad=[ABSENT])
 case("Nullable and optional", Annotated[int | None, kw.Nullable()], default=None, good=[1, None, ABSENT], bad=["1"])
-case("nullable enum", Annotated[Colour | None, kw.Nullable()], default=None, good=["red", ABSENT], bad=["green"])
+case("nullable Quantity", Quantity | None, good=["1", None], bad=[True, ABSENT])
+case("nullable IntOrString", IntOrString | None, good=["1", 1, None], bad=[True, ABSENT])
+case("nullable JSON", JSON, good=[1, None, {"a": None}], bad=[])
 case("list of nullable", list[int | None], good=[[1, None]], bad=[Bad([1, "a"], ["spec.value[1]"])])
 case("list of not nullable", list[int], good=[[1]], bad=[Bad([1, None], ["spec.value[1]"])])
 case("map of nullable", dict[str, int | None], good=[{"a": None}], bad=[Bad({"a": "b"}, ["spec.value.a"])])
@@ -276,7 +278,7 @@ case("list", list[str], good=[[], ["a", "a"]], bad=["a", {}, None, Bad([1], ["sp
 case("list without elements' type", list, good=[[1, "a"]], bad=["a"])
 case("list of lists", list[list[int]], good=[[[1], []]], bad=[Bad([[1], ["a"]], ["spec.value[1][0]"])])
 case("list of models", list[Port], good=[[{"name": "a"}]], bad=[Bad([{}], ["spec.value[0].name"])])
-case("list of JSON", list[JSON], good=[[1, "a", {"b": 1}]], bad=[1])
+case("list of JSON", list[JSON], good=[[1, "a", {"b": 1}, None]], bad=[1])
 case("list of Quantity", list[Quantity], good=[["1", 2]], bad=[Bad(["x y"], ["spec.value[0]"])])
 case("list of enum", list[Colour], good=[["red"]], bad=[Bad(["red", "no"], ["spec.value[1]"])])
 case("least items", Annotated[list[int], kw.Items(1)], good=[[1]], bad=[[]])
@@ -318,7 +320,7 @@ case("map without types", dict, good=[{"a": {"b": 1}}], bad=[[]])
 case("map of models", dict[str, Port], good=[{"x": {"name": "a"}}], bad=[Bad({"x": {}}, ["spec.value.x.name"])])
 case("map of maps", dict[str, dict[str, int]], good=[{"a": {"b": 1}}], bad=[Bad({"a": {"b": "c"}}, ["spec.value.a.b"])])
 case("map of lists", dict[str, list[int]], good=[{"a": [1]}], bad=[Bad({"a": ["b"]}, ["spec.value.a[0]"])])
-case("map of JSON", dict[str, JSON], good=[{"a": 1, "b": {"c": []}}], bad=["a"])
+case("map of JSON", dict[str, JSON], good=[{"a": 1, "b": {"c": []}, "d": None}], bad=["a"])
 case("map of Quantity", dict[str, Quantity], good=[{"cpu": "1"}], bad=[Bad({"cpu": "x y"}, ["spec.value.cpu"])])
 case("map of rules", dict[str, Annotated[str, kw.Length(1)]], good=[{"a": "b"}], bad=[Bad({"a": ""}, ["spec.value.a"])])
 case("least members", Annotated[dict[str, int], kw.Properties(1)], good=[{"a": 1}], bad=[{}])
@@ -627,3 +629,30 @@ case(
     bad=[Bad([1], ["spec.value[0]"])],
 )
 case("example of a list", Annotated[list[int], kw.Example([1])] | None, default=None, good=[[1], ABSENT], bad=[1])
+
+
+@kw.constrain(kw.AtMostOneOf("user", "token"))
+class Login(kw.Model, tag="login", tag_field="type"):
+    user: str | None = None
+    token: str | None = None
+
+
+@kw.constrain(kw.Rule("!has(self.level) || self.level > 0", message="level is too low"))
+class Guest(kw.Model, tag="guest", tag_field="type"):
+    level: int | None = None
+
+
+case(
+    "rules of the variants of a union",
+    Login | Guest,
+    good=[{"type": "login", "user": "a"}, {"type": "guest", "level": 1}],
+    bad=[{"type": "login", "user": "a", "token": "b"}, {"type": "guest", "level": 0}],
+    server_only=True,
+)
+case(
+    "rule of a union",
+    Annotated[File | Web, kw.Rule("!has(self.note)")],
+    good=[{"type": "file", "path": "/"}],
+    bad=[{"type": "file", "path": "/", "note": "n"}],
+    server_only=True,
+)

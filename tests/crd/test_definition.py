@@ -2,7 +2,7 @@
 
 import importlib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
@@ -219,6 +219,8 @@ def test_a_builtin_that_is_a_schema_itself_is_refused() -> None:
     [
         (set[str], r'no schema for set\[str\]; use a list: Annotated\[list\[...\], ListType\("set"\)\]'),
         (tuple[int, ...], "use a list"),
+        (Literal["a"] | None, "Case.spec.value: the API server refuses null for every enum"),
+        (list[Literal["a"] | None], r"Case.spec.value\[\*\]: the API server refuses null for every enum"),
         (complex, "Case.spec.value: a CRD has no schema for complex"),
         (str | bool, r"cannot express the union str \| bool"),
         (FooSpec | FooStatus, "needs a tag that tells them apart"),

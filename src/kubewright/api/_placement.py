@@ -188,6 +188,8 @@ def _embed(schema: dict[str, Any], shape: Shape, where: str) -> None:
     from kubewright.api._resource import Object
 
     schema["x-kubernetes-embedded-resource"] = True
+    if shape.variants:
+        raise TypeError(f"{where}: EmbeddedResource is for one kind or for any JSON, not for a union")
     if shape.model is not None:
         if not issubclass(shape.model, Object):
             raise TypeError(
@@ -196,6 +198,7 @@ def _embed(schema: dict[str, Any], shape: Shape, where: str) -> None:
         return
     # The server itself knows the metadata of an embedded object; everything else is kept as it is.
     schema.pop("additionalProperties", None)
+    schema.pop("nullable", None)
     schema["type"] = "object"
     schema["x-kubernetes-preserve-unknown-fields"] = True
 

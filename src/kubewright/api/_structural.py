@@ -22,7 +22,7 @@ import msgspec
 from kubewright.api._constraints import EmbeddedResource, Immutable, ListType, MapType, constraints_of
 from kubewright.api._model import Model
 from kubewright.api._object_meta import ObjectMeta
-from kubewright.api._placement import add_constraint, add_rule, immutable_rule, plain_json
+from kubewright.api._placement import add_constraint, add_rule, cel_name, immutable_rule, plain_json
 from kubewright.api._shapes import NotExpressible, Shape, fields_of, is_builtin, shape_of
 from kubewright.api._validation import violations
 
@@ -96,12 +96,14 @@ class _Walk:
             return dict(_ANYTHING)
         for constraint in shape.constraints:
             add_constraint(schema, shape, constraint, place.path, old_self=place.old_self)
+        if schema.get("nullable") and "enum" in schema:
+            raise TypeError(_no_null(place))
         return schema
 
     def _bare(self, shape: Shape, place: _Place) -> dict[str, Any]:
         """The schema without the rules of this very place."""
         if shape.place == "any":
-            return dict(_ANYTHING)
+            return {"nullable": True, **_ANYTHING}
         if shape.place in ("int-or-string", "quantity"):
             return {"x-kubernetes-int-or-string": True} | ({"pattern": QUANTITY} if shape.place == "quantity" else {})
         if shape.variants:
@@ -125,9 +127,15 @@ class _Walk:
     def _element(self, hint: Any, place: _Place) -> dict[str, Any]:
         """The schema of an element: there, unlike in a field, None can only be null."""
         schema = self._node(hint, place)
-        if hint is not Any and shape_of(hint, place.path).optional and schema != _ANYTHING:
-            schema["nullable"] = True
+        if schema != _ANYTHING and shape_of(hint, place.path).optional:
+            self._allow_null(schema, place)
         return schema
+
+    def _allow_null(self, schema: dict[str, Any], place: _Place) -> None:
+        """Make null a value of the schema."""
+        if "enum" in schema and not self._lenient:
+            raise NotExpressible(_no_null(place))
+        schema["nullable"] = True
 
     def _array(self, shape: Shape, place: _Place) -> dict[str, Any]:
         list_type = next((found for found in shape.constraints if isinstance(found, ListType)), None)
@@ -222,8 +230,8 @@ class _Walk:
             shape = shape_of(hint, here.path)
         except NotExpressible:  # only a lenient walk comes here
             return schema
-        if shape.optional and self._is_required(model, field) and schema != _ANYTHING:
-            schema["nullable"] = True
+        if shape.optional and self._is_required(model, field):
+            self._allow_null(schema, here)
         if is_builtin(model):
             _add_list_type(model, name, schema)
         if place.defaults or name in place.keys:
@@ -271,6 +279,7 @@ class _Walk:
         common = set.intersection(*names)
         merged: dict[str, Any] = {}
         branches: list[dict[str, Any]] = []
+        rules: list[dict[str, Any]] = []
         for variant, own in zip(variants, names, strict=True):
             # A default of one variant's field would be filled in for the others too.
             schema = self._model(variant, place if own == common else replace(place, defaults=False))
@@ -279,6 +288,7 @@ class _Walk:
                     raise NotExpressible(
                         f"{place.path}: the field {name} means different things in the variants of this union"
                     )
+            rules += _rules_of_variant(variant, schema, tag, place.path)
             branch: dict[str, Any] = {"properties": {tag: {"enum": [variant.__struct_config__.tag]}}}
             branch["required"] = sorted(schema.get("required", []))
             if foreign := sorted(set.union(*names) - own):
@@ -286,7 +296,27 @@ class _Walk:
             branches.append(branch)
         tags = [variant.__struct_config__.tag for variant in variants]
         merged[tag] = {"type": "string", "enum": tags}
-        return {"type": "object", "properties": merged, "required": [tag], "oneOf": branches}
+        made = {"type": "object", "properties": merged, "required": [tag], "oneOf": branches}
+        return made | ({"x-kubernetes-validations": rules} if rules else {})
+
+
+def _rules_of_variant(variant: type[Model], schema: dict[str, Any], tag: str, where: str) -> list[dict[str, Any]]:
+    """The rules of a variant as a whole, made to hold only where its tag stands."""
+    unsaid = schema.keys() - {"type", "properties", "required", "description", "x-kubernetes-validations", *_ANYTHING}
+    if unsaid:
+        raise NotExpressible(f"{where}: {', '.join(sorted(unsaid))} of {variant.__name__} has no meaning in a union")
+    value = variant.__struct_config__.tag
+    return [
+        {"message": rule["rule"]} | rule | {"rule": f"self.{cel_name(tag)} != '{value}' || ({rule['rule']})"}
+        for rule in schema.get("x-kubernetes-validations", ())
+    ]
+
+
+def _no_null(place: _Place) -> str:
+    return (
+        f"{place.path}: the API server refuses null for every enum, also if null is among its values;"
+        " let the field be absent instead, with None as its default"
+    )
 
 
 def _below_map(shape: Shape, place: _Place) -> _Place:

@@ -180,11 +180,7 @@ async def _is_discovered(client: Client, crd: CRD, version: str) -> bool:
 def _check_conditions(crd: CRD) -> None:
     """Raise for what will not get better by waiting."""
     for condition in crd.status.conditions or []:
-        hopeless = {
-            "NamesAccepted": "False",
-            "NonStructuralSchema": "True",
-            "KubernetesAPIApprovalPolicyConformant": "False",
-        }.get(condition.type)
+        hopeless = {"NamesAccepted": "False", "NonStructuralSchema": "True"}.get(condition.type)
         if condition.status == hopeless:
             text = f"{condition.type} is {condition.status} ({condition.reason}): {condition.message}"
             raise InstallError(crd.metadata.name, text)
