@@ -16,7 +16,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 from kubewright.api import Model
@@ -34,21 +34,25 @@ def describe(model: type[Model], attribute: str | None) -> str | None:
         return inspect.cleandoc(text) if text else None
     for base in model.__mro__:
         if issubclass(base, Model) and not is_builtin(base):
-            text = _texts_of(base.__module__).get((base.__qualname__, attribute))
+            text = _texts_of(base).get((base.__qualname__, attribute))
             if text is not None:
                 return text
     return None
 
 
-@cache
-def _texts_of(module: str) -> dict[tuple[str, str], str]:
-    """The texts below attributes in a module, by class and attribute."""
-    file = getattr(sys.modules.get(module), "__file__", None)
+def _texts_of(model: type[Model]) -> dict[tuple[str, str], str]:
+    """The texts below attributes in the module of a model, by class and attribute."""
+    file = getattr(sys.modules.get(model.__module__), "__file__", None)
     try:
-        tree = ast.parse(Path(file).read_text(encoding="utf-8")) if file else None
+        return _read(Path(file), Path(file).stat().st_mtime_ns) if file else {}
     except (OSError, ValueError, SyntaxError):
-        tree = None
-    return {} if tree is None else dict(_texts(tree, ""))
+        return {}
+
+
+@lru_cache(maxsize=64)
+def _read(file: Path, _changed: int) -> dict[tuple[str, str], str]:
+    """The texts in a file; read anew when it was changed, as it is while a program is being written."""
+    return dict(_texts(ast.parse(file.read_text(encoding="utf-8")), ""))
 
 
 def _texts(node: ast.AST, prefix: str) -> Iterator[tuple[tuple[str, str], str]]:
