@@ -294,25 +294,31 @@ async def test_immutable_fields_keep_their_value_their_presence_and_their_absenc
 
 
 async def test_an_update_aligns_the_elements_of_a_list_map(client: Client, namespace: str) -> None:
-    """The server knows more of a port than this program; a port that moves keeps what only the server knows."""
+    """The server knows more of a mount than this program; a mount that moves keeps what only the server knows."""
 
-    class FullPort(Port):
+    class Mount(kw.Model):
+        mount_path: str
+        size: int = 1
+
+    class FullMount(Mount):
         note: str | None = None
 
     class FullSpec(kw.Model):
-        ports: Annotated[list[FullPort], kw.ListType("map", keys=["name"])] = msgspec.field(default_factory=list)
+        mounts: Annotated[list[FullMount], kw.ListType("map", keys=["mountPath"])]
+
+    class LessSpec(kw.Model):
+        mounts: Annotated[list[Mount], kw.ListType("map", keys=["mountPath"])]
 
     full: Any = versioned("Aligned", spec=FullSpec)
-    less: Any = versioned("Aligned")
+    less: Any = versioned("Aligned", spec=LessSpec)
     await install(client, full)
-    ports = [FullPort(name="a", note="first"), FullPort(name="b", note="second")]
-    await client.create(full(metadata=meta.ObjectMeta(name="x", namespace=namespace), spec=FullSpec(ports=ports)))
+    mounts = [FullMount(mount_path="/a", note="first"), FullMount(mount_path="/b", note="second")]
+    await client.create(full(metadata=meta.ObjectMeta(name="x", namespace=namespace), spec=FullSpec(mounts=mounts)))
     seen = await client.get(less, "x", namespace)
-    seen.spec = msgspec.structs.replace(seen.spec, ports=[seen.spec.ports[1]])
-    seen.spec.ports[0].number = 81
+    seen.spec.mounts = [Mount(mount_path="/b", size=2)]
     await client.update(seen)
     after = await client.get(full, "x", namespace)
-    assert after.spec.ports == [FullPort(name="b", number=81, note="second")]
+    assert after.spec.mounts == [FullMount(mount_path="/b", size=2, note="second")]
 
 
 async def test_installing_without_permission_says_so(client: Client) -> None:
