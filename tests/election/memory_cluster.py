@@ -115,13 +115,22 @@ class Process:
     While it is paused, no timer of its fires and no answer reaches it, but its clock goes on.
     """
 
-    def __init__(self, name: str, server: Server, time: VirtualClock, *, rate: float = 1.0, skew: float = 0.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        server: Server,
+        time: VirtualClock,
+        *,
+        rate: float = 1.0,
+        skew: float = 0.0,
+        latency: float = 0.0,
+    ) -> None:
         self.name = name
         self.server = server
         self.time = time
         self.rate = rate
         self.skew = timedelta(seconds=skew)
-        self.latency = 0.0
+        self.latency = latency
         self.cut = False
         self.deaf = False
         self.paused = False
