@@ -10,9 +10,10 @@ import pytest
 
 from kubewright.api import JSON, Model, Resource, core, find_condition, meta
 from kubewright.api._resource import resource
-from kubewright.client import AlreadyExists, Client, Conflict, MergePatch
+from kubewright.client import AlreadyExists, Client, Conflict, MergePatch, Request, load_config
 from kubewright.controller import BlockingContext, Context, TerminalError
 from kubewright.operator import Operator
+from kubewright.testing import ControlPlane
 from tests.operator.conftest import Calls, events, find, install, settled, until
 
 
@@ -275,6 +276,40 @@ async def test_a_plain_function_does_the_same_through_a_blocking_context(
         found = await client.get(Box, "one", namespace)
     assert all(seen)
     assert find_condition(found.status, "Ready") is not None
+
+
+async def test_the_requests_and_log_records_of_a_reconcile_carry_its_trace(
+    operator: Operator, control_plane: ControlPlane, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    traces: list[str] = []
+    sent: list[str | None] = []
+
+    def note(request: Request) -> None:
+        if request.resource == "boxes.context.example.com/status":
+            sent.append(request.headers.get("traceparent"))
+
+    @operator.reconciles(Box, name="async")
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        ctx.log.warning("here")
+        if not obj.status.available:
+            traces.append(ctx.trace.traceparent)
+            await ctx.patch_status(BoxStatus(available=1))
+
+    @operator.reconciles(Box, name="plain")
+    def plain(obj: Box, ctx: BlockingContext[Box]) -> None:
+        if obj.status.available == 1:
+            traces.append(ctx.trace.traceparent)
+            ctx.patch_status(BoxStatus(available=2))
+
+    config = load_config(kubeconfig=control_plane.kubeconfig)
+    async with Client(config, hooks=[note]) as traced, operator.running(traced, install_crds=False) as running:
+        await settled(running, await client.create(box(namespace)))
+        await until(lambda: _has(client, namespace, available=2))
+    assert len(traces) == len(set(traces)) == 2
+    assert sent == traces
+    assert {record.__dict__["trace"] for record in caplog.records if record.getMessage().endswith("here")} >= {
+        traces[0].split("-")[1]
+    }
 
 
 async def test_an_event_that_cannot_be_written_does_not_fail_the_reconcile(

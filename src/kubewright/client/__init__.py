@@ -43,6 +43,7 @@ from kubewright.client._patches import JsonPatch, MergePatch, Patch, StrategicPa
 from kubewright.client._requests import FieldValidation, Selection
 from kubewright.client._retry import RetryPolicy
 from kubewright.client._sender import Outcome, RequestHook
+from kubewright.client._trace import Trace, current_trace
 from kubewright.client._transport import ConnectionLost, Request, Response, Transport
 from kubewright.client._watch import EventType, Watch, WatchEvent, WatchStream
 
@@ -90,11 +91,13 @@ __all__ = [
     "StrategicPatch",
     "Timeout",
     "TooManyRequests",
+    "Trace",
     "Transport",
     "Unauthorized",
     "Unavailable",
     "Watch",
     "WatchEvent",
     "WatchStream",
+    "current_trace",
     "load_config",
 ]

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from kubewright.client._errors import ApiError, Status, Timeout, Unavailable, error_from
 from kubewright.client._rate_limit import RateLimit
 from kubewright.client._retry import RetryPolicy
+from kubewright.client._trace import current_trace
 from kubewright.client._transport import ConnectionLost, Request, Response, Transport
 from kubewright.client._warnings import WarningLog
 from kubewright.clock import Clock
@@ -69,6 +70,8 @@ class Sender:
 
     async def _attempts(self, request: Request, *, read: bool) -> tuple[Response, bytes]:
         request.headers.setdefault("User-Agent", self._user_agent)
+        if (trace := current_trace()) is not None:
+            request.headers.setdefault("traceparent", trace.traceparent)
         give_up_at = self._clock.monotonic() + self._retry.deadline
         attempt = 0
         while True:

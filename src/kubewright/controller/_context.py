@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from kubewright.api import Object
 from kubewright.cache import Labels, ObjectKey
-from kubewright.client import BlockingClient, Client
+from kubewright.client import BlockingClient, Client, Trace
 from kubewright.clock import Clock
 from kubewright.controller._session import ObjectLogger, Session
 
@@ -65,6 +65,11 @@ class _Face(Generic[R_co]):
     def clock(self) -> Clock:
         """The time; a test may have put its own here. In a plain function use `now` and `monotonic` of it alone."""
         return self._session.environment.clock
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of this reconcile: its requests carry it to the server, its log records have it as `trace`."""
+        return self._session.trace
 
     @property
     def attempt(self) -> int:

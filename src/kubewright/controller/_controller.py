@@ -225,13 +225,17 @@ class Controller(Generic[R]):
         if self._gone:
             await self._tell_deleted(key, attempt)
         snapshot = self._informer.lister.snapshot(key)
-        reconcile = self._reconcile
-        by_key = reconcile is not None and reconcile.by_key
+        by_key = self._reconcile is not None and self._reconcile.by_key
         if snapshot is None and not by_key:
             return None
         needs_object = not by_key or (snapshot is not None and bool(self._finalizers))
         obj = _decoded(snapshot) if snapshot is not None and needs_object else None
         session = Session(self._environment, self.name, self.kind, key, obj, attempt=attempt, trigger=trigger)
+        with session.trace.current():
+            return await self._see_to(session, obj, by_key=by_key)
+
+    async def _see_to(self, session: Session[R], obj: R | None, *, by_key: bool) -> Result | None:
+        """Finalize an object in deletion; otherwise make sure of the finalizers, and reconcile."""
         if obj is not None and obj.metadata.deletion_timestamp is not None:
             result = await self._finalize(session, obj)
             if not by_key or result is not None:
@@ -241,11 +245,11 @@ class Controller(Generic[R]):
                 obj = session.object = await add_finalizer(self._environment, obj, name)
                 if obj is None:
                     return None  # somebody was faster and deleted it
-        if reconcile is None:
+        if self._reconcile is None:
             return None
         if by_key:
             session.object = None
-        return await self._call(reconcile, session)
+        return await self._call(self._reconcile, session)
 
     async def _finalize(self, session: Session[R], obj: R) -> Result | None:
         """Call the finalizers that the object still has, one after the other; None when all of them are done."""
@@ -270,8 +274,9 @@ class Controller(Generic[R]):
             try:
                 obj = _decoded(gone[0])
                 session = Session(self._environment, self.name, self.kind, key, obj, attempt=attempt, trigger="deleted")
-                for form in self._deleted:
-                    await self._call(form, session)
+                with session.trace.current():
+                    for form in self._deleted:
+                        await self._call(form, session)
             except (TerminalError, _Undecodable):
                 self._forget_gone(key)
                 raise

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubewright.api import Object, info_of
@@ -114,3 +115,4 @@ class Environment:
     recorder: EventRecorder
     clock: Clock
     loop: asyncio.AbstractEventLoop
+    rng: random.Random = field(default_factory=random.Random)

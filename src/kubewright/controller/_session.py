@@ -12,7 +12,7 @@ import msgspec
 
 from kubewright.api import Object, ResourceInfo, decode, info_of, set_condition, set_controller
 from kubewright.cache import ObjectKey, Snapshot
-from kubewright.client import Conflict, Invalid, JsonPatch, NotFound, Status
+from kubewright.client import JsonPatch, NotFound, Status, Trace
 from kubewright.controller._environment import Environment
 from kubewright.controller._status import put_status, status_changes, status_of
 
@@ -31,15 +31,17 @@ logger = logging.getLogger("kubewright.controller")
 
 
 class ObjectLogger(logging.LoggerAdapter[logging.Logger]):
-    """A logger whose lines begin with the object, and whose records carry it in `controller`, `kind`, `object`."""
+    """A logger whose lines begin with the object. Its records carry `controller`, `kind`, `object` and `trace`."""
 
-    def __init__(self, controller: str, kind: str, key: ObjectKey) -> None:
+    def __init__(self, controller: str, kind: str, key: ObjectKey, trace: Trace | None = None) -> None:
         super().__init__(logger.getChild(controller), {"controller": controller, "kind": kind, "object": str(key)})
+        self._trace = trace
         self._prefix = f"{kind} {key}: ".replace("%", "%%")
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
         """Add the object to the line and to the record."""
-        kwargs["extra"] = {**(self.extra or {}), **(kwargs.get("extra") or {})}
+        traced = {"trace": str(self._trace)} if self._trace is not None else {}
+        kwargs["extra"] = {**(self.extra or {}), **traced, **(kwargs.get("extra") or {})}
         return f"{self._prefix}{msg}", kwargs
 
 
@@ -60,6 +62,7 @@ class Session(Generic[R]):
         "key",
         "kind",
         "object",
+        "trace",
         "trigger",
     )
 
@@ -82,6 +85,7 @@ class Session(Generic[R]):
         self.object = obj
         self.attempt = attempt
         self.trigger = trigger
+        self.trace = Trace(environment.rng)
         self.changed = False
         self._raw: bytes | None = None
         self._conditions: dict[str, tuple[bool | ConditionStatus, str, str]] = {}
@@ -93,7 +97,7 @@ class Session(Generic[R]):
     def log(self) -> ObjectLogger:
         """The logger of this object."""
         if self._log is None:
-            self._log = ObjectLogger(self.controller, self.info.kind, self.key)
+            self._log = ObjectLogger(self.controller, self.info.kind, self.key, self.trace)
         return self._log
 
     def stop(self, reason: BaseException) -> None:
@@ -288,16 +292,9 @@ class Session(Generic[R]):
         if not operations:
             return wanted
         subresource = "status" if "status" in self.info.subresources else None
-        try:
-            written = await self.environment.client.patch(
-                self.kind, self.key.name, JsonPatch(operations), self.key.namespace or None, subresource=subresource
-            )
-        except Invalid as error:
-            # An answer that names no object is about the patch: it does not fit the object as it is by now.
-            if error.status.details is None or error.status.details.name:
-                raise
-            message = f"{self.info.kind} {self.key} has changed since it was read"
-            raise Conflict(Status(code=409, reason="Conflict", message=message), error.request) from error
+        written = await self.environment.client.patch(
+            self.kind, self.key.name, JsonPatch(operations), self.key.namespace or None, subresource=subresource
+        )
         self._noted(written)
         return written
 

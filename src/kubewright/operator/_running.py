@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import random
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
@@ -93,6 +94,7 @@ class Running:
             recorder=recorder,
             clock=clock,
             loop=asyncio.get_running_loop(),
+            rng=operator.rng or random.Random(),  # noqa: S311  # for the ids of traces, which are no secret
         )
         for registration in registrations:
             for kind, labels in _kinds_of(registration):

@@ -1,0 +1,57 @@
+"""The trace that a piece of work belongs to, as W3C Trace Context writes it.
+
+Requests that are made while a trace is current carry it to the server in a `traceparent` header, and so do the server's
+own spans and its audit log; whoever collects traces can join them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property
+
+__all__ = ["Trace", "current_trace"]
+
+
+class Trace:
+    """One trace, and one span in it. The ids are made up when they are first asked for."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+
+    @cached_property
+    def trace_id(self) -> str:
+        """32 hexadecimal digits."""
+        return f"{self._rng.getrandbits(128) or 1:032x}"  # all zeros are forbidden
+
+    @cached_property
+    def span_id(self) -> str:
+        """16 hexadecimal digits."""
+        return f"{self._rng.getrandbits(64) or 1:016x}"
+
+    @property
+    def traceparent(self) -> str:
+        """The header's value."""
+        return f"00-{self.trace_id}-{self.span_id}-01"
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """Let the requests that are made meanwhile, also in tasks and threads that start meanwhile, belong to it."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+
+    def __str__(self) -> str:
+        return self.trace_id
+
+
+_current: ContextVar[Trace | None] = ContextVar("kubewright_trace", default=None)
+
+
+def current_trace() -> Trace | None:
+    """The trace that requests belong to now."""
+    return _current.get()
