@@ -16,6 +16,7 @@ from kubewright.client import (
     ConnectionLost,
     Forbidden,
     Gone,
+    MergePatch,
     NotFound,
     NotKubernetes,
     Outcome,
@@ -208,6 +209,21 @@ async def test_every_write_says_who_writes_and_how_it_is_checked(scripted: Any) 
     assert {query["fieldValidation"] for query in queries} == {"Warn"}
     assert queries[1]["force"] == "true"
     assert {request.headers["User-Agent"] for request in server.requests} == {"ua/1"}
+
+
+async def test_unknown_fields_are_refused_on_every_write_unless_told_otherwise(scripted: Any) -> None:
+    server = scripted((200, b'{"metadata":{"name":"n","resourceVersion":"1"}}'), *[NODE] * 5)
+    client = client_of(server, VirtualClock(), field_manager="me")
+    read = await client.get(core.Node, "n")
+    read.metadata.labels = {"changed": "yes"}
+    await client.create(NEW)
+    await client.apply(NEW)
+    await client.replace(NEW)
+    await client.update(read)
+    await client.patch(core.Node, "n", MergePatch({"metadata": {"labels": {"a": "b"}}}))
+    queries = [dict(request.query) for request in server.requests[1:]]
+    assert len(queries) == 5
+    assert {(query.get("fieldManager"), query.get("fieldValidation")) for query in queries} == {("me", "Strict")}
 
 
 @pytest.mark.parametrize("limit", [(0, 1), (-1, 1), (5, 0)])

@@ -1,0 +1,130 @@
+"""What is kept of an object, what a read costs, and what it does not do: decode, search everything, or make tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from kubewright.api import Selector, core
+from kubewright.cache import Change
+from kubewright.cache._intake import Intake
+from kubewright.cache._store import Store
+from tests.cache.memory_server import MemoryServer, informed
+
+
+def spoil(server: MemoryServer, namespace: str, name: str) -> None:
+    """From now on the object does not fit its model: decoding it is noticed."""
+    server.objects[namespace, name]["data"] = {"number": 5}
+
+
+async def test_questions_about_the_header_decode_nothing() -> None:
+    server = MemoryServer()
+    for name in ("a", "b"):
+        server.put("shop", name, labels={"app": "web"}, owner="u-1")
+        spoil(server, "shop", name)
+    async with informed(server) as (informer, _):
+        lister = informer.lister
+        assert len(lister) == 2
+        assert lister.keys("shop", "app in (web,db)") == [("shop", "a"), ("shop", "b")]
+        assert [found.labels for found in lister.snapshots(labels="app=web")] == [{"app": "web"}] * 2
+        assert [found.name for found in lister.snapshots_by_index("owner", "u-1")] == ["a", "b"]
+        assert lister.snapshots("shop")[0].controller is not None
+        assert informer.health.undecodable == 0
+        assert lister.list() == []
+        assert informer.health.undecodable == 2
+
+
+async def test_a_lazy_list_decodes_each_object_when_its_turn_comes() -> None:
+    server = MemoryServer()
+    for name in ("a", "b", "c"):
+        server.put("shop", name)
+    spoil(server, "shop", "b")
+    async with informed(server) as (informer, clock):
+        found = informer.lister.iterate()
+        assert next(found).metadata.name == "a"
+        assert informer.health.undecodable == 0
+        server.delete("shop", "c")
+        await clock.settle()
+        assert next(found).metadata.name == "c", "what belongs to the list is decided when it is asked for"
+        assert informer.health.undecodable == 1
+
+
+async def test_what_is_kept_is_the_objects_own_bytes_and_holds_no_page() -> None:
+    for streaming in (True, False):
+        server = MemoryServer(streaming=streaming)
+        for name in ("a", "b"):
+            server.put("shop", name)
+        async with informed(server) as (informer, _):
+            for snapshot in informer.lister.snapshots():
+                assert type(snapshot.raw) is bytes
+                assert json.loads(snapshot.raw)["metadata"]["name"] == snapshot.name
+
+
+async def test_a_read_carries_the_fields_that_the_model_does_not_know() -> None:
+    server = MemoryServer()
+    server.put("shop", "a")
+    server.objects["shop", "a"]["novelty"] = {"from": "a newer server"}
+    async with informed(server) as (informer, _):
+        found = informer.lister.get("a", "shop")
+        assert found is not None
+        assert found.metadata.origin is not None
+        assert json.loads(found.metadata.origin.raw)["novelty"] == {"from": "a newer server"}
+
+
+def test_a_selector_looks_only_at_what_the_smallest_index_names() -> None:
+    intake, store = Intake(core.ConfigMap), Store[core.ConfigMap]()
+    for number in range(300):
+        labels = {"app": "web", "shard": str(number % 100)}
+        metadata = {"name": f"o-{number}", "namespace": f"n-{number % 2}", "labels": labels}
+        store.put(intake.snapshot(json.dumps({"metadata": metadata}).encode()))
+
+    def looked_at(namespace: str | None, selector: str) -> int:
+        return len(store._candidates(namespace, Selector.parse(selector)))
+
+    assert looked_at(None, "app=web,shard=7") == 3
+    assert looked_at(None, "app=web,shard in (7,8)") == 6
+    assert looked_at("n-1", "app=web") == 150
+    assert looked_at("n-1", "shard=7") == 3
+    assert looked_at(None, "app!=db") == 300
+    assert len(store.select("n-1", Selector.parse("app=web,shard=7"))) == 3
+
+
+async def test_no_event_makes_a_task() -> None:
+    server = MemoryServer()
+    made: list[object] = []
+
+    def factory(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
+        made.append(work)
+        return asyncio.Task(work, loop=loop, **options)
+
+    async with informed(server) as (informer, clock):
+        changes: list[Change[core.ConfigMap]] = []
+        informer.add_handler(changes.append)
+        asyncio.get_running_loop().set_task_factory(factory)
+        try:
+            for number in range(100):
+                server.put("shop", f"o-{number}")
+            await clock.settle()
+        finally:
+            asyncio.get_running_loop().set_task_factory(None)
+        assert len(changes) == len(informer.lister) == 100
+        assert made == []
+
+
+async def test_the_events_of_one_piece_are_stored_and_told_without_a_pause() -> None:
+    server = MemoryServer()
+    async with informed(server) as (informer, clock):
+        turns: list[int] = []
+        turn = 0
+        informer.add_handler(lambda change: turns.append(turn))
+        for number in range(100):
+            server.put("shop", f"o-{number}")
+        [watch] = server.watches
+        watch._pieces[:] = [b"".join(watch._pieces)]
+        while len(turns) < 100 and turn < 1000:
+            await asyncio.sleep(0)
+            turn += 1
+        await clock.settle()
+        assert len(turns) == 100
+        assert len(set(turns)) == 1, "other tasks ran between two events of one piece"

@@ -1,0 +1,41 @@
+"""What the context gives without a server: its logger and its clock."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from kubewright.clock import VirtualClock
+from kubewright.controller import Context
+from kubewright.operator import Operator
+from tests.controller.conftest import Thing, thing, working
+
+
+async def test_the_logger_is_bound_to_the_object(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        ctx.log.warning("%d %% of %s", 50, "all")
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.settle()
+    [record] = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert record.getMessage() == "Thing default/one: 50 % of all"
+    fields = record.__dict__
+    assert (fields["controller"], fields["kind"], fields["object"]) == ("thing", "Thing", "default/one")
+
+
+async def test_the_clock_is_the_one_that_the_operator_was_given(operator: Operator, clock: VirtualClock) -> None:
+    clocks: list[object] = []
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        clocks.append(ctx.clock)
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.settle()
+    assert clocks == [clock]
