@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -90,4 +92,46 @@ def test_a_kubeconfig_that_is_missing_is_a_failure_that_names_it(tmp_path: Path)
     done = run(tmp_path, OPERATOR, "--kubeconfig", str(tmp_path / "absent"))
     assert done.returncode != 0
     assert "absent" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def kubeconfig_for(folder: Path, server: str, user: str = "{}") -> Path:
+    file = folder / "config"
+    file.write_text(f"""
+apiVersion: v1
+kind: Config
+clusters: [{{name: here, cluster: {{server: "{server}"}}}}]
+users: [{{name: me, user: {user}}}]
+contexts: [{{name: here, context: {{cluster: here, user: me}}}}]
+current-context: here
+""")
+    return file
+
+
+def test_something_else_than_kubernetes_is_one_line_and_a_failure(tmp_path: Path) -> None:
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"<html>hello</html>")
+
+        def log_message(self, *_: object) -> None:
+            """Silence."""
+
+    with HTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        kubeconfig = kubeconfig_for(tmp_path, f"http://127.0.0.1:{server.server_port}")
+        done = run(tmp_path, OPERATOR, "--kubeconfig", str(kubeconfig))
+        server.shutdown()
+    assert done.returncode == 1
+    assert "not one of a Kubernetes API server; is the address right?" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_plugin_that_is_not_there_is_one_line_and_a_failure(tmp_path: Path) -> None:
+    plugin = "{exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-plugin, interactiveMode: Never}}"
+    kubeconfig = kubeconfig_for(tmp_path, "https://127.0.0.1:1", plugin)
+    done = run(tmp_path, OPERATOR, "--kubeconfig", str(kubeconfig))
+    assert done.returncode == 1
+    assert "no-such-plugin" in done.stderr
     assert "Traceback" not in done.stderr

@@ -187,3 +187,10 @@ async def test_a_raw_json_patch_is_sent_as_it_is(client: Client, namespace: str,
     patch = JsonPatch([{"op": "add", "path": "/spec/text", "value": "x"}])
     assert (await client.patch(widget, "w", patch, namespace)).spec.text == "x"
     assert b'"text":"x"' in encode((await client.get(widget, "w", namespace)).spec)
+
+
+async def test_an_object_without_a_version_cannot_be_updated(client: Client) -> None:
+    read = decode(core.ConfigMap, b'{"metadata":{"name":"x","namespace":"d"},"data":{}}')
+    read.data = {"a": "b"}
+    with pytest.raises(ValueError, match=r"ConfigMap d/x was read without a resourceVersion.*read it again"):
+        await client.update(read)

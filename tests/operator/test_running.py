@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -18,7 +19,7 @@ from kubewright.api import JSON, Resource, core, meta
 from kubewright.api._resource import resource
 from kubewright.cache import CacheSyncError
 from kubewright.client import Client, Invalid
-from kubewright.clock import VirtualClock
+from kubewright.clock import SystemClock, VirtualClock
 from kubewright.controller import Context
 from kubewright.operator import Operator
 from kubewright.testing import ControlPlane
@@ -128,6 +129,18 @@ async def test_two_operators_in_one_process_know_nothing_of_each_other(client: C
     assert sorted(seen) == ["left", "right"]
 
 
+async def test_time_and_chance_are_the_operators_own_down_to_the_client(control_plane: ControlPlane) -> None:
+    clock, rng = SystemClock(), random.Random(7)
+    operator = Operator("exact", clock=clock, rng=rng)
+
+    @operator.reconciles(core.ConfigMap)
+    async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
+
+    async with operator.running(control_plane) as running:
+        assert running.client._clock is clock
+        assert running.client._rng is rng
+
+
 # As programs
 
 
@@ -173,6 +186,28 @@ async def test_kubewright_run_works_until_a_signal(
         process.send_signal(number)
         assert await process.wait() == 0
     assert f"{number.name}: stopping" in log.read_text()
+
+
+async def test_a_program_runs_on_uvloop(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> None:
+    log, script = tmp_path / "log", tmp_path / "loop.py"
+    script.write_text(f"""
+import asyncio
+import kubewright as kw
+from kubewright.api import core
+
+async def tell():
+    print("running on", type(asyncio.get_running_loop()).__module__, flush=True)
+    yield "never/there"
+
+operator = kw.Operator("loop")
+
+@operator.reconciles(core.ConfigMap, triggers=[tell])
+async def sync(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None: ...
+
+operator.run(kubeconfig={str(control_plane.kubeconfig)!r}, namespaces=[{namespace!r}])
+""")
+    async with program(str(script), log=log):
+        await logged(log, "running on uvloop")
 
 
 SLOW = """

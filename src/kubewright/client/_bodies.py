@@ -64,7 +64,11 @@ def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
     ]
     if not operations:
         return []
-    version = raw["metadata"]["resourceVersion"]
+    version = raw["metadata"].get("resourceVersion")
+    if not version:
+        raise ValueError(
+            f"{obj} was read without a resourceVersion, so an update of it could not be guarded: read it again"
+        )
     return [{"op": "replace", "path": "/metadata/resourceVersion", "value": version}, *operations]
 
 

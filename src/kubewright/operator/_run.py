@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -10,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kubewright.client import Client
+from kubewright.client import Client, Forbidden, load_config
 from kubewright.controller._controller import THREADS
 
 if TYPE_CHECKING:
@@ -70,7 +71,9 @@ async def _main(
     operator: Operator, kubeconfig: str | os.PathLike[str] | None, context: str | None, server: str | None
 ) -> None:
     stopping = _Signals()
-    async with Client.connect(kubeconfig=kubeconfig, context=context, server=server) as client:
+    config = load_config(kubeconfig=kubeconfig, context=context, server=server)
+    async with Client(config, clock=operator.clock, rng=operator.rng) as client:
+        await _reach(client)
         running = operator.running(client, install_crds=False)
         with stopping.listening(running):
             # A signal while the caches fill must not have to wait for them.
@@ -86,6 +89,12 @@ async def _main(
                 await stopping.first
             finally:
                 await running.__aexit__(None, None, None)
+
+
+async def _reach(client: Client) -> None:
+    """Fail at once, and in one sentence, where no cache could ever fill: bad credentials, something else's address."""
+    with contextlib.suppress(Forbidden):  # whoever may not ask for the version may still do the work
+        await client.server_version()
 
 
 class _Signals:

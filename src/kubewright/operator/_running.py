@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from kubewright.api import Object
 from kubewright.cache import Caches, Labels, ObjectKey
-from kubewright.client import Client
+from kubewright.client import Client, load_config
 from kubewright.clock import SystemClock
 from kubewright.controller import Applier, Controller, Environment, Registration
 from kubewright.controller._environment import CachedKinds
@@ -115,7 +115,8 @@ class Running:
         if isinstance(cluster, Client):
             return cluster
         kubeconfig = cluster.kubeconfig if cluster is not None else None
-        return await self._stack.enter_async_context(Client.connect(kubeconfig=kubeconfig))
+        client = Client(load_config(kubeconfig=kubeconfig), clock=self._operator.clock, rng=self._operator.rng)
+        return await self._stack.enter_async_context(client)
 
     async def _stop_controllers(self) -> None:
         # All at once: the grace period is the operator's, not each controller's.
