@@ -58,4 +58,4 @@ lock: setup ## Resolve requirements/*.lock anew from pyproject.toml
 	$(RUN) uv pip compile pyproject.toml --group dev --group bench --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/bench.lock
 
 clean: ## Remove what the targets above made
-	rm -rf .venv build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench benchmarks/results build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -188,14 +188,18 @@ async def test_kubewright_run_works_until_a_signal(
     assert f"{number.name}: stopping" in log.read_text()
 
 
-async def test_a_program_runs_on_uvloop(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> None:
+async def test_a_program_runs_on_uvloop_with_its_caches_out_of_the_collectors_way(
+    control_plane: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
     log, script = tmp_path / "log", tmp_path / "loop.py"
     script.write_text(f"""
-import asyncio
+import asyncio, gc
 import kubewright as kw
 from kubewright.api import core
 
 async def tell():
+    while not gc.get_freeze_count():
+        await asyncio.sleep(0)
     print("running on", type(asyncio.get_running_loop()).__module__, flush=True)
     yield "never/there"
 
