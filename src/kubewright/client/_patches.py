@@ -31,12 +31,10 @@ class JsonPatch:
 
 
 @dataclass(frozen=True, slots=True)
-class MergePatch:
-    """RFC 7386: what is given replaces, null removes, lists are replaced whole. By the names on the wire."""
+class _Content:
+    """A patch that looks like the object it changes."""
 
     content: Mapping[str, Any]
-
-    content_type = "application/merge-patch+json"
 
     @property
     def body(self) -> JSON:
@@ -50,22 +48,17 @@ class MergePatch:
 
 
 @dataclass(frozen=True, slots=True)
-class StrategicPatch:
+class MergePatch(_Content):
+    """RFC 7386: what is given replaces, null removes, lists are replaced whole. By the names on the wire."""
+
+    content_type = "application/merge-patch+json"
+
+
+@dataclass(frozen=True, slots=True)
+class StrategicPatch(_Content):
     """Kubernetes' own: like a merge patch, but lists merge by their keys. For built-in kinds only."""
 
-    content: Mapping[str, Any]
-
     content_type = "application/strategic-merge-patch+json"
-
-    @property
-    def body(self) -> JSON:
-        """What is sent."""
-        return self.content
-
-    @property
-    def guarded(self) -> bool:
-        """Whether it is meant for one version of the object."""
-        return "resourceVersion" in (self.content.get("metadata") or {})
 
 
 Patch: TypeAlias = JsonPatch | MergePatch | StrategicPatch

@@ -22,8 +22,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from kubewright.api import Object, controller_of, info_of
-from kubewright.cache import ObjectKey, Snapshot
-from kubewright.cache._intake import Intake
+from kubewright.cache import Intake, ObjectKey, Snapshot
 from kubewright.client import Client, Conflict, Invalid, JsonPatch, NotFound
 from kubewright.controller._desired import Desired, key_for
 from kubewright.controller._managed_fields import updates_as_applied

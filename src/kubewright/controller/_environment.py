@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubewright.api import Object, info_of
-from kubewright.cache import Informer, Labels, ObjectKey, Snapshot
-from kubewright.cache._lister import selector_of
+from kubewright.cache import Informer, Labels, ObjectKey, Snapshot, selector_of
 from kubewright.client import Client
 from kubewright.clock import Clock
 
