@@ -1,0 +1,1 @@
+"""The embedded cluster: a Kubernetes API server in this process."""

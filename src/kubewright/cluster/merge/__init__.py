@@ -1,0 +1,53 @@
+"""Merging for the embedded cluster: patches, server-side apply and managed fields. Pure functions, no I/O.
+
+Objects are dicts as decoded from JSON. No function here changes its arguments, and results may share parts with them:
+treat both as immutable, or copy before you change them.
+
+Patches, to be followed by decoding (pruning, defaulting) and `FieldManager.update` as any write:
+
+    json_patch(document, patch: bytes) -> Any               # RFC 6902; at most 10,000 operations
+    merge_patch(document, patch) -> Any                     # RFC 7386
+    strategic_merge_patch(document, patch, schema) -> dict  # built-in kinds only: schema from `builtin_schema`
+
+What is refused raises `Refused`: `code`, `reason`, `message` and `causes` are those of the server's Status.
+
+Managed fields. One `FieldManager` for each resource, version and subresource:
+
+    manager = FieldManager(
+        "apps/v1", "Deployment",
+        schema_of=lambda api_version: ...,   # Schema of the kind at any served version; None when that is not served
+        subresource="",                      # "status" for the status subresource; "scale" is below
+        reset={"apps/v1": RESET_STATUS},     # what writes here never own: RESET_STATUS on the main resource of a kind
+                                             # with status, RESET_ALL_BUT_STATUS on its status (both exported)
+        convert=None,                        # (obj, api_version) -> obj at that version; None: only apiVersion changes
+        default=None,                        # (obj) -> None: fills in defaults in place, after an apply has merged
+    )
+    manager.update(live, new, name, now) -> dict     # create (live=None), PUT and the three patches: `new` with the
+                                                     # managedFields that it has now
+    manager.apply(live, config, name, now, force=False) -> dict
+                                                     # server-side apply; live=None creates. Raises Refused 409 with causes
+
+`now` is a text such as 2026-11-15T10:00:00Z. `name` is the query's fieldManager, else the user agent up to the first
+slash (`manager_name`); an apply must have one. Order as in the real server, since it decides who owns what:
+
+    create:  decode → default → `update(None, new)` → admission → name, uid, generation and so on → store
+    update:  decode → default → `update(live, new)` → admission → strategy (status reset and so on) → `keep_times` → store
+    apply:   `apply(live, config)` (defaults itself) → prune → admission → strategy → `keep_times` → store
+
+On update, `new` carries the managedFields of the request: `[]` and `[{}]` empty them, others are taken over if they are
+valid, absent ones mean those of `live`. Subresources always start from those of `live`.
+
+No-ops:
+
+    keep_times(old, new) -> dict      # `new`, with the times of `old` where nothing but times in managedFields changed
+    same(old, new) -> bool            # whether both are the same object: then nothing is written, no new revision
+
+Scale (the managed fields of a scale are those of its parent that own the replicas):
+
+    scale_managed_fields(entries, mappings) -> list          # parent's entries → entries of the Scale object
+    parent_managed_fields(entries, scale_entries, mappings, api_version) -> list    # and back, after a write to the Scale
+
+`mappings` gives the path of the replicas for each served version: {"apps/v1": ("spec", "replicas")}.
+
+Sets of fields: `FieldSet` parses, prints and combines the FieldsV1 of managedFields.
+"""

@@ -1,0 +1,34 @@
+"""Schemas of the embedded cluster: what shape the objects of a kind have. Pure functions on JSON values, no I/O.
+
+A `Schema` is a node of a shared, immutable tree that is built when it is walked. There are two builders:
+
+    builtin_schema(api_version, kind) -> Schema | None     # "apps/v1", "Deployment"; None for what is not built in
+    custom_schema(open_api_v3_schema, *, preserve_unknown=False) -> Schema     # of a version of a definition (CRD)
+
+`custom_schema` adds apiVersion, kind and metadata itself. Keep the result: one schema for each version of a definition.
+
+What to do with an object (a dict as decoded from JSON; these change it in place where that is said):
+
+    prune(schema, obj) -> list[str]             # removes unknown fields, in place; the paths, as the server names them
+    unknown_fields(schema, obj) -> list[str]    # the same paths, removing nothing
+    strict_errors(schema, obj, text=b"") -> list[str]   # `unknown field "spec.foo"`, `duplicate field "spec.a"`;
+                                                # `text` is the request's JSON, which duplicates are looked for in
+    apply_defaults(schema, obj) -> None         # structural defaulting of a custom resource, in place
+    strict_decoding_message(errors) -> str      # `strict decoding error: unknown field "a", unknown field "b"`
+
+The rules for field validation: Strict refuses with `strict_decoding_message`, Warn sends each error as a warning of its
+own, Ignore drops silently. Built-in kinds and custom resources are pruned alike; `x-kubernetes-preserve-unknown-fields`
+and embedded resources are respected.
+
+Documents for clients, as decoded JSON:
+
+    builtin_group_versions() -> tuple[str, ...]                   # "v1", "apps/v1", ...
+    builtin_resources(group_version) -> tuple[ResourceFacts, ...] # plural, kind, verbs, subresources, as in the document
+    openapi_v3_paths(custom=()) -> dict[str, str]       # "apis/apps/v1" -> digest, for /openapi/v3
+    openapi_v3(group_version, custom=()) -> dict | None # /openapi/v3/apis/apps/v1
+    openapi_v2(custom=()) -> dict                       # /openapi/v2
+    openapi_v2_protobuf(document) -> bytes              # application/com.github.proto-openapi.spec.v2@v1.0+protobuf
+
+`custom` are `CustomKind`s: group, version, kind, list kind, plural, namespaced, subresources and the schema as the CRD
+has it.
+"""
