@@ -13,6 +13,7 @@ PACKAGE = Path(kubewright.__file__).parent
 FLOORS = [
     {"cli"},
     {"testing"},
+    {"cluster"},
     {"operator"},
     {"controller"},
     {"events", "election"},
