@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from kubewright.api import Object, ResourceInfo
 from kubewright.cache import Change, Labels, ObjectKey, Snapshot
 from kubewright.controller._options import check_kind, known_options
+from kubewright.controller._permissions import check_verbs
 from kubewright.controller._predicates import Predicate, PredicateFunction, predicate
 
 __all__ = ["MapFunction", "Owns", "Reader", "Watch", "as_key", "keys_of_owners", "owner_keys"]
@@ -43,9 +44,11 @@ class Owns(Generic[R]):
         when: which changes count; all of them unless given.
         controller_only: with False, every owner is reconciled, not only the one that is the object's controller.
         labels: listen only to objects with these labels.
+        verbs: all that the program does with them: roles get no other verbs, and other calls are refused before they
+            are sent. Everything that `ctx.apply`, `ctx.prune` and `ctx.delete` do, unless given.
     """
 
-    __slots__ = ("controller_only", "info", "kind", "labels", "when")
+    __slots__ = ("controller_only", "info", "kind", "labels", "verbs", "when")
 
     @known_options
     def __init__(
@@ -55,8 +58,11 @@ class Owns(Generic[R]):
         when: PredicateFunction | None = None,
         controller_only: bool = True,
         labels: Labels | None = None,
+        verbs: Sequence[str] | None = None,
     ) -> None:
         self.info: ResourceInfo = check_kind(kind, "owns")
+        what = f"Owns({self.info.kind})"
+        self.verbs = None if verbs is None else check_verbs(what, verbs, must=("list", "watch"))
         self.kind = kind
         self.when: Predicate | None = None if when is None else predicate(when)
         self.controller_only = controller_only

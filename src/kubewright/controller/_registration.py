@@ -51,6 +51,8 @@ class Registration(Generic[R]):
     deleted: list[Form] = field(default_factory=list)
     class_finalizer: str | None = None
     """The finalizer for the `finalize` method of the class form."""
+    verbs: tuple[str, ...] | None = None
+    """All that is done with the kind's own objects, where that was said."""
 
 
 def check_owns(owns: Sequence[Owns[Any] | type[Object]]) -> list[Owns[Any]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubewright.api import Object
 from kubewright.cache import Labels, ObjectKey
@@ -17,6 +17,7 @@ from kubewright.controller import Owns, Registration, Watch
 from kubewright.controller._finalizers import finalizer_name
 from kubewright.controller._handlers import Form, Handlers, form_of, handlers_of
 from kubewright.controller._options import check_kind, known_options
+from kubewright.controller._permissions import Permission, check_verbs
 from kubewright.controller._predicates import PredicateFunction
 from kubewright.controller._registration import (
     DEFAULT_CONCURRENCY,
@@ -32,12 +33,17 @@ from kubewright.controller._registration import (
     check_when,
 )
 from kubewright.operator._decorators import ObjectDecorator, ReconcileDecorator
+from kubewright.operator._permissions import needed, permissions_of
 from kubewright.operator._running import HasKubeconfig, Running
 from kubewright.queue import RateLimiter
+
+if TYPE_CHECKING:
+    from kubewright.api.rbac.v1 import PolicyRule
 
 __all__ = ["Operator"]
 
 R = TypeVar("R", bound=Object)
+F = TypeVar("F")
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -76,6 +82,7 @@ class Operator:
         self._registrations: list[Registration[Any]] = []
         self._finalizers: list[tuple[type[Object], str, Form]] = []
         self._deleted: list[tuple[type[Object], Form]] = []
+        self._needs: list[Permission] = []
 
     def __repr__(self) -> str:
         names = ", ".join(registration.name for registration in self._registrations)
@@ -97,6 +104,7 @@ class Operator:
         rate_limiter: RateLimiterFactory | RateLimiter[ObjectKey] | None = None,
         timeout: float | timedelta | None = None,
         name: str | None = None,
+        verbs: Sequence[str] | None = None,
     ) -> ReconcileDecorator[R]:
         """Let a function, or a class with a method `reconcile`, keep the objects of a kind as they should be.
 
@@ -113,8 +121,11 @@ class Operator:
             rate_limiter: how failing keys back off; 5 ms doubling up to 1000 s unless given.
             timeout: seconds that one reconcile may take.
             name: the controller's name in logs and metrics; the kind in lower case unless given.
+            verbs: all that is done with the kind's own objects, as in `Owns`; `"patch status"` for a subresource. What
+                the framework does by itself, unless given.
         """
         info = check_kind(kind, "reconciles")
+        what = f"reconciles({info.kind})"
         options: dict[str, Any] = {
             "owns": check_owns(owns),
             "watches": check_watches(watches),
@@ -126,6 +137,7 @@ class Operator:
             "resync": check_seconds("resync", resync),
             "rate_limiter": check_rate_limiter(rate_limiter),
             "timeout": check_seconds("timeout", timeout),
+            "verbs": None if verbs is None else check_verbs(what, verbs, must=("list", "watch")),
         }
         controller = name or info.kind.lower()
         if any(other.name == controller for other in self._registrations):
@@ -183,6 +195,33 @@ class Operator:
             self._deleted.append((kind, form_of(function, kind, by_key=False)))
 
         return ObjectDecorator(register)
+
+    @known_options
+    def needs(
+        self,
+        kind: type[Object] | PolicyRule,
+        *,
+        verbs: Sequence[str] = (),
+        names: Sequence[str] = (),
+        namespace: str | None = None,
+    ) -> Callable[[F], F]:
+        """Say what else the program asks of the API server, next to the code that does: it goes into the roles.
+
+        What follows from `reconciles`, `finalizes` and `owns` need not be said. Stands alone or above a function,
+        which stays as it is.
+
+        Args:
+            kind: what is read or written; or a whole `rbac.PolicyRule`.
+            verbs: what is done with it: `["get", "patch"]`; `["create eviction"]` for a subresource.
+            names: the only objects that it is about.
+            namespace: where; the namespaces that the operator looks at unless given, `"."` for the one it runs in.
+        """
+        self._needs += needed(kind, verbs=verbs, names=names, namespace=namespace)
+        return lambda function: function
+
+    def permissions(self) -> list[Permission]:
+        """All that the program may ask of the API server, from what it declares."""
+        return permissions_of(self.registrations(), self.namespaces, self._needs)
 
     def registrations(self) -> list[Registration[Any]]:
         """The controllers as they will run, finalizers and callbacks included."""

@@ -1,0 +1,100 @@
+"""Permissions: what a program may ask of the API server, as RBAC names it, one verb on one resource at a time.
+
+What a program declares (`reconciles`, `owns`, `needs`) is turned into these; roles are written from them, calls are
+compared with them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kubewright.api import ResourceInfo
+
+__all__ = ["CLUSTER", "OWN", "VERBS", "WATCHED", "NotDeclared", "Permission", "check_verbs", "permission"]
+
+VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+"""The verbs that the API server asks about for resources."""
+
+WATCHED: Final = ""
+"""Where the operator looks: in its namespaces, or in all."""
+OWN: Final = "."
+"""In the namespace that the operator runs in."""
+CLUSTER: Final = "*"
+"""In no namespace: for kinds that live in none."""
+
+
+class NotDeclared(Exception):
+    """A call was not sent, because the program has declared that it does not make it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permission:
+    """One verb on one resource."""
+
+    group: str = ""
+    resource: str = ""
+    """The plural, with the subresource behind a slash: `foos/status`."""
+    verb: str
+    where: str = WATCHED
+    """`WATCHED`, `OWN`, `CLUSTER`, or the name of a namespace."""
+    name: str = ""
+    """The only object that it is about; all of them when empty."""
+    url: str = ""
+    """A path that is no resource, such as `/metrics`; there is no resource then."""
+    why: str = ""
+    """What in the program asks for it: `reconciles(Foo)`."""
+    rare: bool = False
+    """Whether an ordinary run gets by without it: it is for conflicts, for failures, for the server's own checks."""
+
+    @property
+    def qualified(self) -> str:
+        """The resource as errors and requests write it: `foos.example.com/status`."""
+        plural, slash, part = self.resource.partition("/")
+        return f"{plural}.{self.group}{slash}{part}" if self.group else self.resource
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.url or self.qualified}{f' {self.name}' if self.name else ''}"
+
+
+def permission(
+    info: ResourceInfo,
+    verb: str,
+    *,
+    where: str | None = None,
+    name: str = "",
+    subresource: str | None = None,
+    why: str = "",
+    rare: bool = False,
+) -> Permission:
+    """One verb on a kind, or on a part of it. A kind that lives in no namespace is at `CLUSTER` whatever is given."""
+    return Permission(
+        group=info.group,
+        resource=f"{info.plural}/{subresource}" if subresource else info.plural,
+        verb=verb,
+        where=(WATCHED if where is None else where) if info.namespaced else CLUSTER,
+        name=name,
+        why=why,
+        rare=rare,
+    )
+
+
+def check_verbs(what: str, verbs: Sequence[str], *, must: Iterable[str] = ()) -> tuple[str, ...]:
+    """Verbs, each perhaps with a subresource (`"patch status"`), in a fixed order; an error for unknown ones."""
+    given: object = verbs
+    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
+        raise TypeError(f'{what}: verbs takes a list, verbs=["get", "list", "watch"], not {verbs!r}')
+    for text in verbs:
+        verb, _, part = text.partition(" ")
+        if verb not in VERBS or part != part.strip("/ "):
+            near = difflib.get_close_matches(verb, VERBS, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"{what}: {text!r} is no verb.{hint} The verbs are: {', '.join(VERBS)}")
+    if missing := [verb for verb in must if verb not in verbs]:
+        raise ValueError(
+            f"{what}: verbs lacks {' and '.join(missing)}, without which its objects cannot be followed; for a kind"
+            " that is only written, use operator.needs(...)"
+        )
+    return tuple(sorted(set(verbs), key=lambda text: (text.partition(" ")[2], VERBS.index(text.partition(" ")[0]))))

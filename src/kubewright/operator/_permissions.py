@@ -1,0 +1,157 @@
+"""From what a program declares to what it asks of the API server.
+
+The verbs are those of the calls that the framework really makes:
+
+- a kind that is followed (reconciled, owned, watched, read): `list` and `watch`, and `get` where a cache is not enough;
+- finalizers: `patch` on the object; a status: `patch` on its subresource, or on the object if it has none;
+- owned kinds: an apply is `patch`, and `create` where there is none yet; `ctx.prune` and `ctx.delete` are `delete`.
+  Clusters that check who may block an owner's deletion want `update` on the owner's `finalizers` as well: no call shows
+  that;
+- events: `create`, and `patch` to count up. Those about objects in no namespace are in the namespace `default`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kubewright.api import Object, ResourceInfo
+from kubewright.controller import Registration
+from kubewright.controller._options import check_kind
+from kubewright.controller._permissions import OWN, WATCHED, Permission, check_verbs, permission
+
+if TYPE_CHECKING:
+    from kubewright.api.rbac.v1 import PolicyRule
+
+__all__ = ["for_installing", "for_leading", "needed", "permissions_of"]
+
+_OWNED = ("get", "list", "watch", "create", "patch", "delete")
+_READ = ("list", "watch")
+
+
+def permissions_of(
+    registrations: Sequence[Registration[Any]], namespaces: Sequence[str], extra: Iterable[Permission] = ()
+) -> list[Permission]:
+    """All permissions of a program: those of its controllers, of the recorder of events, and what it says besides."""
+    found: list[Permission] = []
+    for registration in registrations:
+        found += _of_primary(registration)
+        for owns in registration.owns:
+            why = f"{registration.kind.__name__} owns {owns.kind.__name__}"
+            found += _of_verbs(owns.info, owns.verbs or _OWNED, why, narrowed=owns.verbs is not None)
+        for what, kind in (
+            *(("watches", watch.kind) for watch in registration.watches),
+            *(("reads", kind) for kind in registration.reads),
+        ):
+            found += _of_verbs(check_kind(kind, what), _READ, f"{registration.kind.__name__} {what} {kind.__name__}")
+    found += _of_events(registrations, namespaces)
+    return _distinct([*found, *extra])
+
+
+def _of_primary(registration: Registration[Any]) -> Iterator[Permission]:
+    info, why = registration.info, f"reconciles({registration.kind.__name__})"
+    if registration.verbs is not None:
+        yield from _of_verbs(info, registration.verbs, why, narrowed=True)
+    else:
+        yield from _of_verbs(info, ("get", *_READ), why)
+        if hasattr(registration.kind, "__definition__"):
+            # Kubernetes' own kinds have controllers that write their status.
+            part = "status" if "status" in info.subresources else None
+            if part or "status" in getattr(registration.kind, "__struct_fields__", ()):
+                yield permission(info, "patch", subresource=part, why=f"the status of {registration.kind.__name__}")
+    if registration.finalizers or registration.class_finalizer:
+        yield permission(info, "patch", why=f"finalizers of {registration.kind.__name__}")
+    if registration.owns:
+        why = f"{registration.kind.__name__} owns objects"
+        yield permission(info, "update", subresource="finalizers", why=why, rare=True)
+
+
+def _of_verbs(info: ResourceInfo, verbs: Sequence[str], why: str, *, narrowed: bool = False) -> Iterator[Permission]:
+    for text in verbs:
+        verb, _, part = text.partition(" ")
+        # What the framework asks for by itself, for the day when the cache is behind, is not the user's to defend.
+        yield permission(info, verb, subresource=part or None, why=why, rare=verb == "get" and not narrowed)
+
+
+def _of_events(registrations: Sequence[Registration[Any]], namespaces: Sequence[str]) -> Iterator[Permission]:
+    places = {WATCHED if one.info.namespaced or not namespaces else "default" for one in registrations}
+    for where in sorted(places):
+        for verb in ("create", "patch"):
+            yield Permission(resource="events", verb=verb, where=where, why="events", rare=True)
+
+
+def for_leading(lease: str, namespace: str | None = None) -> list[Permission]:
+    """What leader election asks for: one Lease. Nobody can be allowed to create just one name."""
+    return [
+        Permission(
+            group="coordination.k8s.io",
+            resource="leases",
+            verb=verb,
+            where=namespace or OWN,
+            name=name,
+            why="leader election",
+            rare=True,
+        )
+        for verb, name in (("create", ""), ("get", lease), ("update", lease))
+    ]
+
+
+def for_installing(*kinds: type[Object]) -> list[Permission]:
+    """What `kubewright.crd.install` asks for, where a program defines its kinds itself."""
+    names = sorted({f"{info.plural}.{info.group}" for info in (check_kind(kind, "install") for kind in kinds)})
+    crds = {"group": "apiextensions.k8s.io", "resource": "customresourcedefinitions", "where": "*"}
+    why = "installs its definitions"
+    return [
+        Permission(verb="create", why=why, rare=True, **crds),
+        *(
+            Permission(verb=verb, name=name, why=why, rare=verb == "patch", **crds)
+            for name in names
+            for verb in ("get", "list", "watch", "patch")
+        ),
+    ]
+
+
+def needed(
+    kind: type[Object] | PolicyRule,
+    *,
+    verbs: Sequence[str] = (),
+    names: Sequence[str] = (),
+    namespace: str | None = None,
+) -> list[Permission]:
+    """See `Operator.needs`."""
+    if not isinstance(kind, type) and hasattr(kind, "api_groups"):
+        if verbs or names:
+            raise TypeError("needs: a PolicyRule says its verbs and names itself")
+        return list(_of_rule(kind, namespace))
+    info = check_kind(kind, "needs")
+    what = f"needs({info.kind})"
+    return [
+        permission(info, verb, subresource=part or None, where=namespace, name=name, why=what)
+        for verb, _, part in (text.partition(" ") for text in check_verbs(what, verbs))
+        for name in names or ("",)
+    ]
+
+
+def _of_rule(rule: PolicyRule, namespace: str | None) -> Iterator[Permission]:
+    if not rule.verbs or not (rule.resources or rule.non_resource_urls):
+        raise ValueError("needs: a PolicyRule has verbs, and resources or non_resource_urls")
+    where = WATCHED if namespace is None else namespace
+    for verb in rule.verbs:
+        for url in rule.non_resource_urls or ():
+            yield Permission(verb=verb, url=url, where="*", why="needs(PolicyRule)")
+        for group in rule.api_groups or ("",):
+            for resource in rule.resources or ():
+                for name in rule.resource_names or ("",):
+                    yield Permission(
+                        group=group, resource=resource, verb=verb, where=where, name=name, why="needs(PolicyRule)"
+                    )
+
+
+def _distinct(found: Iterable[Permission]) -> list[Permission]:
+    """Each once; one that an ordinary run uses stays so, whoever else asks for it too."""
+    kept: dict[tuple[str, ...], Permission] = {}
+    for one in found:
+        key = (one.where, one.group, one.resource, one.verb, one.name, one.url)
+        if key not in kept or (kept[key].rare and not one.rare):
+            kept[key] = one
+    return [kept[key] for key in sorted(kept)]

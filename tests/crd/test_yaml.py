@@ -1,0 +1,57 @@
+"""Objects as YAML."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubewright.crd import to_yaml
+
+TEXTS = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.text("ab :#-'\"\\\n\t|>{}[],&*!%@`?~=.0123456789e+xyYnNot", max_size=12),
+    st.sampled_from(["yes", "No", "on", "null", "~", "1e3", "0x1f", "1_000", "2020-01-01", ".5", ".inf", "---", "<<"]),
+)
+SCALARS = st.one_of(
+    TEXTS, st.booleans(), st.none(), st.integers(), st.floats(allow_nan=False, allow_infinity=False, width=64)
+)
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=20)
+
+
+@given(st.dictionaries(TEXTS, VALUES))
+def test_what_is_written_is_read_as_the_same(content: dict[str, Any]) -> None:
+    content.pop("status", None)
+    assert yaml.safe_load(to_yaml(content)) == content
+
+
+@given(VALUES)
+def test_the_order_of_members_makes_no_difference(value: Any) -> None:
+    one, other = {"a": value, "b": 1, "c": 2}, {"c": 2, "b": 1, "a": value}
+    assert to_yaml(one) == to_yaml(other)
+
+
+def test_texts_are_as_plain_as_they_can_be() -> None:
+    assert to_yaml({"a": ["plain text", "80", "no", "it's: so", "two\nlines", "ends\n", "\ttab", ""]}) == (
+        "a:\n- plain text\n- '80'\n- 'no'\n- 'it''s: so'\n- |-\n  two\n  lines\n- |\n  ends\n- \"\\ttab\"\n- ''\n"
+    )
+
+
+def test_lists_of_lists_and_empty_ones() -> None:
+    assert to_yaml({"a": [[1, 2], [], {}, {"b": {}, "c": [{"d": 1}]}]}) == (
+        "a:\n- - 1\n  - 2\n- []\n- {}\n- b: {}\n  c:\n  - d: 1\n"
+    )
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_numbers_that_json_does_not_have_are_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="has no place in a Kubernetes object"):
+        to_yaml({"a": value})
+
+
+def test_other_values_are_refused() -> None:
+    with pytest.raises(TypeError, match="has no place in a Kubernetes object"):
+        to_yaml({"a": object()})
