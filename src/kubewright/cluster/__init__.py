@@ -1,1 +1,1 @@
-"""The embedded cluster: a Kubernetes API server in this process."""
+"""The embedded cluster: a Kubernetes API server inside this process."""
