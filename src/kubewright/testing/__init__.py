@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from kubewright.testing._controlplane import ControlPlane
     from kubewright.testing._errors import ControlPlaneError, SetupError
     from kubewright.testing._fakenode import FakeNode, PodPlan
+    from kubewright.testing._gateway import Exchange, Fault, Gateway, Refusal, every
     from kubewright.testing._proxy import Proxy
+    from kubewright.testing._service_account import ServiceAccount
     from kubewright.testing._versions import ETCD_VERSION, KUBERNETES_VERSION
 
 __all__ = [
@@ -26,10 +28,16 @@ __all__ = [
     "KUBERNETES_VERSION",
     "ControlPlane",
     "ControlPlaneError",
+    "Exchange",
     "FakeNode",
+    "Fault",
+    "Gateway",
     "PodPlan",
     "Proxy",
+    "Refusal",
+    "ServiceAccount",
     "SetupError",
+    "every",
     "find_binaries",
     "setup_binaries",
 ]
@@ -40,10 +48,16 @@ _HOMES = {
     "KUBERNETES_VERSION": "_versions",
     "ControlPlane": "_controlplane",
     "ControlPlaneError": "_errors",
+    "Exchange": "_gateway",
     "FakeNode": "_fakenode",
+    "Fault": "_gateway",
+    "Gateway": "_gateway",
     "PodPlan": "_fakenode",
     "Proxy": "_proxy",
+    "Refusal": "_gateway",
+    "ServiceAccount": "_service_account",
     "SetupError": "_errors",
+    "every": "_gateway",
     "find_binaries": "_binaries",
     "setup_binaries": "_binaries",
 }

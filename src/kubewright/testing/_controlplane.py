@@ -23,10 +23,12 @@ from kubewright.testing._ports import free_port
 from kubewright.testing._processes import Supervisor
 from kubewright.testing._progress import Progress
 from kubewright.testing._proxy import Proxy
+from kubewright.testing._service_account import ServiceAccount
 from kubewright.testing._versions import ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER
 
 if TYPE_CHECKING:
     from kubewright.testing._certificates import CertificateAuthority, KeyPair
+    from kubewright.testing._gateway import Gateway
 
 __all__ = ["ControlPlane"]
 
@@ -76,7 +78,7 @@ class ControlPlane:
         self._progress = progress
         self._supervisor: Supervisor | None = None
         self._lock = threading.RLock()
-        self._proxies: list[Proxy] = []
+        self._proxies: list[Proxy | Gateway] = []
 
     # Life
 
@@ -168,6 +170,18 @@ class ControlPlane:
         self._write_kubeconfig(path, self.url, name, self._authority.issue(name, groups))
         return path
 
+    def add_service_account(
+        self, name: str, namespace: str = "default", *, through: Proxy | Gateway | None = None
+    ) -> ServiceAccount:
+        """A new service account with its token in a file, to be rotated and revoked, and a kubeconfig that names it.
+
+        It may do only what RBAC rules grant. With `through` its kubeconfig leads through a proxy or gateway.
+        """
+        account = ServiceAccount(self, name, namespace, self._files)
+        server = self.url if through is None else through.url
+        self._write_kubeconfig(account.kubeconfig, server, account.user, account.token_file)
+        return account
+
     def request(self, method: str, path: str, body: object = None) -> Any:
         """One blocking request as the admin; the answer's JSON. Raises ControlPlaneError unless the status is 2xx."""
         self._running()
@@ -254,6 +268,20 @@ class ControlPlane:
             self._write_kubeconfig(path, proxy.url, _ADMIN[0], self._admin)
             proxy.kubeconfig = path
             return proxy
+
+    def gateway(self) -> Gateway:
+        """A new HTTP proxy in front of kube-apiserver, to note, refuse and lose requests. Ends with `stop`."""
+        from kubewright.testing._gateway import Gateway  # aiohttp is slow to import
+
+        with self._lock:
+            files, name = self._files, f"gateway-{self._count()}"
+            certificate, key = self._authority.issue(name, hosts=("127.0.0.1",)).write(files, name)
+            admin = (files / "admin.crt", files / "admin.key")
+            gateway = Gateway(self.url, ca=files / "ca.crt", certificate=certificate, key=key, admin=admin)
+            self._proxies.append(gateway)
+            gateway.kubeconfig = files / f"{name}.kubeconfig"
+            self._write_kubeconfig(gateway.kubeconfig, gateway.url, _ADMIN[0], self._admin)
+            return gateway
 
     # Starting
 
@@ -372,7 +400,7 @@ class ControlPlane:
         kept = f" (all of it in {self.log_file(server)})" if self._log_directory else ""
         return f"Its log ends with{kept}:\n" + "\n".join(lines[-_LOG_TAIL:]) if lines else "It logged nothing."
 
-    def _write_kubeconfig(self, path: Path, server: str, user: str, credentials: KeyPair) -> None:
+    def _write_kubeconfig(self, path: Path, server: str, user: str, credentials: KeyPair | Path) -> None:
         from kubewright.testing._kubeconfig import write_kubeconfig
 
         write_kubeconfig(path, server=server, ca=self._authority.pair.certificate, user=user, credentials=credentials)

@@ -10,18 +10,24 @@ from kubewright.testing._certificates import KeyPair, write_private
 __all__ = ["write_kubeconfig"]
 
 
-def write_kubeconfig(path: Path, *, server: str, ca: bytes, user: str, credentials: KeyPair) -> None:
-    """One cluster, one user, one context named `kubewright`, with the certificates inside. Replaces the file."""
+def write_kubeconfig(path: Path, *, server: str, ca: bytes, user: str, credentials: KeyPair | Path) -> None:
+    """One cluster, one user, one context named `kubewright`. Replaces the file.
+
+    The credentials are a certificate, which is written into it, or the file in which a token is to be found.
+    """
     import yaml
 
     def encoded(content: bytes) -> str:
         return base64.b64encode(content).decode()
 
     cluster = {"server": server, "certificate-authority-data": encoded(ca)}
-    identity = {
-        "client-certificate-data": encoded(credentials.certificate),
-        "client-key-data": encoded(credentials.key),
-    }
+    if isinstance(credentials, Path):
+        identity = {"tokenFile": str(credentials)}
+    else:
+        identity = {
+            "client-certificate-data": encoded(credentials.certificate),
+            "client-key-data": encoded(credentials.key),
+        }
     document = {
         "apiVersion": "v1",
         "kind": "Config",

@@ -1,0 +1,211 @@
+"""An HTTP proxy in front of kube-apiserver that sees every request, and answers some of them itself.
+
+Other than `Proxy` it ends TLS, so it knows what is asked for. It runs in a thread of its own, so it can be used from
+plain and from async code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import ssl
+import threading
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
+
+import aiohttp
+from aiohttp import web
+
+__all__ = ["Exchange", "Fault", "Gateway", "Refusal", "every"]
+
+_Result = TypeVar("_Result")
+_READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+# What concerns one connection only, and what is written anew for the next one.
+_HOP_BY_HOP: Final = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host", "upgrade"})
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request that arrived, in the order of arrival, and what came of it."""
+
+    number: int
+    method: str
+    path: str
+    query: str
+    agent: str
+    status: int = 0
+    """What the client was told; 0 while the request is under way, or when its connection was reset."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether it asks for a change, elections and events included."""
+        return self.method not in _READS
+
+    @property
+    def watches(self) -> bool:
+        """Whether it opens a watch."""
+        return "watch=true" in self.query
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An answer that the gateway gives in the server's place, which does not hear of the request."""
+
+    status: int
+    retry_after: int | None = None
+    message: str = "refused by the gateway"
+
+
+Fault: TypeAlias = Refusal | Literal["lose", "reset"] | None
+"""What becomes of a request: None, it passes; `lose`, the server does it and its answer is lost; `reset`, it does not
+reach the server, and its connection is reset."""
+
+
+class Gateway:
+    """Listens on a port of its own and passes requests on to kube-apiserver.
+
+    `fault` decides about each request, in the gateway's thread; it may be replaced at any time. `exchanges` has every
+    request since the start. `kubeconfig` leads through the gateway, as the admin; a request that brings a token of its
+    own is passed on with that and nothing else.
+    """
+
+    kubeconfig: Path
+
+    def __init__(self, target: str, *, ca: Path, certificate: Path, key: Path, admin: tuple[Path, Path]) -> None:
+        self.exchanges: list[Exchange] = []
+        self.fault: Callable[[Exchange], Fault] | None = None
+        self._target = target
+        self._serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self._serving.load_cert_chain(certificate, key)
+        self._anonymous = ssl.create_default_context(cafile=str(ca))
+        self._admin = ssl.create_default_context(cafile=str(ca))
+        self._admin.load_cert_chain(*admin)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="kubewright-gateway", daemon=True)
+        self._thread.start()
+        self._call(self._open())
+
+    @property
+    def url(self) -> str:
+        """Where the gateway listens."""
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def writes(self) -> list[Exchange]:
+        """The requests so far that ask for a change."""
+        return [exchange for exchange in self.exchanges if exchange.writes]
+
+    def close(self) -> None:
+        """Break every connection and stop listening. Harmless when repeated."""
+        if self._loop.is_closed():
+            return
+        self._call(self._close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _call(self, work: Coroutine[Any, Any, _Result]) -> _Result:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _open(self) -> None:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            timeout=aiohttp.ClientTimeout(total=None),
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=("User-Agent", "Content-Type", "Accept", "Accept-Encoding"),
+        )
+        # Whoever hangs up wants nothing more: without this a quiet watch would be kept open on the other side.
+        self._handling = web.Server(self._handle, handler_cancellation=True, access_log=None)
+        self._server = await self._loop.create_server(self._handling, "127.0.0.1", 0, ssl=self._serving)
+        self.port: int = self._server.sockets[0].getsockname()[1]
+
+    async def _close(self) -> None:
+        self._server.close()
+        await self._handling.shutdown(timeout=0)
+        await self._session.close()
+        for _ in range(3):  # connections that were given up are closed in the next turns of the loop
+            await asyncio.sleep(0)
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        exchange = Exchange(
+            len(self.exchanges),
+            request.method,
+            request.path,
+            request.query_string,
+            request.headers.get("User-Agent", ""),
+        )
+        self.exchanges.append(exchange)
+        fault = self.fault(exchange) if self.fault is not None else None
+        if isinstance(fault, Refusal):
+            exchange.status = fault.status
+            await request.read()
+            return _refused(fault)
+        if fault == "reset":
+            return _reset(request)
+        try:
+            return await self._pass_on(request, exchange, lose=fault == "lose")
+        except (aiohttp.ClientError, OSError):
+            # The server is not there, or went in the middle of it: the client is told in the same rude way.
+            return _reset(request)
+
+    async def _pass_on(self, request: web.BaseRequest, exchange: Exchange, *, lose: bool) -> web.StreamResponse:
+        headers = [(name, value) for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP]
+        context = self._anonymous if "Authorization" in request.headers else self._admin
+        async with self._session.request(
+            request.method,
+            f"{self._target}{request.raw_path}",
+            headers=headers,
+            data=await request.read() if request.can_read_body else None,
+            ssl=context,
+            allow_redirects=False,
+        ) as answer:
+            if lose:
+                await answer.read()
+                return _reset(request)
+            exchange.status = answer.status
+            response = web.StreamResponse(status=answer.status)
+            for name, value in answer.headers.items():
+                if name.lower() not in _HOP_BY_HOP:
+                    response.headers.add(name, value)
+            response.content_length = answer.content_length
+            await response.prepare(request)
+            async for piece in answer.content.iter_any():
+                await response.write(piece)
+            await response.write_eof()
+            return response
+
+
+def every(number: int, fault: Fault) -> Callable[[Exchange], Fault]:
+    """Every so-manyth request has that fault, the others pass."""
+    count = itertools.count(1)
+    return lambda exchange: fault if next(count) % number == 0 else None
+
+
+def _refused(refusal: Refusal) -> web.Response:
+    body = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": refusal.message,
+        "code": refusal.status,
+    }
+    response = web.json_response(body, status=refusal.status)
+    if refusal.retry_after is not None:
+        response.headers["Retry-After"] = str(refusal.retry_after)
+    return response
+
+
+def _reset(request: web.BaseRequest) -> web.StreamResponse:
+    if request.transport is not None:
+        request.transport.abort()
+    return web.Response(status=502)  # nobody is there to receive it
