@@ -23,6 +23,7 @@ from kubewright.controller._reconcile import Result, TerminalError
 from kubewright.controller._registration import Registration
 from kubewright.controller._session import ObjectLogger, Session
 from kubewright.controller._sources import from_owned, from_trigger, from_watched, passes, priority_of
+from kubewright.election import NotLeader
 from kubewright.queue import WorkQueue
 
 __all__ = ["Controller", "ControllerStats", "Ending"]
@@ -44,6 +45,8 @@ class ControllerStats:
     """How often each `Ending` came."""
     active: int = 0
     """Workers that are reconciling at this moment."""
+    interrupted: int = 0
+    """Reconciles that were cut short because the operator had to stop."""
 
 
 class Controller(Generic[R]):
@@ -108,9 +111,12 @@ class Controller(Generic[R]):
         for handler in self._handlers:
             handler.remove()
         self.queue.shutdown(drain=False)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(grace):
+        if grace > 0:
+            patience = self._environment.clock.call_later(grace, self.interrupt)
+            try:
                 await self.queue.drained()
+            finally:
+                patience.cancel()
         self.interrupt()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._executor is not None:
@@ -120,6 +126,7 @@ class Controller(Generic[R]):
         """End the running reconciles now; a thread meets this at its next call of the context."""
         self.queue.shutdown(drain=False)
         for session in list(self._sessions):
+            self.stats.interrupted += 1
             session.log.warning("the reconcile is interrupted, because the operator is stopping")
             session.stop(TerminalError("the operator is stopping"))
         for task in self._tasks:
@@ -165,10 +172,12 @@ class Controller(Generic[R]):
     # Workers
 
     async def _work(self) -> None:
-        queue, stats = self.queue, self.stats
+        queue, stats, leads = self.queue, self.stats, self._environment.leads
         ending: Ending
         async for key in queue:
             with queue.processing(key):
+                if leads is not None and not leads():
+                    return  # the lease is lost, and nobody may have told us yet: begin nothing
                 stats.active += 1
                 try:
                     ending = await self._handle(key)
@@ -201,6 +210,10 @@ class Controller(Generic[R]):
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                 raise  # the worker itself was cancelled, not something that the reconciler waited for
+            if isinstance(error, NotLeader) and self._environment.leads is not None and not self._environment.leads():
+                queue.forget(key)  # the next leader lists everything anew
+                self._log(key).warning("the reconcile ends unfinished: %s", error)
+                return "error"
             attempt = queue.retries(key) + 1
             queue.add_rate_limited(key)
             text = "reconcile failed, attempt %d, trying again %s: %s"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -115,3 +115,5 @@ class Environment:
     clock: Clock
     loop: asyncio.AbstractEventLoop
     rng: random.Random = field(default_factory=random.Random)
+    leads: Callable[[], bool] | None = None
+    """Whether this process leads, in this very moment; None when it need not."""
