@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kubewright.api import Resource as Resource
     from kubewright.api import Rule as Rule
     from kubewright.api import Scale as Scale
+    from kubewright.api import Schema as Schema
     from kubewright.api import Untyped as Untyped
     from kubewright.api import ValidationError as ValidationError
     from kubewright.api import constrain as constrain
@@ -91,6 +92,7 @@ _HOMES = {
     "Range": "kubewright.api",
     "Rule": "kubewright.api",
     "Scale": "kubewright.api",
+    "Schema": "kubewright.api",
     "ValidationError": "kubewright.api",
     "constrain": "kubewright.api",
     "validate": "kubewright.api",

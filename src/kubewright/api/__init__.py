@@ -39,6 +39,7 @@ from kubewright.api._constraints import (
     Properties,
     Range,
     Rule,
+    Schema,
     constrain,
 )
 from kubewright.api._definition import Column, Scale
@@ -103,6 +104,7 @@ __all__ = [
     "ResourceInfo",
     "Rule",
     "Scale",
+    "Schema",
     "Selector",
     "SelectorError",
     "SelectorOperator",

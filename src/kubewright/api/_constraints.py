@@ -48,6 +48,7 @@ __all__ = [
     "Properties",
     "Range",
     "Rule",
+    "Schema",
     "constrain",
     "constraints_of",
 ]
@@ -168,15 +169,16 @@ class Pattern(Constraint, msgspec.Struct, frozen=True):
 class Format(Constraint, msgspec.Struct, frozen=True):
     """What a text or a number stands for: `uri`, `ipv4`, `cidr`, `uuid`, `duration`, `int32`, ...
 
-    Only formats that the API server checks are taken; others it would ignore.
+    Only formats that the API server checks are taken; others it would ignore. None takes away the format that a number
+    has by itself.
     """
 
-    name: str
+    name: str | None
     places: ClassVar = frozenset({"string", "integer", "number"})
 
     def __post_init__(self) -> None:
         known = STRING_FORMATS | NUMBER_FORMATS.keys()
-        if self.name not in known:
+        if self.name is not None and self.name not in known:
             raise ValueError(
                 f"the API server does not know the format {self.name!r}; it knows {', '.join(sorted(known))}"
             )
@@ -287,8 +289,12 @@ class Example(Constraint, msgspec.Struct, frozen=True, eq=False):  # an annotati
 
 
 class Nullable(Constraint, msgspec.Struct, frozen=True):
-    """The server accepts null for this field. Without it, a field that may be None may be absent, but not null."""
+    """The server accepts null for this field. Without it, a field that may be None may be absent, but not null.
 
+    `Nullable(False)` is for `JSON`, which accepts null by itself.
+    """
+
+    allowed: bool = True
     places: ClassVar = _ANYWHERE
 
 
@@ -312,6 +318,22 @@ class PreserveUnknown(Constraint, msgspec.Struct, frozen=True):
     """The server keeps members that the model does not have, instead of dropping them."""
 
     places: ClassVar = frozenset({"object", "any"})
+
+
+class Schema(Constraint, msgspec.Struct, frozen=True, eq=False):  # an annotation must be hashable
+    """What the schema says here beyond, or other than, what follows from the type: for what no other rule can say.
+
+    Each member replaces that of the schema, and None takes it away; `properties` are changed one by one in the same
+    way. It has the last word, and nobody checks it but the server: prefer the other rules where they can say it.
+    """
+
+    members: dict[str, Any]
+    places: ClassVar = _ANYWHERE
+
+    def __post_init__(self) -> None:
+        members: object = self.members
+        if not isinstance(members, dict) or not members or not all(isinstance(name, str) for name in members):
+            raise ValueError(f"a Schema needs members by their names in the schema, not {members!r}")
 
 
 RuleReason = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"]
@@ -405,12 +427,13 @@ class AtLeastOneOf(_OneOf):
 def constrain(*constraints: Constraint) -> Callable[[ModelT], ModelT]:
     """Rules for a model as a whole, wherever it is used: a decorator of its class, below `@resource` if it is a kind.
 
-    Takes `Rule`, `ExactlyOneOf`, `AtMostOneOf`, `AtLeastOneOf`, `Properties`, `MapType`, `PreserveUnknown`, `Example`.
+    Takes `Rule`, `ExactlyOneOf`, `AtMostOneOf`, `AtLeastOneOf`, `Properties`, `MapType`, `PreserveUnknown`, `Example`,
+    `Schema`.
     """
     for constraint in constraints:
         if not isinstance(constraint, Constraint):
             raise TypeError(f"@constrain takes rules such as Rule(...), not {constraint!r}")
-        if not isinstance(constraint, Rule | _OneOf | Properties | MapType | PreserveUnknown | Example):
+        if not isinstance(constraint, Rule | _OneOf | Properties | MapType | PreserveUnknown | Example | Schema):
             raise TypeError(f"{type(constraint).__name__} is a rule for a field, not for a whole model")
 
     def decorate(model: ModelT) -> ModelT:

@@ -22,7 +22,8 @@ _MOST_SELECTABLE: Final = 8  # the server takes no more
 class Column:
     """A column of `kubectl get`. Its type follows from the field unless given; `date` shows how long ago.
 
-    A column with a priority above 0 is shown by `kubectl get -o wide` alone.
+    A column with a priority above 0 is shown by `kubectl get -o wide` alone. With `checked=False` the path may also be
+    one that leads nowhere or that only the server can read, and the column needs a type.
     """
 
     path: str
@@ -30,9 +31,13 @@ class Column:
     format: str | None = None
     priority: int = 0
     description: str | None = None
+    checked: bool = True
 
     def __post_init__(self) -> None:
-        parse_path(self.path)
+        if self.checked:
+            parse_path(self.path)
+        elif self.type is None:
+            raise ValueError(f"column {self.path} needs a type, because its path is not checked")
         if self.type is not None and self.type not in _COLUMN_TYPES:
             raise ValueError(f"the type of column {self.path} is one of {', '.join(_COLUMN_TYPES)}, not {self.type!r}")
         if self.format is not None and self.format not in _COLUMN_FORMATS:
@@ -152,6 +157,8 @@ def make_definition(
 
 def column_type(kind: type, title: str, column: Column) -> str:
     """The type of a column: as given, or as the field at its path has it."""
+    if not column.checked:
+        return str(column.type)
     found = _shape(kind, column.path, f"column {title!r} of {kind.__name__}")
     if column.type is not None:
         return column.type

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
+
+import msgspec
 
 from kubewright.api._constraints import (
     NUMBER_FORMATS,
@@ -25,12 +28,14 @@ from kubewright.api._constraints import (
     Properties,
     Range,
     Rule,
+    Schema,
     _OneOf,
 )
 from kubewright.api._paths import shape_at
 from kubewright.api._shapes import NotExpressible, Shape
+from kubewright.api._values import JSON, enc_hook
 
-__all__ = ["add_constraint", "cel_name", "check_rule", "immutable_rule", "plain_json"]
+__all__ = ["add_constraint", "amend", "cel_name", "check_rule", "immutable_rule", "plain_json"]
 
 # What CEL keeps for itself; a field of such a name is written between underscores.
 _CEL_WORDS: Final = frozenset(
@@ -80,8 +85,10 @@ def add_constraint(schema: dict[str, Any], shape: Shape, constraint: Constraint,
             _set(schema, minLength=constraint.minimum, maxLength=constraint.maximum)
         case Pattern():
             schema["pattern"] = constraint.regex
+        case Format(name=None):
+            schema.pop("format", None)
         case Format():
-            if NUMBER_FORMATS.get(constraint.name, "string") != shape.type:
+            if NUMBER_FORMATS.get(str(constraint.name), "string") != shape.type:
                 raise TypeError(f"{where}: the format {constraint.name} is not for {shape.type}")
             schema["format"] = constraint.name
         case Items():
@@ -99,11 +106,15 @@ def add_constraint(schema: dict[str, Any], shape: Shape, constraint: Constraint,
         case Example():
             schema["example"] = plain_json(constraint.value)
         case Nullable():
-            schema["nullable"] = True
+            _allow_null(schema, constraint, where)
         case EmbeddedResource():
             _embed(schema, shape, where)
         case PreserveUnknown():
             schema["x-kubernetes-preserve-unknown-fields"] = True
+            if shape.element in (Any, JSON):
+                del schema["additionalProperties"]  # which would say the same again
+        case Schema():
+            pass  # has the last word: `amend` comes when all else is said
         case Immutable():
             check_old_self(where, old_self=old_self)
             add_rule(schema, {"rule": "self == oldSelf", "message": constraint.message})
@@ -116,6 +127,28 @@ def add_constraint(schema: dict[str, Any], shape: Shape, constraint: Constraint,
             add_rule(schema, {"rule": rule, "message": constraint.message})
         case _:
             raise TypeError(f"{where}: {name} is not a rule that a schema can say")
+
+
+def amend(schema: dict[str, Any], constraints: Iterable[Constraint]) -> None:
+    """Let each `Schema` among the rules have the last word."""
+    for constraint in constraints:
+        if isinstance(constraint, Schema):
+            _amend(schema, constraint.members)
+
+
+def _amend(schema: dict[str, Any], members: Mapping[str, Any]) -> None:
+    for name, value in members.items():
+        if value is None:
+            schema.pop(name, None)
+        elif name == "properties":
+            properties = schema.setdefault(name, {})
+            for field, wanted in value.items():
+                if wanted is None:
+                    properties.pop(field, None)
+                else:
+                    _amend(properties.setdefault(field, {}), wanted)
+        else:
+            schema[name] = plain_json(value)
 
 
 def check_rule(rule: Rule, shape: Shape, where: str, *, old_self: bool) -> None:
@@ -160,11 +193,14 @@ def cel_name(field: str) -> str:
 
 def plain_json(value: object) -> Any:
     """The value as it stands in JSON."""
-    import msgspec
-
-    from kubewright.api._values import enc_hook
-
     return msgspec.json.decode(msgspec.json.encode(value, enc_hook=enc_hook))
+
+
+def _allow_null(schema: dict[str, Any], nullable: Nullable, where: str) -> None:
+    if nullable.allowed:
+        schema["nullable"] = True
+    elif schema.pop("nullable", None) is None:
+        raise TypeError(f"{where}: Nullable(False) is for JSON; anything else accepts null only where it says so")
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

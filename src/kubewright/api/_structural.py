@@ -22,7 +22,7 @@ import msgspec
 from kubewright.api._constraints import EmbeddedResource, Immutable, ListType, MapType, constraints_of
 from kubewright.api._model import Model
 from kubewright.api._object_meta import ObjectMeta
-from kubewright.api._placement import add_constraint, add_rule, cel_name, immutable_rule, plain_json
+from kubewright.api._placement import add_constraint, add_rule, amend, cel_name, immutable_rule, plain_json
 from kubewright.api._shapes import NotExpressible, Shape, fields_of, is_builtin, shape_of
 from kubewright.api._validation import violations
 
@@ -31,7 +31,11 @@ __all__ = ["Describe", "check_kind", "schema_of"]
 Describe: TypeAlias = Callable[[type[Model], str | None], str | None]
 """The description of a model (None), or of one of its attributes."""
 
-QUANTITY: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$"
+# Word for word what definitions made by Go's tools have, so that the two compare equal.
+QUANTITY: Final = (
+    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+)
 # Of the metadata of an object inside another one, what its author writes; the rest is the server's.
 _EMBEDDED_METADATA: Final = ("annotations", "finalizers", "generateName", "labels", "name", "namespace")
 _ANYTHING: Final = {"x-kubernetes-preserve-unknown-fields": True}
@@ -81,8 +85,12 @@ class _Walk:
         if not issubclass(kind, Object):
             return self._model(kind, place)
         schema = self._model(kind, place, own=True)
-        schema["properties"] |= {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
-        schema["properties"]["metadata"] = {"type": "object"}
+        schema["properties"] = schema.get("properties", {}) | {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {"type": "object"},
+        }
+        amend(schema, constraints_of(kind))
         return schema
 
     def _node(self, hint: Any, place: _Place) -> dict[str, Any]:
@@ -127,8 +135,12 @@ class _Walk:
     def _element(self, hint: Any, place: _Place) -> dict[str, Any]:
         """The schema of an element: there, unlike in a field, None can only be null."""
         schema = self._node(hint, place)
-        if schema != _ANYTHING and shape_of(hint, place.path).optional:
+        if schema == _ANYTHING:  # also what a lenient walk makes of a type without a schema
+            return schema
+        shape = shape_of(hint, place.path)
+        if shape.optional:
             self._allow_null(schema, place)
+        amend(schema, shape.constraints)
         return schema
 
     def _allow_null(self, schema: dict[str, Any], place: _Place) -> None:
@@ -217,6 +229,8 @@ class _Walk:
         shape = Shape(place="object", type="object", model=model)
         for constraint in constraints_of(model):
             add_constraint(schema, shape, constraint, model.__name__, old_self=place.old_self)
+        if not own:  # a kind gets the rest of its properties first
+            amend(schema, constraints_of(model))
         return schema
 
     def _field(
@@ -242,6 +256,7 @@ class _Walk:
                     add_rule(parent, immutable_rule(name, found.message))
         if description := self._describe(model, field.name):
             schema["description"] = description
+        amend(schema, shape.constraints)
         return schema
 
     def _is_required(self, model: type[Model], field: msgspec.structs.FieldInfo) -> bool:
