@@ -14,6 +14,7 @@ FLOORS = [
     {"cli"},
     {"testing"},
     {"cluster"},
+    {"manifests"},
     {"operator"},
     {"controller"},
     {"events", "election"},
