@@ -9,7 +9,7 @@ from kubewright.api import Object, Scale, apiextensions, from_dict, info_of
 from kubewright.api._definition import Definition, column_type
 from kubewright.api._resource import definition_of
 from kubewright.api._structural import schema_of
-from kubewright.crd._descriptions import describe
+from kubewright.crd._descriptions import Descriptions, describer
 
 __all__ = ["crd_of", "crds_of"]
 
@@ -17,7 +17,7 @@ APPROVAL: Final = "api-approved.kubernetes.io"
 _VERSION: Final = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
 
 
-def crds_of(*kinds: type[Object], descriptions: bool = True) -> list[apiextensions.CustomResourceDefinition]:
+def crds_of(*kinds: type[Object], descriptions: Descriptions = True) -> list[apiextensions.CustomResourceDefinition]:
     """The definitions of any kinds, one for each, sorted by name. Classes of the same kind are its versions."""
     families: dict[str, list[type[Object]]] = {}
     for kind in kinds:
@@ -25,11 +25,11 @@ def crds_of(*kinds: type[Object], descriptions: bool = True) -> list[apiextensio
     return [crd_of(*family, descriptions=descriptions) for _, family in sorted(families.items())]
 
 
-def crd_of(*versions: type[Object], descriptions: bool = True) -> apiextensions.CustomResourceDefinition:
+def crd_of(*versions: type[Object], descriptions: Descriptions = True) -> apiextensions.CustomResourceDefinition:
     """The definition of one kind, from the class of each of its versions.
 
     With several versions, one of them says `storage=True` in `@resource`, and names and scope must agree. Without
-    `descriptions` the docstrings, and the texts below attributes, are left out.
+    `descriptions` the docstrings, and the texts below attributes, are left out; `"short"` keeps their first sentences.
     """
     if not versions:
         raise TypeError("crd_of needs the class of a kind")
@@ -60,9 +60,9 @@ def _name(kind: type[Object]) -> str:
     return f"{info.plural}.{info.group}"
 
 
-def _version(kind: type[Object], *, stored: bool, descriptions: bool) -> dict[str, Any]:
+def _version(kind: type[Object], *, stored: bool, descriptions: Descriptions) -> dict[str, Any]:
     info, definition = info_of(kind), definition_of(kind)
-    schema = schema_of(kind, describe=describe if descriptions else None)
+    schema = schema_of(kind, describe=describer(descriptions))
     definition.check(kind)
     made: dict[str, Any] = {
         "name": info.version,

@@ -14,15 +14,35 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from kubewright.api import Model
 from kubewright.api._shapes import is_builtin
 
-__all__ = ["describe"]
+__all__ = ["Descriptions", "describe", "describer"]
+
+Descriptions: TypeAlias = bool | Literal["short"]
+"""Whether a definition has descriptions; `"short"` keeps the first sentence of each."""
+
+_SENTENCE = re.compile(r".+?[.!?](?=\s|$)|.+?(?=\n\s*\n|$)", re.DOTALL)
+
+
+def describer(wanted: Descriptions) -> Callable[[type[Model], str | None], str | None] | None:
+    """The function that describes models and attributes, as long as it is wanted."""
+    if wanted == "short":
+        return _describe_shortly
+    return describe if wanted else None
+
+
+def _describe_shortly(model: type[Model], attribute: str | None) -> str | None:
+    text = describe(model, attribute)
+    first = _SENTENCE.match(text) if text else None
+    return " ".join(first[0].split()) if first else text
 
 
 def describe(model: type[Model], attribute: str | None) -> str | None:

@@ -18,6 +18,7 @@ from kubewright.api import Object, apiextensions
 from kubewright.client import AlreadyExists, ApiError, Client, Conflict, NotFound
 from kubewright.clock import Clock, SystemClock
 from kubewright.crd._definition import crds_of
+from kubewright.crd._descriptions import Descriptions
 
 __all__ = ["InstallError", "install"]
 
@@ -42,7 +43,7 @@ async def install(
     *kinds: type[Object],
     timeout: float = 30.0,
     clock: Clock | None = None,
-    descriptions: bool = True,
+    descriptions: Descriptions = True,
 ) -> list[apiextensions.CustomResourceDefinition]:
     """Create or update the definitions of these kinds, and wait until the server serves them.
 

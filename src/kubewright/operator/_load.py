@@ -10,7 +10,7 @@ from types import ModuleType
 
 from kubewright.operator._operator import Operator
 
-__all__ = ["LoadError", "load_operator"]
+__all__ = ["LoadError", "load_module", "load_operator", "split_target"]
 
 
 class LoadError(Exception):
@@ -22,8 +22,8 @@ def load_operator(target: str) -> Operator:
 
     What the module itself raises while it is imported comes out as it is.
     """
-    where, name = _split(target)
-    module = _import_file(Path(where)) if _is_file(where) else _import_module(where)
+    where, name = split_target(target)
+    module = load_module(where)
     if name:
         found = getattr(module, name, None)
         if not isinstance(found, Operator):
@@ -39,7 +39,13 @@ def load_operator(target: str) -> Operator:
     return distinct.pop()
 
 
-def _split(target: str) -> tuple[str, str]:
+def load_module(where: str) -> ModuleType:
+    """The module in `foo.py` or `package.module`, imported."""
+    return _import_file(Path(where)) if _is_file(where) else _import_module(where)
+
+
+def split_target(target: str) -> tuple[str, str]:
+    """A target without, and with only, the name behind its colon."""
     where, colon, name = target.rpartition(":")
     return (where, name) if colon and name.isidentifier() else (target, "")
 

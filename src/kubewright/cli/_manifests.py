@@ -1,0 +1,130 @@
+"""`kubewright manifests`: the files of a deployment, from the program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from kubewright.operator._load import LoadError
+
+if TYPE_CHECKING:
+    from kubewright.api.apiextensions.v1 import CustomResourceDefinition
+    from kubewright.manifests import File
+
+__all__ = ["command"]
+
+DRIFT = 3
+"""The exit code of `--check` when files differ. (1 is an error, 2 a wrong command line.)"""
+
+
+@click.command("manifests", no_args_is_help=True)
+@click.argument("targets", metavar="FILE_OR_MODULE...", nargs=-1, required=True)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("config"),
+    show_default=True,
+    metavar="FOLDER",
+    help="Where the files go; made if it is not there.",
+)
+@click.option(
+    "--check", is_flag=True, help=f"Write nothing; exit with {DRIFT} and say how the files differ, if they do."
+)
+@click.option(
+    "--namespace", metavar="NAME", help="The namespace that the operator runs in; <operator>-system unless given."
+)
+@click.option(
+    "--descriptions",
+    type=click.Choice(["full", "short", "off"]),
+    default="full",
+    show_default=True,
+    help="How much of the docstrings goes into the definitions; short is the first sentence.",
+)
+@click.option(
+    "--exclude", multiple=True, metavar="GROUP", help="Leave out kinds of this API group. May be given several times."
+)
+@click.option("--overwrite", is_flag=True, help="Replace files that are in the way and were not generated.")
+def command(
+    targets: Sequence[str],
+    out: Path,
+    check: bool,
+    namespace: str | None,
+    descriptions: Literal["full", "short", "off"],
+    exclude: Sequence[str],
+    overwrite: bool,
+) -> None:
+    """Write definitions and roles from the program that needs them.
+
+    Each FILE_OR_MODULE is a Python file, or the name of a module, with kinds (classes under @resource), an Operator, or
+    both; `foo.py:operator` takes one operator of several. They are imported, nothing is run.
+
+    \b
+      crd/bases/GROUP_PLURAL.yaml   a definition of each kind
+      rbac/                         service account, roles and bindings, with just the rules that follow from what
+                                    the operator declares; viewer, editor and admin roles of each kind
+      */kustomization.yaml          to apply either with `kubectl apply --server-side -k`
+
+    The same program always gives the same bytes. Either all files are written or none. Generated files that are no
+    longer wanted are removed; files of your own are not touched.
+
+    \b
+    Example:
+      kubewright manifests foo.py --out config
+      kubewright manifests foo.py --out config --check     # in CI
+      kubectl apply --server-side -k config/crd
+    """
+    from kubewright.manifests import ForeignFile, compare, write
+
+    files = _files(targets, namespace, descriptions, exclude)
+    if check:
+        drifts = compare(out, files)
+        for drift in drifts:
+            click.echo(f"{out}/{drift}")
+        if drifts:
+            click.echo(
+                f"{len(drifts)} of {len(files)} files are not up to date: run the command without --check.", err=True
+            )
+            raise click.exceptions.Exit(DRIFT)
+        click.echo(f"{len(files)} files in {out} are up to date.")
+        return
+    try:
+        done = write(out, files, replace_foreign=overwrite)
+    except ForeignFile as error:
+        raise click.ClickException(f"{error} with --overwrite") from error
+    for path in done.written:
+        click.echo(f"wrote {out}/{path}")
+    for path in done.removed:
+        click.echo(f"removed {out}/{path}")
+    click.echo(f"{len(files)} files in {out}, {len(done.unchanged)} of them unchanged.")
+
+
+def _files(
+    targets: Sequence[str], namespace: str | None, descriptions: Literal["full", "short", "off"], exclude: Sequence[str]
+) -> list[File]:
+    from kubewright.crd import crds_of
+    from kubewright.manifests import crd_files, load, rbac_files
+
+    try:
+        program = load(targets, exclude=exclude)
+    except LoadError as error:
+        raise click.ClickException(str(error)) from error
+    crds = crds_of(*program.kinds, descriptions="short" if descriptions == "short" else descriptions == "full")
+    for crd in crds:
+        _warn_of_size(crd, shorter=descriptions != "off")
+    return [*crd_files(crds), *rbac_files(program.operators, program.kinds, namespace=namespace)]
+
+
+def _warn_of_size(crd: CustomResourceDefinition, *, shorter: bool) -> None:
+    from kubewright.manifests import MOST_ANNOTATIONS, applied_size
+
+    size = applied_size(crd)
+    if size > MOST_ANNOTATIONS:
+        click.echo(
+            f"Warning: {crd.metadata.name} is too large for `kubectl apply`: {size:,} bytes would go into an annotation,"
+            f" and all annotations of an object may have {MOST_ANNOTATIONS:,}. Use `kubectl apply --server-side`"
+            f"{', or make it smaller with --descriptions=short or off' if shorter else ''}.",
+            err=True,
+        )

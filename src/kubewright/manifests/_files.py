@@ -1,0 +1,76 @@
+"""The files of definitions and roles, laid out as kubebuilder lays out `config/`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from kubewright.api import Object, apiextensions, info_of, to_dict
+from kubewright.manifests._rules import kind_roles_of, roles_of, service_account_of
+from kubewright.manifests._write import File, yaml_file
+from kubewright.operator import Operator
+
+__all__ = ["MOST_ANNOTATIONS", "applied_size", "crd_files", "kustomization", "rbac_files"]
+
+MOST_ANNOTATIONS = 262_144
+"""The most bytes that all annotations of an object may have together."""
+
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def crd_files(crds: Iterable[apiextensions.CustomResourceDefinition]) -> list[File]:
+    """`crd/bases/<group>_<plural>.yaml` for each definition, and `crd/kustomization.yaml`; nothing for none."""
+    files = [yaml_file(f"crd/bases/{crd.spec.group}_{crd.spec.names.plural}.yaml", crd) for crd in crds]
+    return [*files, *kustomization("crd", files)]
+
+
+def rbac_files(
+    operators: Sequence[Operator], kinds: Iterable[type[Object]] = (), *, namespace: str | None = None
+) -> list[File]:
+    """`rbac/`: for each operator its account, roles and bindings; for each kind its viewer, editor and admin.
+
+    The files of several operators are in folders of their names.
+    """
+    files: list[File] = []
+    for operator in operators:
+        folder = "rbac" if len(operators) == 1 else f"rbac/{operator.name}"
+        made = roles_of(operator, namespace=namespace)
+        files.append(yaml_file(f"{folder}/service_account.yaml", service_account_of(operator, namespace=namespace)))
+        if made.roles:
+            files.append(yaml_file(f"{folder}/role.yaml", *made.roles))
+            files.append(yaml_file(f"{folder}/role_binding.yaml", *made.bindings))
+    files += _kind_files(kinds)
+    return [*files, *kustomization("rbac", files)]
+
+
+def _kind_files(kinds: Iterable[type[Object]]) -> Iterator[File]:
+    # One for all versions: RBAC does not know versions. The one with most subresources speaks for them.
+    newest: dict[str, type[Object]] = {}
+    for kind in kinds:
+        name = f"{info_of(kind).group}_{info_of(kind).plural}"
+        if name not in newest or len(info_of(kind).subresources) > len(info_of(newest[name]).subresources):
+            newest[name] = kind
+    for name, kind in sorted(newest.items()):
+        for role in kind_roles_of(kind):
+            yield yaml_file(f"rbac/{name}_{role.metadata.name.rpartition('-')[2]}_role.yaml", role)
+
+
+def kustomization(folder: str, files: Sequence[File]) -> list[File]:
+    """The kustomization over files below a folder; none over none."""
+    if not files:
+        return []
+    content = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": sorted(file.path.removeprefix(f"{folder}/") for file in files),
+    }
+    return [yaml_file(f"{folder}/kustomization.yaml", content)]
+
+
+def applied_size(crd: apiextensions.CustomResourceDefinition) -> int:
+    """The bytes of annotations that the definition has after a client-side `kubectl apply`."""
+    content = to_dict(crd)
+    content.pop("status", None)
+    own = sum(len(name.encode()) + len(value.encode()) for name, value in crd.metadata.annotations.items())
+    return own + len(_LAST_APPLIED) + len(msgspec.json.encode(content)) + 1  # kubectl ends it with a line break
