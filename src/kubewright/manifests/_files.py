@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from kubewright.api import Object, apiextensions, info_of, to_dict
+from kubewright.api import Object, apiextensions, info_of, rbac, to_dict
 from kubewright.manifests._rules import kind_roles_of, roles_of, service_account_of
 from kubewright.manifests._write import File, yaml_file
 from kubewright.operator import Operator
 
-__all__ = ["MOST_ANNOTATIONS", "applied_size", "crd_files", "kustomization", "rbac_files"]
+__all__ = ["MOST_ANNOTATIONS", "applied_size", "crd_files", "kustomization", "people_roles", "rbac_files"]
 
 MOST_ANNOTATIONS = 262_144
 """The most bytes that all annotations of an object may have together."""
@@ -45,6 +45,12 @@ def rbac_files(
 
 
 def _kind_files(kinds: Iterable[type[Object]]) -> Iterator[File]:
+    for name, role in people_roles(kinds):
+        yield yaml_file(f"rbac/{name}_role.yaml", role)
+
+
+def people_roles(kinds: Iterable[type[Object]]) -> Iterator[tuple[str, rbac.ClusterRole]]:
+    """Viewer, editor and admin of each kind, each with a name for its file."""
     # One for all versions: RBAC does not know versions. The one with most subresources speaks for them.
     newest: dict[str, type[Object]] = {}
     for kind in kinds:
@@ -53,7 +59,7 @@ def _kind_files(kinds: Iterable[type[Object]]) -> Iterator[File]:
             newest[name] = kind
     for name, kind in sorted(newest.items()):
         for role in kind_roles_of(kind):
-            yield yaml_file(f"rbac/{name}_{role.metadata.name.rpartition('-')[2]}_role.yaml", role)
+            yield f"{name}_{role.metadata.name.rpartition('-')[2]}", role
 
 
 def kustomization(folder: str, files: Sequence[File]) -> list[File]:
