@@ -1,64 +1,104 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import timedelta
 
 import pytest
 
-from kubewright.api import core, meta
+from kubewright.api import core, events, meta
 from kubewright.client import Client, ConnectionLost, Request, Response
 from kubewright.clock import VirtualClock
-from kubewright.events import EventRecorder
-from kubewright.testing import ControlPlane
+from kubewright.events import EventRecorder, Limits
 
 
-@pytest.fixture
-async def subject(client: Client, namespace: str) -> core.ConfigMap:
-    return await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="subject", namespace=namespace)))
-
-
-@pytest.fixture
-async def recorder(client: Client) -> AsyncIterator[EventRecorder]:
-    async with EventRecorder(client, "test-controller", clock=VirtualClock(datetime.now(UTC))) as recorder:
-        yield recorder
-
-
-async def test_an_event_is_shown_by_kubectl_describe(
-    control_plane: ControlPlane, recorder: EventRecorder, subject: core.ConfigMap, namespace: str
+async def test_an_event_says_who_did_what_and_when(
+    client: Client, clock: VirtualClock, recorder: EventRecorder, subject: core.ConfigMap, namespace: str
 ) -> None:
-    recorder.record(subject, "Synced", "Subject synced successfully")
-    recorder.record(subject, "ErrResourceExists", 'Resource "web" already exists', type="Warning")
+    other = core.ObjectReference(kind="Secret", name="other", namespace=namespace)
+    recorder.record(subject, "Synced", "Subject synced successfully", action="Apply", related=other)
     await recorder.flush()
-    process = await asyncio.create_subprocess_exec(
-        control_plane.binaries / "kubectl", "--kubeconfig", control_plane.kubeconfig, "-n", namespace,
-        "describe", "configmap", "subject", stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    output, _ = await process.communicate()
-    lines = [line.split(None, 4) for line in output.decode().splitlines()[-2:]]
-    assert sorted((kind, reason, component, text) for kind, reason, _, component, text in lines) == [
-        ("Normal", "Synced", "test-controller", "Subject synced successfully"),
-        ("Warning", "ErrResourceExists", "test-controller", 'Resource "web" already exists'),
-    ]
+    [event] = await client.list(events.Event, namespace)
+    assert (event.type, event.reason, event.action, event.note) == (
+        "Normal",
+        "Synced",
+        "Apply",
+        "Subject synced successfully",
+    )
+    assert (event.reporting_controller, event.reporting_instance) == ("test-controller", "test-controller-0")
+    assert event.event_time == clock.now()
+    assert event.regarding is not None
+    assert (event.regarding.name, event.regarding.uid) == ("subject", subject.metadata.uid)
+    assert event.related is not None
+    assert event.related.name == "other"
+    assert event.series is None
 
 
-async def test_the_same_event_again_raises_its_count(
-    client: Client, recorder: EventRecorder, subject: core.ConfigMap, namespace: str
+async def test_the_same_event_again_is_a_series(
+    client: Client, clock: VirtualClock, recorder: EventRecorder, subject: core.ConfigMap, namespace: str
 ) -> None:
-    clock = recorder._clock
-    assert isinstance(clock, VirtualClock)
-    began = clock.now().replace(microsecond=0)
+    began = clock.now()
     for _ in range(3):
         recorder.record(subject, "Synced", "Subject synced successfully")
+        await recorder.flush()
         await clock.advance(60)
     recorder.record(subject, "Synced", "another message")
     await recorder.flush()
-    told, other = sorted(await client.list(core.Event, namespace), key=lambda event: -(event.count or 0))
-    assert (told.count, other.count) == (3, 1)
-    assert told.first_timestamp == began
+    other, told = sorted(await client.list(events.Event, namespace), key=lambda event: event.series is not None)
+    assert other.series is None
+    assert told.event_time == began
+    assert told.series is not None
+    assert told.series.count == 3
+    assert told.series.last_observed_time is not None
+    assert told.series.last_observed_time - timedelta(seconds=120) == began
+    assert (recorder.stats.told, recorder.stats.written, recorder.stats.repeated) == (4, 4, 2)
+
+
+async def test_what_is_told_often_before_it_is_written_is_one_request(
+    client: Client, recorder: EventRecorder, subject: core.ConfigMap, namespace: str
+) -> None:
+    for _ in range(5):
+        recorder.record(subject, "Synced", "synced")
+    await recorder.flush()
+    [event] = await client.list(events.Event, namespace)
+    assert event.series is not None
+    assert event.series.count == 5
+    assert recorder.stats.written == 1
+
+
+async def test_in_the_older_version_it_raises_the_count(
+    client: Client, clock: VirtualClock, core_recorder: EventRecorder, subject: core.ConfigMap, namespace: str
+) -> None:
+    began = clock.now().replace(microsecond=0)
+    for _ in range(3):
+        core_recorder.record(subject, "Synced", "Subject synced successfully")
+        await core_recorder.flush()
+        await clock.advance(60)
+    [told] = await client.list(core.Event, namespace)
+    assert (told.count, told.first_timestamp, told.action) == (3, began, "Reconcile")
     assert told.last_timestamp is not None
     assert (told.last_timestamp - began).total_seconds() == 120
+    assert told.source is not None
+    assert (told.source.component, told.reporting_component) == ("test-controller", "test-controller")
+
+
+async def test_similar_events_become_one_which_shows_the_last_message_where_the_server_lets_it(
+    client: Client, recorder: EventRecorder, core_recorder: EventRecorder, subject: core.ConfigMap, namespace: str
+) -> None:
+    for number in range(12):
+        core_recorder.record(subject, "Core", f"message {number}")
+        recorder.record(subject, "Events", f"message {number}")
+        await core_recorder.flush()
+        await recorder.flush()
+    combined = {
+        event.reason: event for event in await client.list(core.Event, namespace) if "combined" in (event.message or "")
+    }
+    assert (combined["Core"].message, combined["Core"].count) == ("(combined from similar events): message 11", 3)
+    assert combined["Events"].message == "(combined from similar events): message 9"
+    assert combined["Events"].series is not None
+    assert combined["Events"].series.count == 3
 
 
 async def test_an_event_that_expired_is_made_anew(
@@ -66,12 +106,12 @@ async def test_an_event_that_expired_is_made_anew(
 ) -> None:
     recorder.record(subject, "Synced", "synced")
     await recorder.flush()
-    [event] = await client.list(core.Event, namespace)
-    await client.delete(core.Event, event.metadata.name, namespace)
+    [event] = await client.list(events.Event, namespace)
+    await client.delete(events.Event, event.metadata.name, namespace)
     recorder.record(subject, "Synced", "synced")
     await recorder.flush()
-    [again] = await client.list(core.Event, namespace)
-    assert (again.count, again.metadata.name != event.metadata.name) == (1, True)
+    [again] = await client.list(events.Event, namespace)
+    assert (again.series, again.metadata.name != event.metadata.name) == (None, True)
 
 
 async def test_events_about_cluster_scoped_objects_are_in_the_namespace_default(
@@ -84,6 +124,15 @@ async def test_events_about_cluster_scoped_objects_are_in_the_namespace_default(
     assert [event.involved_object.kind for event in found] == ["Namespace"]
 
 
+async def test_what_is_too_long_for_the_server_is_cut(
+    client: Client, recorder: EventRecorder, subject: core.ConfigMap, namespace: str
+) -> None:
+    recorder.record(subject, "R" * 500, "ü" * 5_000, action="A" * 500)
+    await recorder.flush()
+    [event] = await client.list(events.Event, namespace)
+    assert (event.reason, event.note, event.action) == ("R" * 128, "ü" * 512, "A" * 128)
+
+
 async def test_threads_may_record(
     client: Client, recorder: EventRecorder, subject: core.ConfigMap, namespace: str
 ) -> None:
@@ -94,38 +143,149 @@ async def test_threads_may_record(
     assert [event.reason for event in await client.list(core.Event, namespace)] == ["Threaded"]
 
 
+async def test_the_last_counts_are_written_at_the_end(
+    client: Client, clock: VirtualClock, subject: core.ConfigMap, namespace: str
+) -> None:
+    async with EventRecorder(client, "test-controller", limits=Limits(burst=1), clock=clock) as recorder:
+        recorder.record(subject, "Synced", "synced")
+        await recorder.flush()
+        for _ in range(6):
+            recorder.record(subject, "Synced", "synced")
+        await recorder.flush()
+        [held_back] = await client.list(events.Event, namespace)
+        assert held_back.series is None
+    [event] = await client.list(events.Event, namespace)
+    assert event.series is not None
+    assert event.series.count == 7
+
+
+async def test_what_waits_is_written_at_the_end(client: Client, subject: core.ConfigMap, namespace: str) -> None:
+    async with EventRecorder(client, "test-controller") as recorder:
+        for number in range(5):
+            recorder.record(subject, f"Reason{number}", "last words")
+    assert len(await client.list(events.Event, namespace)) == 5
+
+
+async def test_what_the_server_rejects_is_dropped_at_once_and_logged_once(
+    client: Client, recorder: EventRecorder, caplog: pytest.LogCaptureFixture
+) -> None:
+    lost = core.ObjectReference(kind="Box", name="one", namespace="Not A Namespace")
+    for number in range(3):
+        recorder.record(lost, f"Lost{number}", "nobody will read this")
+    await recorder.flush()
+    assert recorder.stats.dropped == {"rejected": 3}
+    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(warnings) == 1
+    assert "event Lost0 for Box one was not written" in warnings[0]
+
+
 class Unreachable:
-    """A transport to a server that is not there."""
+    """A transport to a server that is not there, for so many requests."""
+
+    def __init__(self, *, requests: int = 10**9, sent: bool = False) -> None:
+        self.left = requests
+        self.sent = sent
+        self.bodies: list[bytes] = []
 
     async def send(self, request: Request) -> Response:
-        raise ConnectionLost("nobody answers", sent=False)
+        self.bodies.append(request.body or b"")
+        if self.left:
+            self.left -= 1
+            raise ConnectionLost("nobody answers", sent=self.sent)
+        return Answer(request.body or b"")
 
     async def close(self) -> None:
         pass
+
+
+class Answer:
+    status = 201
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+        self.headers: dict[str, str] = {}
+
+    def warnings(self) -> list[str]:
+        return []
+
+    async def read(self) -> bytes:
+        return self.body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        yield self.body
+
+    def close(self) -> None:
+        pass
+
+
+def config_map() -> core.ConfigMap:
+    return core.ConfigMap(metadata=meta.ObjectMeta(name="subject", namespace="default"))
 
 
 async def test_a_server_that_is_not_there_costs_a_line_in_the_log_and_nothing_else(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = VirtualClock()
-    subject = core.ConfigMap(metadata=meta.ObjectMeta(name="subject", namespace="default"))
     async with EventRecorder(Client(transport=Unreachable(), clock=clock), "test-controller", clock=clock) as recorder:
-        recorder.record(subject, "Synced", "synced")
+        recorder.record(config_map(), "Synced", "synced")
         await clock.run(recorder.flush())
     assert "event Synced for ConfigMap subject was not written" in caplog.text
+    assert recorder.stats.dropped == {"unreachable": 1}
+
+
+async def test_a_server_that_is_away_is_tried_twelve_times_for_an_event_and_not_for_ever() -> None:
+    clock, way = VirtualClock(), Unreachable(sent=True)  # requests that went out are not repeated by the client
+    async with EventRecorder(Client(transport=way, clock=clock), "test-controller", clock=clock) as recorder:
+        recorder.record(config_map(), "Synced", "synced")
+        await clock.run(recorder.flush())
+        assert len(way.bodies) == 12
+        assert len({*way.bodies}) == 1  # under one name, so that none of them makes a second event
+        assert 100 <= clock.monotonic() <= 120
+
+
+async def test_a_server_that_comes_back_gets_the_event_and_the_log_stays_short(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock, way = VirtualClock(), Unreachable(requests=5, sent=True)
+    async with EventRecorder(Client(transport=way, clock=clock), "test-controller", clock=clock) as recorder:
+        recorder.record(config_map(), "Synced", "synced")
+        await clock.run(recorder.flush())
+    assert (recorder.stats.written, recorder.stats.dropped) == (1, {})
+    assert caplog.text.count("cannot be written, trying again") == 1
 
 
 async def test_a_line_that_is_too_long_drops_events_and_says_how_many(caplog: pytest.LogCaptureFixture) -> None:
     clock = VirtualClock()
-    recorder = EventRecorder(Client(transport=Unreachable(), clock=clock), "test-controller", clock=clock)
-    subject = core.ConfigMap(metadata=meta.ObjectMeta(name="subject", namespace="default"))
+    recorder = EventRecorder(
+        Client(transport=Unreachable(), clock=clock),
+        "test-controller",
+        limits=Limits(similar=10_000, burst=10_000),
+        clock=clock,
+    )
     for number in range(1_010):
-        recorder.record(subject, "Synced", f"message {number}")
+        recorder.record(config_map(), "Synced", f"message {number}")
     assert "too many events wait to be written" in caplog.text
+    assert (recorder.stats.waiting, recorder.stats.dropped) == (1_000, {"line_full": 10})
     async with recorder:
-        await clock.run(recorder.flush())
+        await clock.run(recorder.flush(), limit=10**6)
         await clock.settle()
     assert "10 events were dropped" in caplog.text
+
+
+async def test_an_object_about_which_too_much_is_told_cannot_fill_the_line() -> None:
+    clock = VirtualClock()
+    recorder = EventRecorder(Client(transport=Unreachable(), clock=clock), "test-controller", clock=clock)
+    for number in range(5_000):
+        recorder.record(config_map(), f"Reason{number}", "noise")
+    assert (recorder.stats.waiting, recorder.stats.dropped) == (25, {"spam": 4_975})
+
+
+async def test_recording_makes_no_task_and_sends_nothing_itself() -> None:
+    way = Unreachable()
+    recorder = EventRecorder(Client(transport=way), "test-controller")
+    tasks = len(asyncio.all_tasks())
+    recorder.record(config_map(), "Synced", "synced")
+    assert (len(asyncio.all_tasks()), way.bodies) == (tasks, [])
 
 
 def test_what_the_server_would_refuse_is_refused_at_once() -> None:
@@ -135,5 +295,9 @@ def test_what_the_server_would_refuse_is_refused_at_once() -> None:
         recorder.record(subject, "Synced", "synced", type="Info")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="an event needs a reason"):
         recorder.record(subject, "", "synced")
+    with pytest.raises(ValueError, match="an event needs an action"):
+        recorder.record(subject, "Synced", "synced", action="")
     with pytest.raises(ValueError, match="needs the name of the component"):
         EventRecorder(Client(transport=Unreachable()), "")
+    with pytest.raises(ValueError, match=r"events have the versions events.k8s.io/v1 and v1, not 'v2'"):
+        EventRecorder(Client(transport=Unreachable()), "test-controller", version="v2")  # type: ignore[arg-type]

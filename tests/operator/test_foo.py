@@ -129,7 +129,7 @@ async def test_somebody_elses_deployment_is_left_alone_with_a_warning_and_backof
         await client.create(foo)
 
         async def warned() -> Any:
-            return [event for event in await events(client, namespace, "ErrResourceExists") if (event.count or 0) > 1]
+            return [event for event in await events(client, namespace, "ErrResourceExists") if event.series]
 
         [event] = await until(warned)
         assert (event.type, event.message) == (

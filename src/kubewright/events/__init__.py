@@ -3,11 +3,26 @@
     async with EventRecorder(client, component="sample-controller") as recorder:
         recorder.record(foo, "Synced", "Foo synced successfully")
 
-`record` only puts the event in line; a task writes them one after the other. Recording never waits and never fails:
-an event that cannot be written is logged and dropped. The same event again raises the count of the first one instead
-of making another.
+`record` only takes note; a task writes. Recording never waits and never fails: an event that cannot be written is
+counted, logged and dropped. What is told again raises the count of the first event (its series) instead of making
+another; many similar events become one; an object about which too much is told is heard less often. See `Correlator`
+for the numbers, which are those of client-go.
+
+Events are written as `events.k8s.io/v1`, or as the older `v1` for those who ask for it; kubectl shows both alike.
 """
 
-from kubewright.events._recorder import EventRecorder, EventType
+from kubewright.events._correlator import Correlator, Limits, Series
+from kubewright.events._recorder import EventRecorder, EventStats
+from kubewright.events._told import EventType, Told
+from kubewright.events._versions import EventVersion
 
-__all__ = ["EventRecorder", "EventType"]
+__all__ = [
+    "Correlator",
+    "EventRecorder",
+    "EventStats",
+    "EventType",
+    "EventVersion",
+    "Limits",
+    "Series",
+    "Told",
+]

@@ -5,92 +5,117 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import secrets
+import random
 import socket
 import threading
-from collections import OrderedDict
+from collections import Counter
 from dataclasses import dataclass, field
-from datetime import datetime
 from types import TracebackType
 from typing import Literal, Self, TypeAlias
 
-from kubewright.api import Object, ObjectMeta, format_time
-from kubewright.api.core.v1 import Event, EventSource, ObjectReference
-from kubewright.client import Client, MergePatch, NotFound
+from kubewright.api import Object
+from kubewright.api.core.v1 import ObjectReference
+from kubewright.client import AlreadyExists, ApiError, Client, MergePatch, NotFound
 from kubewright.clock import Clock, SystemClock
+from kubewright.events._correlator import Correlator, Limits, Series
+from kubewright.events._told import EventType, Told, check_component, name_for
+from kubewright.events._versions import EventVersion, namespace_of, writing
+from kubewright.queue import TokenBucket
 
-__all__ = ["EventRecorder", "EventType"]
+__all__ = ["Dropped", "EventRecorder", "EventStats"]
 
-EventType: TypeAlias = Literal["Normal", "Warning"]
+Dropped: TypeAlias = Literal["line_full", "spam", "rejected", "unreachable", "stopped"]
+"""Why an event was not written."""
 
 logger = logging.getLogger("kubewright.events")
 
 _LONGEST_LINE = 1_000
-_REMEMBERED = 4_096
-_LONGEST_MESSAGE = 1_024  # what the server accepts
-_LONGEST_REASON = 128
+_TRIES = 12
+_PAUSE = 10.0
+_RATE, _BURST = 100.0, 1_000
 
 
 @dataclass(slots=True)
-class _Told:
-    """An event that waits to be written, and afterwards where it was written and how often it was told."""
+class EventStats:
+    """What a recorder has done so far."""
 
-    about: ObjectReference
-    type: EventType
-    reason: str
-    message: str
-    at: datetime
-    name: str = ""
-    count: int = 0
-
-    @property
-    def identity(self) -> tuple[str, ...]:
-        """What makes two events the same one, told twice."""
-        about = self.about
-        names = (about.kind, about.namespace, about.name, about.uid)
-        return (*(name or "" for name in names), self.type, self.reason, self.message)
-
-
-@dataclass(slots=True)
-class _Memory:
-    """The events that were written most recently."""
-
-    events: OrderedDict[tuple[str, ...], _Told] = field(default_factory=OrderedDict)
-
-    def find(self, identity: tuple[str, ...]) -> _Told | None:
-        found = self.events.get(identity)
-        if found is not None:
-            self.events.move_to_end(identity)
-        return found
-
-    def keep(self, event: _Told) -> None:
-        self.events[event.identity] = event
-        if len(self.events) > _REMEMBERED:
-            self.events.popitem(last=False)
+    told: int = 0
+    """How often something was recorded."""
+    written: int = 0
+    """How often an event was created, or its count raised, on the server."""
+    repeated: int = 0
+    """How often something only raised the count of an event."""
+    combined: int = 0
+    """How often something was combined with similar events."""
+    waiting: int = 0
+    """Events that are in line."""
+    dropped: Counter[Dropped] = field(default_factory=Counter)
+    """What was not written, by the reason for it."""
 
 
 class EventRecorder:
     """Writes events about objects, in the name of a component.
 
-    Use it as `async with`, or `start` and `close` it. `record` may be called from any thread, and before `start`. When
-    more than 1000 events wait, further ones are dropped, with a line in the log: events explain, they do not account.
+    Use it as `async with`, or `start` and `close` it. `record` may be called from any thread, and before `start`.
+
+    What it promises: `record` does not wait, and raises only for what cannot be meant (no reason, an unknown type).
+    At most 1000 events wait in line; what finds the line full is dropped. They are written one after the other, 100 a
+    second at most, 1000 at once. A server that cannot be reached is tried 12 times for an event, about ten seconds
+    apart, while the others wait; what the server rejects is dropped at once. Every drop is counted in `stats`; the log
+    tells of the first of its kind. `close` writes what waits, and the last counts.
     """
 
     def __init__(
-        self, client: Client, component: str, *, instance: str | None = None, clock: Clock | None = None
+        self,
+        client: Client,
+        component: str,
+        *,
+        instance: str | None = None,
+        version: EventVersion = "events.k8s.io/v1",
+        limits: Limits | None = None,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
     ) -> None:
-        if not component:
-            raise ValueError("an event recorder needs the name of the component that records")
-        self.component = component
+        """A recorder that has not begun to write.
+
+        Args:
+            client: the way to the server. It needs the verbs `create` and `patch` on events of the version's group.
+            component: who records, such as the name of the operator.
+            instance: which one of several replicas; made of the component and the host's name unless given.
+            version: of the API.
+            limits: how much may be told.
+            clock: time; the system's unless given.
+            rng: randomness, for the names of events and for delays.
+        """
+        self.component = check_component(component)
         self.instance = instance or f"{component}-{socket.gethostname()}"
         self._client = client
+        self._writing = writing(version)
         self._clock = clock or SystemClock()
-        self._line: asyncio.Queue[_Told] = asyncio.Queue(_LONGEST_LINE)
-        self._memory = _Memory()
+        self._rng = rng or random.Random()  # noqa: S311  # names and jitter, no secrets
+        self._correlator = Correlator(self._clock, limits)
+        self._pace: TokenBucket[str] = TokenBucket(_RATE, _BURST, clock=self._clock)
+        self._line: asyncio.Queue[Series] = asyncio.Queue(_LONGEST_LINE)
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.get_ident()
-        self._dropped = 0
+        self._told = 0
+        self._written = 0
+        self._dropped: Counter[Dropped] = Counter()
+        self._dropped_at_the_line = 0
+        self._complained: set[str] = set()
+
+    @property
+    def stats(self) -> EventStats:
+        """What it has done so far."""
+        return EventStats(
+            told=self._told,
+            written=self._written,
+            repeated=self._correlator.repeated,
+            combined=self._correlator.combined,
+            waiting=self._line.qsize(),
+            dropped=Counter(self._dropped),
+        )
 
     def record(
         self,
@@ -98,20 +123,28 @@ class EventRecorder:
         reason: str,
         message: str,
         type: EventType = "Normal",  # noqa: A002
+        *,
+        action: str = "Reconcile",
+        related: Object | ObjectReference | None = None,
     ) -> None:
-        """Tell something about an object. `reason` is one CamelCase word, for programs; `message` is for people."""
-        if type not in ("Normal", "Warning"):
-            raise ValueError(f'the type of an event is "Normal" or "Warning", not {type!r}')
-        if not reason:
-            raise ValueError("an event needs a reason: a short CamelCase word, such as Synced")
-        event = _Told(
-            reference_to(about), type, reason[:_LONGEST_REASON], message[:_LONGEST_MESSAGE], self._clock.now()
-        )
+        """Tell something about an object.
+
+        Args:
+            about: the object.
+            reason: one CamelCase word, for programs: why it is told.
+            message: for people. Cut after 1024 bytes.
+            type: whether it is a warning.
+            action: one CamelCase word: what was done, or tried.
+            related: a second object that has to do with it.
+        """
+        told = Told.of(about, reason, message, type, action, self._clock.now(), related)
         if self._loop is not None and threading.get_ident() != self._thread:
             with contextlib.suppress(RuntimeError):  # that loop is closed: nobody would write it any more
-                self._loop.call_soon_threadsafe(self._put, event)
+                self._loop.call_soon_threadsafe(self._put, told)
         else:
-            self._put(event)
+            self._put(told)
+
+    # Life
 
     def start(self) -> None:
         """Begin to write."""
@@ -130,12 +163,17 @@ class EventRecorder:
         task, self._task = self._task, None
         if task is None:
             return
+        for series in self._correlator.unwritten():
+            self._enqueue(series)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 await self.flush()
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
+        if left := self._line.qsize():
+            self._dropped["stopped"] += left
+            logger.warning("%d events were not written before the end", left)
 
     async def __aenter__(self) -> Self:
         self.start()
@@ -146,78 +184,101 @@ class EventRecorder:
     ) -> None:
         await self.close()
 
-    def _put(self, event: _Told) -> None:
+    # Into the line
+
+    def _put(self, told: Told) -> None:
+        self._told += 1
+        series, allowed = self._correlator.tell(told)
+        if not allowed:
+            if not series.written:
+                self._dropped["spam"] += 1
+            return
+        self._enqueue(series)
+
+    def _enqueue(self, series: Series) -> None:
+        if series.waiting:
+            return  # its turn will come, and write how often it was told by then
         try:
-            self._line.put_nowait(event)
+            self._line.put_nowait(series)
         except asyncio.QueueFull:
-            self._dropped += 1
-            if self._dropped == 1:
+            self._dropped["line_full"] += 1
+            self._dropped_at_the_line += 1
+            if self._dropped_at_the_line == 1:
                 logger.warning("too many events wait to be written; further ones are dropped until the line is shorter")
+        else:
+            series.waiting = True
+
+    # Out of the line
 
     async def _write_all(self) -> None:
         while True:
-            event = await self._line.get()
+            series = await self._line.get()
+            series.waiting = False
             try:
-                await self._write(event)
+                await self._write(series)
             except Exception as error:  # an event must never hurt anything, whatever is wrong with it
-                logger.warning(
-                    "event %s for %s %s was not written: %s", event.reason, event.about.kind, event.about.name, error
-                )
+                self._drop(series, "rejected", error)
             finally:
                 self._line.task_done()
-                if self._dropped and self._line.empty():
-                    logger.warning("%d events were dropped", self._dropped)
-                    self._dropped = 0
+                if self._dropped_at_the_line and self._line.empty():
+                    logger.warning("%d events were dropped", self._dropped_at_the_line)
+                    self._dropped_at_the_line = 0
 
-    async def _write(self, event: _Told) -> None:
-        told = self._memory.find(event.identity)
-        if told is not None and await self._count_up(told, event.at):
-            return
-        event.count = 1
-        event.name = f"{event.about.name or 'unnamed'}.{secrets.token_hex(8)}"
-        await self._client.create(self._event(event))
-        self._memory.keep(event)
+    async def _write(self, series: Series) -> None:
+        for attempt in range(1, _TRIES + 1):
+            if (wait := self._pace.when("")) > 0:
+                await self._clock.sleep(wait)
+            try:
+                await self._send(series)
+            except ApiError as error:
+                if not _may_pass(error):
+                    return self._drop(series, "rejected", error)
+                if attempt == _TRIES:
+                    return self._drop(series, "unreachable", error)
+                self._complain(error, "event %s for %s %s cannot be written, trying again: %s", series)
+            else:
+                self._written += 1
+                self._complained.clear()
+                return None
+            # The first pause is random, so that replicas do not come back together.
+            await self._clock.sleep(_PAUSE * self._rng.random() if attempt == 1 else _PAUSE)
+        return None
 
-    async def _count_up(self, told: _Told, at: datetime) -> bool:
-        """Raise the count of an event that was written before; False when it is gone (they live for an hour)."""
-        patch = MergePatch({"count": told.count + 1, "lastTimestamp": format_time(at)})
-        try:
-            await self._client.patch(Event, told.name, patch, _namespace(told.about))
-        except NotFound:
-            return False
-        told.count += 1
-        return True
+    async def _send(self, series: Series) -> None:
+        count = series.count
+        if series.written:
+            patch = MergePatch(self._writing.again(series))
+            try:
+                await self._client.patch(self._writing.kind, series.name, patch, namespace_of(series))
+            except NotFound:
+                series.restart()
+                count = series.count
+            else:
+                series.written = count
+                return
+        # The same name in each try: when the answer to the first one is lost, the second finds the event there.
+        series.name = series.name or name_for(series.about, self._rng.getrandbits(64))
+        with contextlib.suppress(AlreadyExists):
+            await self._client.create(self._writing.new(series, self.component, self.instance))
+        series.written = count
 
-    def _event(self, event: _Told) -> Event:
-        return Event(
-            metadata=ObjectMeta(name=event.name, namespace=_namespace(event.about)),
-            involved_object=event.about,
-            type=event.type,
-            reason=event.reason,
-            message=event.message,
-            count=1,
-            first_timestamp=event.at,
-            last_timestamp=event.at,
-            source=EventSource(component=self.component),
-            reporting_component=self.component,
-            reporting_instance=self.instance[:_LONGEST_REASON],
-        )
+    def _drop(self, series: Series, why: Dropped, error: Exception) -> None:
+        self._dropped[why] += 1
+        self._complain(error, "event %s for %s %s was not written: %s", series)
 
-
-def reference_to(about: Object | ObjectReference) -> ObjectReference:
-    """What `kubectl describe` finds the event by."""
-    if isinstance(about, ObjectReference):
-        return about
-    meta = about.metadata
-    return ObjectReference(
-        api_version=about.api_version,
-        kind=about.kind,
-        name=meta.name,
-        namespace=meta.namespace or None,
-        uid=meta.uid or None,
-        resource_version=meta.resource_version or None,
-    )
+    def _complain(self, error: Exception, text: str, series: Series) -> None:
+        """Log the first failure of its kind, until something was written again; the others are only counted."""
+        kind = f"{text}{type(error).__name__}"
+        level = logging.DEBUG if kind in self._complained or _is_terminating(error) else logging.WARNING
+        self._complained.add(kind)
+        logger.log(level, text, series.reason, series.about.kind, series.about.name, error)
 
 
-def _namespace(about: ObjectReference) -> str:
-    return about.namespace or "default"
+def _may_pass(error: ApiError) -> bool:
+    """Whether it is the server's condition that is wrong, and not the event."""
+    return error.code == 0 or error.code == 429 or error.code >= 500
+
+
+def _is_terminating(error: Exception) -> bool:
+    """The last events about the objects of a namespace that is going: nobody will miss them."""
+    return isinstance(error, ApiError) and any(cause.reason == "NamespaceTerminating" for cause in error.causes)

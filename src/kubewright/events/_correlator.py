@@ -1,0 +1,190 @@
+"""`Correlator`: from what is told to the events that are worth writing.
+
+The rules are those of client-go:
+
+- The same thing told again is one event with a count: a series.
+- Similar things (all but the message is the same) become one event from the tenth message on, if no more than ten
+  minutes lie between one and the next: "(combined from similar events): ...".
+- About one object, 25 events of a type can be told at once, and then one more each five minutes. What is told
+  meanwhile still raises the count, which is written with the next one that may pass.
+
+Only the most recent are remembered, a bounded number of each, so memory is bounded too.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from kubewright.api.core.v1 import ObjectReference
+from kubewright.clock import Clock
+from kubewright.events._told import LONGEST_NOTE, EventType, Told, fitted
+
+__all__ = ["COMBINED", "Correlator", "Limits", "Series"]
+
+V = TypeVar("V")
+
+COMBINED = "(combined from similar events): "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much may be told."""
+
+    similar: int = 10
+    """With that many different messages, similar events become one."""
+    similar_within: float = 600.0
+    """Seconds after which similar events are a new story."""
+    burst: int = 25
+    """Events about one object, of one type, at once."""
+    refill: float = 300.0
+    """Seconds until one more may be told."""
+    remembered: int = 4_096
+    """Events, groups of similar ones, and objects, each."""
+
+
+@dataclass(slots=True, eq=False)
+class Series:
+    """One event, told once or many times."""
+
+    about: ObjectReference
+    related: ObjectReference | None
+    type: EventType
+    reason: str
+    action: str
+    message: str
+    combined: bool
+    first_at: datetime
+    last_at: datetime
+    count: int = 0
+    """How often it was told."""
+    written: int = 0
+    """The count that the server knows; 0 when it does not know the event."""
+    name: str = ""
+    """Its name on the server."""
+    waiting: bool = False
+    """Whether it is in line to be written."""
+
+    def restart(self) -> None:
+        """The server has forgotten it (events live for an hour): what was told since is a new one."""
+        self.count -= self.written
+        self.written, self.name, self.first_at = 0, "", self.last_at
+
+
+@dataclass(slots=True)
+class _Group:
+    """Similar events: hashes of their messages, which are enough to tell them apart, and the last one's time."""
+
+    messages: set[int] = field(default_factory=set)
+    last: float = 0.0
+
+
+@dataclass(slots=True)
+class _Allowance:
+    """How much may still be told about an object."""
+
+    tokens: float
+    at: float
+
+
+class Correlator:
+    """Decides what becomes of each thing that is told. For one thread."""
+
+    def __init__(self, clock: Clock, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.repeated = 0
+        """How often something raised a count instead of making an event."""
+        self.combined = 0
+        """How often something was combined with similar events."""
+        self._now = clock.monotonic
+        remembered = self.limits.remembered
+        self._series: _Recent[Series] = _Recent(remembered)
+        self._groups: _Recent[_Group] = _Recent(remembered)
+        self._allowances: _Recent[_Allowance] = _Recent(remembered)
+
+    def tell(self, told: Told) -> tuple[Series, bool]:
+        """The event that this belongs to, its count raised, and whether it may be written now."""
+        now = self._now()
+        series = self._find(told, now)
+        if series.count:
+            self.repeated += 1
+        series.count += 1
+        series.last_at = told.at
+        return series, self._allowed(told, now)
+
+    def unwritten(self) -> Iterator[Series]:
+        """The events that the server knows, but not how often they were told by now."""
+        return (series for series in self._series.values() if series.written and series.count > series.written)
+
+    def _find(self, told: Told, now: float) -> Series:
+        similar = (told.object_identity, told.type, told.reason, told.action)
+        group = self._groups.get(similar)
+        if group is None or now - group.last > self.limits.similar_within:
+            group = self._groups.keep(similar, _Group())
+        group.last = now
+        group.messages.add(hash(told.message))
+        combined = len(group.messages) >= self.limits.similar
+        message = told.message
+        identity: Hashable = (similar, message)
+        if combined:
+            group.messages.pop()
+            self.combined += 1
+            identity, message = similar, fitted(COMBINED + message, LONGEST_NOTE)
+        series = self._series.get(identity)
+        if series is None:
+            return self._series.keep(
+                identity,
+                Series(
+                    about=told.about,
+                    related=told.related,
+                    type=told.type,
+                    reason=told.reason,
+                    action=told.action,
+                    message=message,
+                    combined=combined,
+                    first_at=told.at,
+                    last_at=told.at,
+                ),
+            )
+        series.message = message  # of the similar ones, the last is shown where the server lets it be changed
+        return series
+
+    def _allowed(self, told: Told, now: float) -> bool:
+        limits, whose = self.limits, (told.object_identity, told.type)
+        allowance = self._allowances.get(whose)
+        if allowance is None:
+            allowance = self._allowances.keep(whose, _Allowance(float(limits.burst), now))
+        allowance.tokens = min(allowance.tokens + (now - allowance.at) / limits.refill, float(limits.burst))
+        allowance.at = now
+        # A hair less than one: a sum of many small fractions of a token need not reach 1.0.
+        if allowance.tokens < 1 - 1e-9:
+            return False
+        allowance.tokens -= 1
+        return True
+
+
+class _Recent(Generic[V]):
+    """The most recently used values, at most so many."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[Hashable, V] = OrderedDict()
+
+    def get(self, key: Hashable) -> V | None:
+        value = self._values.get(key)
+        if value is not None:
+            self._values.move_to_end(key)
+        return value
+
+    def keep(self, key: Hashable, value: V) -> V:
+        self._values[key] = value
+        self._values.move_to_end(key)
+        if len(self._values) > self._most:
+            self._values.popitem(last=False)
+        return value
+
+    def values(self) -> list[V]:
+        return [*self._values.values()]

@@ -1,0 +1,112 @@
+"""`Told`: one thing that was said about an object, cut to what the server accepts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from kubewright.api import Object
+from kubewright.api.core.v1 import ObjectReference
+
+__all__ = ["EventType", "Told", "check_component", "fitted", "name_for", "reference_to"]
+
+EventType: TypeAlias = Literal["Normal", "Warning"]
+
+# What the server accepts, in bytes of UTF-8.
+LONGEST_NOTE = 1_024
+LONGEST_WORD = 128
+_LONGEST_NAME = 253
+
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_QUALIFIED = re.compile(r"([-a-z0-9.]{1,253}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What was said, and when. Two that differ in `at` alone are the same event, told twice."""
+
+    about: ObjectReference
+    type: EventType
+    reason: str
+    message: str
+    action: str
+    at: datetime
+    related: ObjectReference | None = None
+
+    @classmethod
+    def of(
+        cls,
+        about: Object | ObjectReference,
+        reason: str,
+        message: str,
+        type: EventType,  # noqa: A002  # the field's own name
+        action: str,
+        at: datetime,
+        related: Object | ObjectReference | None = None,
+    ) -> Told:
+        """Checked and cut. Raises ValueError for what no server would take and nobody could have meant."""
+        if type not in ("Normal", "Warning"):
+            raise ValueError(f'the type of an event is "Normal" or "Warning", not {type!r}')
+        if not reason:
+            raise ValueError("an event needs a reason: a short CamelCase word, such as Synced")
+        if not action:
+            raise ValueError("an event needs an action: a short word for what was done, such as Reconcile")
+        return cls(
+            about=reference_to(about),
+            type=type,
+            reason=fitted(reason, LONGEST_WORD),
+            message=fitted(message, LONGEST_NOTE),
+            action=fitted(action, LONGEST_WORD),
+            at=at,
+            related=None if related is None else reference_to(related),
+        )
+
+    @property
+    def object_identity(self) -> tuple[str | None, ...]:
+        """Which object it is about."""
+        about = self.about
+        return (about.api_version, about.kind, about.namespace, about.name, about.uid, about.field_path)
+
+
+def reference_to(about: Object | ObjectReference) -> ObjectReference:
+    """What `kubectl describe` finds the event by."""
+    if isinstance(about, ObjectReference):
+        return about
+    meta = about.metadata
+    return ObjectReference(
+        api_version=about.api_version,
+        kind=about.kind,
+        name=meta.name,
+        namespace=meta.namespace or None,
+        uid=meta.uid or None,
+        resource_version=meta.resource_version or None,
+    )
+
+
+def fitted(text: str, most: int) -> str:
+    """The text, cut to that many bytes of UTF-8, between characters."""
+    if len(text) * 4 <= most:
+        return text
+    raw = text.encode("utf-8", "replace")
+    return text if len(raw) <= most else raw[:most].decode("utf-8", "ignore")
+
+
+def name_for(about: ObjectReference, number: int) -> str:
+    """A name for an event about an object, whose own name need not be a valid one for events."""
+    ending = f".{number:016x}"
+    name = (about.name or "")[: _LONGEST_NAME - len(ending)].rstrip("-.")
+    return f"{name if _SUBDOMAIN.fullmatch(name) else 'unnamed'}{ending}"
+
+
+def check_component(component: str) -> str:
+    """The name of who records. Raises ValueError for one that the server would refuse in every event."""
+    if not component:
+        raise ValueError("an event recorder needs the name of the component that records")
+    if not _QUALIFIED.fullmatch(component):
+        raise ValueError(
+            f"{component!r} cannot be the component of events: it takes up to 63 letters, digits, '-', '_' and '.', "
+            "such as sample-controller"
+        )
+    return component

@@ -1,0 +1,98 @@
+"""The two versions of events, as they are written: `events.k8s.io/v1`, and the older `v1`."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+from kubewright.api import MicroTime, Object, ObjectMeta, format_micro_time, format_time
+from kubewright.api.core import v1 as core
+from kubewright.api.events import v1 as events
+from kubewright.events._correlator import Series
+from kubewright.events._told import LONGEST_WORD, fitted
+
+__all__ = ["EventVersion", "Writing", "namespace_of", "writing"]
+
+EventVersion: TypeAlias = Literal["events.k8s.io/v1", "v1"]
+
+
+class Writing(Protocol):
+    """How a series becomes an object of the API, and a change of it."""
+
+    kind: type[Object]
+
+    def new(self, series: Series, component: str, instance: str) -> Object:
+        """The event as it is created."""
+
+    def again(self, series: Series) -> dict[str, Any]:
+        """The merge patch that says how often it was told by now."""
+
+
+class _EventsV1:
+    """The server fixes everything but the series, also the note: a combined event keeps its first message."""
+
+    kind: type[Object] = events.Event
+
+    def new(self, series: Series, component: str, instance: str) -> Object:
+        repeated = None
+        if series.count > 1:
+            repeated = events.EventSeries(count=series.count, last_observed_time=MicroTime.of(series.last_at))
+        return events.Event(
+            metadata=ObjectMeta(name=series.name, namespace=namespace_of(series)),
+            regarding=series.about,
+            related=series.related,
+            type=series.type,
+            reason=series.reason,
+            action=series.action,
+            note=series.message,
+            event_time=MicroTime.of(series.first_at),
+            reporting_controller=component,
+            reporting_instance=fitted(instance, LONGEST_WORD),
+            series=repeated,
+        )
+
+    def again(self, series: Series) -> dict[str, Any]:
+        return {"series": {"count": series.count, "lastObservedTime": format_micro_time(series.last_at)}}
+
+
+class _CoreV1:
+    kind: type[Object] = core.Event
+
+    def new(self, series: Series, component: str, instance: str) -> Object:
+        return core.Event(
+            metadata=ObjectMeta(name=series.name, namespace=namespace_of(series)),
+            involved_object=series.about,
+            related=series.related,
+            type=series.type,
+            reason=series.reason,
+            action=series.action,
+            message=series.message,
+            count=series.count,
+            first_timestamp=series.first_at,
+            last_timestamp=series.last_at,
+            source=core.EventSource(component=component),
+            reporting_component=component,
+            reporting_instance=fitted(instance, LONGEST_WORD),
+        )
+
+    def again(self, series: Series) -> dict[str, Any]:
+        return {
+            "count": series.count,
+            "lastTimestamp": format_time(series.last_at),
+            **({"message": series.message} if series.combined else {}),
+        }
+
+
+_WRITINGS: Final[dict[str, Writing]] = {"events.k8s.io/v1": _EventsV1(), "v1": _CoreV1()}
+
+
+def writing(version: EventVersion) -> Writing:
+    """The way of writing of a version. Raises ValueError that names the two."""
+    found = _WRITINGS.get(version)
+    if found is None:
+        raise ValueError(f"events have the versions {' and '.join(_WRITINGS)}, not {version!r}")
+    return found
+
+
+def namespace_of(series: Series) -> str:
+    """Where the event lives: beside its object; that of a cluster-scoped one in `default`, where kubectl looks."""
+    return series.about.namespace or "default"

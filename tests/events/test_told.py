@@ -1,0 +1,51 @@
+"""What is told, cut to what the server accepts; nothing it is given makes it raise that could be meant."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubewright.api.core.v1 import ObjectReference
+from kubewright.events._told import LONGEST_NOTE, check_component, fitted, name_for
+
+
+@given(st.text(max_size=2_000), st.integers(1, 1_500))
+def test_a_text_is_cut_between_characters_to_its_bytes(text: str, most: int) -> None:
+    cut = fitted(text, most)
+    assert len(cut.encode("utf-8", "replace")) <= most
+    assert text.startswith(cut) or "\ufffd" in cut or any("\ud800" <= c <= "\udfff" for c in text)
+    if len(text.encode("utf-8", "replace")) <= most:
+        assert cut == text
+
+
+def test_bytes_count_and_not_characters() -> None:
+    assert len(fitted("ü" * 1_000, LONGEST_NOTE)) == 512
+
+
+@given(st.text(max_size=300), st.integers(0, 2**64 - 1))
+def test_an_event_has_a_valid_name_whatever_its_object_is_called(name: str, number: int) -> None:
+    made = name_for(ObjectReference(name=name), number)
+    assert len(made) <= 253
+    assert re.fullmatch(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", made)
+    assert ".." not in made
+    assert ".-" not in made
+    assert "-." not in made
+
+
+def test_the_name_of_the_object_is_in_the_events_name() -> None:
+    assert name_for(ObjectReference(name="web-0"), 10) == "web-0.000000000000000a"
+    assert name_for(ObjectReference(name="system:admin"), 10) == "unnamed.000000000000000a"
+
+
+@pytest.mark.parametrize("component", ["sample-controller", "example.com/sample_controller.v1"])
+def test_a_component_is_a_qualified_name(component: str) -> None:
+    assert check_component(component) == component
+
+
+@pytest.mark.parametrize("component", ["my controller", "-a", "a" * 64])
+def test_a_component_that_the_server_would_refuse_is_refused_at_once(component: str) -> None:
+    with pytest.raises(ValueError, match="cannot be the component of events"):
+        check_component(component)
