@@ -26,13 +26,14 @@ through before a quarter of an hour after its end.
 """
 
 from kubewright.queue._limits import ExponentialBackoff, MaxOf, RateLimiter, TokenBucket
-from kubewright.queue._metrics import BUCKETS, Histogram, QueueMetrics, QueueStats
+from kubewright.queue._metrics import BUCKETS, Durations, Histogram, QueueMetrics, QueueStats
 from kubewright.queue._queue import LOW_PRIORITY, QueueShutDown, WorkQueue
 from kubewright.queue._state import KeyState
 
 __all__ = [
     "BUCKETS",
     "LOW_PRIORITY",
+    "Durations",
     "ExponentialBackoff",
     "Histogram",
     "KeyState",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import accumulate
 from typing import Protocol
 
 import msgspec
 
-__all__ = ["BUCKETS", "Histogram", "QueueMetrics", "QueueStats"]
+__all__ = ["BUCKETS", "Durations", "Histogram", "QueueMetrics", "QueueStats"]
 
-#: Upper bounds of the durations' buckets, in seconds: the ones that controller-runtime uses, 10 ns to 1000 s.
-BUCKETS: tuple[float, ...] = tuple(float(f"1e{exponent}") for exponent in range(-8, 4))
+#: Upper bounds of the durations' buckets, in seconds: the ones that controller-runtime uses, 10 ns to 1000 s. They are
+#: multiplied up as it does it, because Prometheus tells buckets apart by their text: it has 9.999999999999999e-06.
+BUCKETS: tuple[float, ...] = tuple(accumulate(range(11), lambda bound, _: bound * 10, initial=10e-9))
 
 
 class QueueMetrics(Protocol):
@@ -39,10 +41,11 @@ class QueueMetrics(Protocol):
 
 
 class Histogram(msgspec.Struct, frozen=True):
-    """Durations by bucket. `counts` has one number for each bound of `BUCKETS`, and one for what is longer."""
+    """Durations by bucket. `counts` has one number for each of the `bounds`, and one for what is longer."""
 
     counts: tuple[int, ...]
     sum: float
+    bounds: tuple[float, ...] = BUCKETS
 
     @property
     def count(self) -> int:
@@ -53,27 +56,29 @@ class Histogram(msgspec.Struct, frozen=True):
         """Pairs of upper bound and number of durations up to it, as Prometheus wants them; the last bound is inf."""
         total = 0
         return [
-            (bound, total := total + count) for bound, count in zip((*BUCKETS, float("inf")), self.counts, strict=True)
+            (bound, total := total + count)
+            for bound, count in zip((*self.bounds, float("inf")), self.counts, strict=True)
         ]
 
 
 class Durations:
     """A histogram that is being filled."""
 
-    __slots__ = ("counts", "sum")
+    __slots__ = ("bounds", "counts", "sum")
 
-    def __init__(self) -> None:
-        self.counts = [0] * (len(BUCKETS) + 1)
+    def __init__(self, bounds: tuple[float, ...] = BUCKETS) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
         self.sum = 0.0
 
     def observe(self, seconds: float) -> None:
         """Count one duration."""
-        self.counts[bisect_left(BUCKETS, seconds)] += 1
+        self.counts[bisect_left(self.bounds, seconds)] += 1
         self.sum += seconds
 
     def snapshot(self) -> Histogram:
         """The numbers as they are now."""
-        return Histogram(tuple(self.counts), self.sum)
+        return Histogram(tuple(self.counts), self.sum, self.bounds)
 
 
 class QueueStats(msgspec.Struct, frozen=True, kw_only=True):

@@ -70,7 +70,8 @@ class WorkQueue(Generic[K]):
         # A ready key is in `_waiting`. It stands in `_lines` as well, unless a worker still has it.
         self._waiting: dict[K, Place[K]] = {}
         self._lines = Lines(self._waiting)
-        self._running: dict[K, tuple[int, float]] = {}
+        # Its priority, since when, and how long it had waited.
+        self._running: dict[K, tuple[int, float, float]] = {}
         self._delays = Delays(clock, self._make_ready)
         self._getters: deque[asyncio.Future[None]] = deque()
         self._streak = 0
@@ -259,10 +260,15 @@ class WorkQueue(Generic[K]):
             retries=self.rate_limiter.retries(key),
         )
 
+    def waited(self, key: K) -> float:
+        """How many seconds a key that a worker has now had been ready before; 0 for any other."""
+        running = self._running.get(key)
+        return 0.0 if running is None else running[2]
+
     def stats(self) -> QueueStats:
         """The queue's numbers at this moment."""
         now = self._now()
-        running = [now - since for _, since in list(self._running.values())]
+        running = [now - since for _, since, _ in list(self._running.values())]
         return QueueStats(
             name=self.name,
             depth=len(self._waiting),
@@ -306,10 +312,11 @@ class WorkQueue(Generic[K]):
         key, priority, since = place
         del self._waiting[key]
         now = self._now()
-        self._running[key] = (priority, now)
-        self._waited.observe(now - since)
+        waited = now - since
+        self._running[key] = (priority, now, waited)
+        self._waited.observe(waited)
         if self._metrics is not None:
-            self._metrics.taken(priority, now - since)
+            self._metrics.taken(priority, waited)
         if self._shut_down:
             self._finish()
         return key
