@@ -1,0 +1,144 @@
+"""The manager: the Deployment that runs the operator, and what stands around it.
+
+Parts that can be switched on and off (metrics, webhooks) say what they add to the manager as an `Addition`, so that a
+kustomize component and a condition of a Helm chart can add the very same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kubewright.api import ObjectMeta, apps, core, meta, policy
+from kubewright.manifests._project import Project
+
+__all__ = ["Addition", "budget", "deployment", "health_port", "namespace", "spread"]
+
+RESTRICTED: Final = {"pod-security.kubernetes.io/enforce": "restricted"}
+HEALTH_PORT: Final = 8081
+_TMP: Final = "tmp"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Addition:
+    """What a part adds to the manager's container and pod."""
+
+    args: Sequence[str] = ()
+    env: Sequence[core.EnvVar] = ()
+    ports: Sequence[core.ContainerPort] = ()
+    mounts: Sequence[core.VolumeMount] = ()
+    volumes: Sequence[core.Volume] = ()
+
+
+def namespace(project: Project) -> core.Namespace:
+    """The operator's namespace, in which only pods of the strictest Pod Security level may run."""
+    return core.Namespace(metadata=ObjectMeta(name=project.namespace, labels={**project.labels, **RESTRICTED}))
+
+
+def deployment(project: Project, additions: Sequence[Addition] = ()) -> apps.Deployment:
+    """The Deployment, with what the switched-on parts add to it."""
+    labels = {**project.labels, **project.selector}
+    return apps.Deployment(
+        metadata=ObjectMeta(name=project.prefix, namespace=project.namespace, labels=labels),
+        spec=apps.DeploymentSpec(
+            replicas=project.replicas,
+            selector=meta.LabelSelector(match_labels=project.selector),
+            strategy=_strategy(project),
+            template=core.PodTemplateSpec(
+                metadata=ObjectMeta(labels=labels, annotations={"kubectl.kubernetes.io/default-container": "manager"}),
+                spec=_pod(project, additions),
+            ),
+        ),
+    )
+
+
+def _strategy(project: Project) -> apps.DeploymentStrategy:
+    if not project.leader_election:
+        # Without a lease nothing else keeps the old process and the new one from working at once.
+        return apps.DeploymentStrategy(type="Recreate")
+    # A new replica fills its caches while the old one leads, and takes over warm.
+    update = apps.RollingUpdateDeployment(max_surge=1, max_unavailable=0)
+    return apps.DeploymentStrategy(type="RollingUpdate", rolling_update=update)
+
+
+def _pod(project: Project, additions: Sequence[Addition]) -> core.PodSpec:
+    scratch = core.Volume(name=_TMP, empty_dir=core.EmptyDirVolumeSource())
+    return core.PodSpec(
+        service_account_name=project.prefix,
+        security_context=core.PodSecurityContext(
+            run_as_non_root=True, seccomp_profile=core.SeccompProfile(type="RuntimeDefault")
+        ),
+        containers=[_container(project, additions)],
+        volumes=[scratch, *(volume for addition in additions for volume in addition.volumes)],
+        termination_grace_period_seconds=project.termination_seconds,
+        node_selector=dict(project.node_selector) or None,
+        tolerations=list(project.tolerations) or None,
+        topology_spread_constraints=[spread(project)] if project.replicas > 1 else None,
+    )
+
+
+def _container(project: Project, additions: Sequence[Addition]) -> core.Container:
+    bind = f"--health-bind={project.bind_address}:{HEALTH_PORT}"
+    elect = "--leader-elect" if project.leader_election else "--no-leader-elect"
+    return core.Container(
+        name="manager",
+        image=project.image,
+        image_pull_policy=project.pull_policy,
+        command=["kubewright", "run", project.target],
+        args=[elect, bind, *(text for addition in additions for text in addition.args)],
+        env=[
+            # The root file system is read-only; Python need not try.
+            core.EnvVar(name="PYTHONDONTWRITEBYTECODE", value="1"),
+            *(variable for addition in additions for variable in addition.env),
+        ],
+        ports=[health_port(), *(port for addition in additions for port in addition.ports)],
+        liveness_probe=_probe("/healthz", initial_delay=15, period=20),
+        readiness_probe=_probe("/readyz", initial_delay=5, period=10),
+        resources=project.resources,
+        security_context=core.SecurityContext(
+            allow_privilege_escalation=False,
+            capabilities=core.Capabilities(drop=["ALL"]),
+            read_only_root_filesystem=True,
+        ),
+        volume_mounts=[
+            core.VolumeMount(name=_TMP, mount_path="/tmp"),  # noqa: S108  # the pod's own
+            *(mount for addition in additions for mount in addition.mounts),
+        ],
+    )
+
+
+def health_port() -> core.ContainerPort:
+    """Where the kubelet asks whether the manager lives and is ready."""
+    return core.ContainerPort(name="health", container_port=HEALTH_PORT, protocol="TCP")
+
+
+def _probe(path: str, *, initial_delay: int, period: int) -> core.Probe:
+    return core.Probe(
+        http_get=core.HTTPGetAction(path=path, port="health"),
+        initial_delay_seconds=initial_delay,
+        period_seconds=period,
+    )
+
+
+def spread(project: Project) -> core.TopologySpreadConstraint:
+    """Replicas on different nodes where there are enough of them, counted for each version apart."""
+    return core.TopologySpreadConstraint(
+        max_skew=1,
+        topology_key="kubernetes.io/hostname",
+        when_unsatisfiable="ScheduleAnyway",
+        label_selector=meta.LabelSelector(match_labels=project.selector),
+        match_label_keys=["pod-template-hash"],
+    )
+
+
+def budget(project: Project) -> policy.PodDisruptionBudget:
+    """One replica at a time, when nodes are drained."""
+    return policy.PodDisruptionBudget(
+        metadata=ObjectMeta(name=project.prefix, namespace=project.namespace, labels=project.labels),
+        spec=policy.PodDisruptionBudgetSpec(
+            max_unavailable=1,
+            selector=meta.LabelSelector(match_labels=project.selector),
+            unhealthy_pod_eviction_policy="AlwaysAllow",
+        ),
+    )

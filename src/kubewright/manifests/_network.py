@@ -1,0 +1,55 @@
+"""What may talk to the manager, and to whom it may talk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from kubewright.api import ObjectMeta, meta, networking
+from kubewright.manifests._monitoring import METRICS_PORT
+from kubewright.manifests._project import Project
+from kubewright.manifests._webhooks import WEBHOOK_PORT
+
+__all__ = ["METRICS_LABEL", "metrics_ingress", "network_policy", "webhook_ingress"]
+
+METRICS_LABEL: Final = {"metrics": "enabled"}
+"""The label of namespaces whose pods may read the metrics; the one that kubebuilder's projects use."""
+
+_DNS: Final = 53
+# What an API server listens at behind its Service, and the Service itself. Its address is nothing that a policy could
+# name: it is usually no pod.
+_API_SERVER: Final = (443, 6443)
+
+
+def network_policy(
+    project: Project, ingress: Sequence[networking.NetworkPolicyIngressRule]
+) -> networking.NetworkPolicy:
+    """Only that traffic comes in; out go DNS, the API server, and what the project names. Probes always come in."""
+    return networking.NetworkPolicy(
+        metadata=ObjectMeta(name=project.prefix, namespace=project.namespace, labels=project.labels),
+        spec=networking.NetworkPolicySpec(
+            pod_selector=meta.LabelSelector(match_labels=project.selector),
+            policy_types=["Ingress", "Egress"],
+            ingress=list(ingress),
+            egress=[
+                networking.NetworkPolicyEgressRule(ports=[_port(_DNS, "UDP"), _port(_DNS)]),
+                networking.NetworkPolicyEgressRule(ports=[_port(number) for number in _API_SERVER]),
+                *project.egress,
+            ],
+        ),
+    )
+
+
+def metrics_ingress() -> networking.NetworkPolicyIngressRule:
+    """Metrics, from namespaces with the label."""
+    peer = networking.NetworkPolicyPeer(namespace_selector=meta.LabelSelector(match_labels=METRICS_LABEL))
+    return networking.NetworkPolicyIngressRule(from_=[peer], ports=[_port(METRICS_PORT)])
+
+
+def webhook_ingress() -> networking.NetworkPolicyIngressRule:
+    """Webhooks, from anywhere: the API server calls from an address that a policy cannot name."""
+    return networking.NetworkPolicyIngressRule(ports=[_port(WEBHOOK_PORT)])
+
+
+def _port(number: int, protocol: str = "TCP") -> networking.NetworkPolicyPort:
+    return networking.NetworkPolicyPort(port=number, protocol=protocol)

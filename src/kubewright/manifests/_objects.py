@@ -1,0 +1,117 @@
+"""All objects of a project, in the order in which they can be applied."""
+
+from __future__ import annotations
+
+from kubewright.api import Object, apiextensions
+from kubewright.crd import crds_of
+from kubewright.manifests._access import (
+    certificate_access,
+    leader_election_access,
+    operator_access,
+    people_access,
+    service_account,
+)
+from kubewright.manifests._certificates import (
+    certificate,
+    certificate_addition,
+    has_mutating,
+    has_validating,
+    injected_from,
+    issuer,
+)
+from kubewright.manifests._manager import Addition, budget, deployment, namespace
+from kubewright.manifests._monitoring import metrics_addition, metrics_service, service_monitor
+from kubewright.manifests._network import metrics_ingress, network_policy, webhook_ingress
+from kubewright.manifests._project import Project
+from kubewright.manifests._webhooks import (
+    mutating_configuration,
+    validating_configuration,
+    webhook_addition,
+    webhook_service,
+    with_conversion,
+)
+
+__all__ = ["access", "configurations", "definitions", "objects", "policy_of"]
+
+
+def objects(project: Project) -> list[Object]:
+    """Everything that is deployed, each object ready to be applied, in an order in which that works."""
+    return [
+        namespace(project),
+        *definitions(project),
+        *access(project),
+        *_metrics(project),
+        *_webhooks(project),
+        deployment(project, additions(project)),
+        *([budget(project)] if project.replicas > 1 else []),
+        *([policy_of(project)] if project.network_policy else []),
+        # Last: from here on the API server asks the program.
+        *configurations(project),
+    ]
+
+
+def definitions(project: Project) -> list[apiextensions.CustomResourceDefinition]:
+    """The definitions of the project's kinds, converted by the program where that is declared."""
+    made = [with_conversion(project, definition) for definition in crds_of(*(project.kinds or ()))]
+    if project.certificates == "cert-manager":
+        for definition in made:
+            if definition.spec.conversion and definition.spec.conversion.webhook:
+                definition.metadata.annotations |= injected_from(project)
+    return made
+
+
+def access(project: Project) -> list[Object]:
+    """The account and all roles that do not depend on a switch."""
+    return [
+        service_account(project),
+        *operator_access(project),
+        *leader_election_access(project),
+        *people_access(project),
+    ]
+
+
+def additions(project: Project) -> list[Addition]:
+    """What the switched-on parts add to the manager."""
+    made = [metrics_addition(project)] if project.metrics else []
+    if project.serves_webhooks:
+        made += [webhook_addition(project), certificate_addition(project)]
+    return made
+
+
+def configurations(project: Project) -> list[Object]:
+    """The webhook configurations, with the annotation that asks for the CA where cert-manager provides it."""
+    made: list[Object] = []
+    if has_mutating(project):
+        made.append(mutating_configuration(project))
+    if has_validating(project):
+        made.append(validating_configuration(project))
+    if project.certificates == "cert-manager":
+        for configuration in made:
+            configuration.metadata.annotations |= injected_from(project)
+    return made
+
+
+def policy_of(project: Project) -> Object:
+    """The network policy for the parts that are switched on."""
+    ingress = [metrics_ingress()] if project.metrics else []
+    if project.serves_webhooks:
+        ingress.append(webhook_ingress())
+    return network_policy(project, ingress)
+
+
+def _metrics(project: Project) -> list[Object]:
+    made: list[Object] = [metrics_service(project)] if project.metrics else []
+    if project.service_monitor:
+        made.append(service_monitor(project))
+    return made
+
+
+def _webhooks(project: Project) -> list[Object]:
+    if not project.serves_webhooks:
+        return []
+    made: list[Object] = [webhook_service(project)]
+    if project.certificates == "self-managed":
+        made += certificate_access(project)
+    if project.certificates == "cert-manager":
+        made += [issuer(project), certificate(project)]
+    return made

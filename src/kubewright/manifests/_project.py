@@ -1,0 +1,184 @@
+"""`Project`: the one model of what is deployed. The objects, the kustomize tree and the Helm chart all come from it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from kubewright.api import Object, Quantity, core, info_of
+from kubewright.api.networking.v1 import NetworkPolicyEgressRule
+from kubewright.manifests._image import Image
+from kubewright.manifests._rules import labels_of, system_namespace
+from kubewright.manifests._webhook_declarations import ConversionDeclaration, WebhookDeclaration
+from kubewright.operator import Operator
+
+__all__ = ["Certificates", "Project"]
+
+Certificates = Literal["self-managed", "cert-manager", "files"]
+"""Who provides the certificate of the webhook server: the operator itself, cert-manager, or whoever fills a Secret."""
+
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SEMVER: Final = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
+_LONGEST_NAMESPACE: Final = 63
+MANAGER: Final = {"app.kubernetes.io/component": "manager"}
+
+
+def default_resources() -> core.ResourceRequirements:
+    """What the manager gets unless told otherwise: little to start with, and a limit that a leak runs into."""
+    return core.ResourceRequirements(
+        requests={"cpu": Quantity("10m"), "memory": Quantity("96Mi")},
+        limits={"cpu": Quantity("500m"), "memory": Quantity("256Mi")},
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """What is deployed: an operator, and the settings of its deployment. A wrong setting raises ValueError.
+
+    Args:
+        operator: whose kinds, permissions, namespaces and grace period count.
+        target: what `kubewright run` gets in the image: a file or a module.
+        kinds: the kinds whose definitions belong to it; those of your own that the operator reconciles unless given.
+        version: the version of the program, which is the chart's too.
+        namespace: where it runs; `<name of the operator>-system` unless given.
+        image: the image; `<name of the operator>:<version>` unless given.
+        pull_policy: when a node asks the registry. `IfNotPresent` also works for images that were loaded into a node.
+        replicas: how many processes; one of them leads.
+        resources: what the manager asks for and may take.
+        metrics: whether there is a metrics endpoint, with a Service.
+        service_monitor: whether the Prometheus operator is told about it.
+        network_policy: whether traffic is limited to what the operator needs.
+        egress: other traffic out of the pod that the network policy lets pass.
+        webhooks: the webhooks that the program serves.
+        conversions: the kinds that it converts between versions.
+        certificates: who provides the certificate of the webhooks.
+        certificate_secret: the Secret with that certificate; `<name of the operator>-webhook-certificate` unless
+            given.
+        ca_bundle: with `files`, the PEM certificates that the API server trusts; without it, somebody has to add them.
+        node_selector: labels that a node must have.
+        tolerations: taints of nodes that do not matter.
+        bind_address: where the servers in the pod listen: all of its addresses. `[::]` where there is only IPv6.
+    """
+
+    operator: Operator
+    target: str
+    kinds: Sequence[type[Object]] | None = None
+    version: str = "0.1.0"
+    namespace: str = ""
+    image: str = ""
+    pull_policy: Literal["IfNotPresent", "Always", "Never"] = "IfNotPresent"
+    replicas: int = 1
+    resources: core.ResourceRequirements = field(default_factory=default_resources)
+    metrics: bool = True
+    service_monitor: bool = False
+    network_policy: bool = False
+    egress: Sequence[NetworkPolicyEgressRule] = ()
+    webhooks: Sequence[WebhookDeclaration] = ()
+    conversions: Sequence[ConversionDeclaration] = ()
+    certificates: Certificates = "self-managed"
+    certificate_secret: str = ""
+    ca_bundle: bytes | None = None
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    tolerations: Sequence[core.Toleration] = ()
+    bind_address: str = "0.0.0.0"  # noqa: S104  # inside the pod, whose probes and scrapes come from outside of it
+    prefix: str = field(init=False)
+    """What the names of its objects begin with: the operator's name."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prefix", self.operator.name)
+        self._default("namespace", system_namespace(self.operator))
+        self._default("image", f"{self.name}:{self.version}")
+        self._default("certificate_secret", f"{self.name}-webhook-certificate")
+        self._default("kinds", _own_kinds(self.operator))
+        self._check()
+
+    def _default(self, attribute: str, value: object) -> None:
+        if getattr(self, attribute) in ("", None):
+            object.__setattr__(self, attribute, value)
+
+    def _check(self) -> None:
+        if not _LABEL.fullmatch(self.namespace) or len(self.namespace) > _LONGEST_NAMESPACE:
+            raise ValueError(f"namespace {self.namespace!r} must be lower case letters, digits and '-', at most 63")
+        if not _SEMVER.fullmatch(self.version):
+            raise ValueError(f"version {self.version!r} must be a semantic version, such as 1.0.0: Helm takes no other")
+        if self.replicas < 1:
+            raise ValueError(f"replicas must be at least 1, not {self.replicas}")
+        if not self.target or self.target.startswith("-"):
+            raise ValueError("target is the file or module that `kubewright run` gets in the image, such as foo.py")
+        if self.service_monitor and not self.metrics:
+            raise ValueError("service_monitor needs metrics: there is nothing to monitor without them")
+        if self.ca_bundle is not None and self.certificates != "files":
+            raise ValueError(f"ca_bundle goes with certificates='files'; {self.certificates!r} fills it in itself")
+        names = [webhook.name for webhook in self.webhooks]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"two webhooks are named {twice[0]!r}")
+        defined = {definition_name(kind) for kind in self.kinds or ()}
+        for conversion in self.conversions:
+            if definition_name(conversion.kind) not in defined:
+                raise ValueError(f"{conversion.kind.__name__} is converted, but its definition is not part of this")
+        Image.parse(self.image)
+
+    @property
+    def name(self) -> str:
+        """What it is called: the operator's name."""
+        return self.operator.name
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels of every object."""
+        return labels_of(self.operator)
+
+    @property
+    def selector(self) -> dict[str, str]:
+        """The labels by which the manager's pods are selected. They cannot be changed once it is deployed."""
+        return {"app.kubernetes.io/name": self.name, **MANAGER}
+
+    @property
+    def serves_webhooks(self) -> bool:
+        """Whether the API server calls the program."""
+        return bool(self.webhooks or self.conversions)
+
+    @property
+    def leader_election(self) -> bool:
+        """Whether processes agree on a leader: always, unless the operator says otherwise and has one replica.
+
+        One replica is no promise of one process: an update lets two overlap, and so does a node that is cut off.
+        """
+        return self.replicas > 1 or self.operator.settings.leader_elect is not False
+
+    @property
+    def termination_seconds(self) -> int:
+        """How long a pod has to end: the operator's grace period, and a while for everything else."""
+        return math.ceil(self.operator.settings.grace) + 15
+
+    def warnings(self) -> list[str]:
+        """What is allowed and will hurt later, each in a sentence."""
+        image = Image.parse(self.image)
+        found = []
+        if image.tag == "latest" or not (image.tag or image.digest):
+            found.append(
+                f"the image {self.image} has no tag of its own: nodes keep whatever they pulled as latest, and nobody"
+                " can tell which version runs; use a tag for each build"
+            )
+        if self.certificates == "files" and self.serves_webhooks and self.ca_bundle is None:
+            found.append(
+                "certificates='files' without ca_bundle: the API server trusts the webhooks only when somebody adds"
+                " the bundle to the webhook configurations"
+            )
+        return found
+
+
+def _own_kinds(operator: Operator) -> tuple[type[Object], ...]:
+    """The kinds that the operator reconciles and that Kubernetes does not define itself."""
+    kinds = {registration.kind for registration in operator.registrations()}
+    return tuple(
+        sorted((kind for kind in kinds if hasattr(kind, "__definition__")), key=lambda kind: str(info_of(kind)))
+    )
+
+
+def definition_name(kind: type[Object]) -> str:
+    info = info_of(kind)
+    return f"{info.plural}.{info.group}"

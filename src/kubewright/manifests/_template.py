@@ -1,0 +1,148 @@
+"""Helm templates from trees: an object's plain dicts and lists, in which some places are left to Helm.
+
+A template is written by one function that knows both where it is indented and what has to be quoted; nobody pastes
+lines. What a place is left to is said by what stands there:
+
+- a `Hole` in a text: a name that only Helm knows, such as that of the release; it may stand inside a longer text;
+- `Value(expression)`: a number or a text, written so that YAML reads it as what it is;
+- `Structure(expression)`: a list or a mapping out of the values;
+- `When(condition, node)`: a member, or several elements of a list, that are there under a condition.
+
+Everything else is written as it is; text that looks like a template is escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kubewright.crd import to_yaml
+
+__all__ = ["Hole", "Structure", "Value", "When", "template"]
+
+# Characters that belong to nobody, so that no text of a user's looks like a hole.
+_OPEN, _CLOSE = "\ue000", "\ue001"
+_HOLE: Final = re.compile(f"{_OPEN}([a-z]+){_CLOSE}")
+
+
+class Hole(str):
+    """A piece of text that Helm fills in; `template` is told with what. Texts around it are ordinary ones."""
+
+    __slots__ = ()
+
+    def __new__(cls, name: str) -> Hole:
+        """The hole of that name."""
+        return super().__new__(cls, f"{_OPEN}{name}{_CLOSE}")
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number, a truth value or a text. A text has `| quote` in its expression."""
+
+    expression: str
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A list or a mapping. Members whose structure may be empty are better left out by a `When`."""
+
+    expression: str
+
+
+@dataclass(frozen=True)
+class When:
+    """As the value of a member: the member exists under the condition. In a list: the elements of `node` do."""
+
+    condition: str
+    node: Any
+
+
+def template(tree: Mapping[str, Any], holes: Mapping[str, str], *, when: str = "") -> str:
+    """The template of one document: members sorted, as in every other file. With `when`, all of it has a condition.
+
+    `holes` has the expression for each name of a hole.
+    """
+    text = "".join(f"{line}\n" for line in _Writer(holes).members(tree, ""))
+    return f"{{{{- if {when} }}}}\n{text}{{{{- end }}}}\n" if when else text
+
+
+class _Writer:
+    def __init__(self, holes: Mapping[str, str]) -> None:
+        self._holes = holes
+
+    def members(self, mapping: Mapping[str, Any], indent: str) -> Iterator[str]:
+        for name in sorted(mapping):
+            value = mapping[name]
+            if isinstance(value, When):
+                yield f"{indent}{{{{- if {value.condition} }}}}"
+                yield from self._member(name, value.node, indent)
+                yield f"{indent}{{{{- end }}}}"
+            else:
+                yield from self._member(name, value, indent)
+
+    def _member(self, name: str, value: Any, indent: str) -> Iterator[str]:
+        if not _is_template(value):
+            yield from _plain({name: value}, indent)
+        elif isinstance(value, Structure):
+            yield f"{indent}{name}:"
+            yield f"{indent}  {{{{- toYaml {value.expression} | nindent {len(indent) + 2} }}}}"
+        elif isinstance(value, Mapping):
+            yield f"{indent}{name}:"
+            yield from self.members(value, f"{indent}  ")
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            yield f"{indent}{name}:"
+            yield from self._elements(value, indent)
+        else:
+            yield f"{indent}{name}: {self._scalar(value)}"
+
+    def _elements(self, elements: Sequence[Any], indent: str) -> Iterator[str]:
+        for element in elements:
+            if isinstance(element, When):
+                yield f"{indent}{{{{- if {element.condition} }}}}"
+                yield from self._elements(element.node, indent)
+                yield f"{indent}{{{{- end }}}}"
+            elif not _is_template(element):
+                yield from list(_plain({"-": [element]}, indent))[1:]
+            elif isinstance(element, Mapping):
+                first, *others = self.members(element, f"{indent}  ")
+                if "{{- " in first:
+                    raise ValueError(f"the first member of an element of a list cannot be left to Helm: {first}")
+                yield f"{indent}- {first.removeprefix(f'{indent}  ')}"
+                yield from others
+            else:
+                yield f"{indent}- {self._scalar(element)}"
+
+    def _scalar(self, value: Any) -> str:
+        if isinstance(value, Value):
+            return f"{{{{ {value.expression} }}}}"
+        # In quotes, whatever fills the hole: a namespace that is called 42 is not a number.
+        pieces = _HOLE.split(value)
+        for position, piece in enumerate(pieces):
+            is_hole = position % 2
+            pieces[position] = f"{{{{ {self._holes[piece]} }}}}" if is_hole else _escaped(_in_quotes(piece))
+        return f'"{"".join(pieces)}"'
+
+
+def _is_template(value: Any) -> bool:
+    if isinstance(value, str):
+        return _HOLE.search(value) is not None
+    if isinstance(value, Mapping):
+        return any(_is_template(member) for member in value.values())
+    if isinstance(value, Sequence):
+        return any(_is_template(element) for element in value)
+    return isinstance(value, Value | Structure | When)
+
+
+def _plain(tree: Mapping[str, Any], indent: str) -> Iterator[str]:
+    for line in to_yaml(tree).splitlines():
+        yield _escaped(f"{indent}{line}" if line else "")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{{", '{{ "{{" }}')
+
+
+def _in_quotes(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
