@@ -7,7 +7,7 @@ The verbs are those of the calls that the framework really makes:
 - owned kinds: an apply is `patch`, and `create` where there is none yet; `ctx.prune` and `ctx.delete` are `delete`.
   Clusters that check who may block an owner's deletion want `update` on the owner's `finalizers` as well: no call shows
   that;
-- events: `create`, and `patch` to count up. Those about objects in no namespace are in the namespace `default`.
+- events of events.k8s.io: `create`, and `patch` to count up. Those about objects in no namespace are in the namespace `default`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _of_events(registrations: Sequence[Registration[Any]], namespaces: Sequence[
     places = {WATCHED if one.info.namespaced or not namespaces else "default" for one in registrations}
     for where in sorted(places):
         for verb in ("create", "patch"):
-            yield Permission(resource="events", verb=verb, where=where, why="events", rare=True)
+            yield Permission(group="events.k8s.io", resource="events", verb=verb, where=where, why="events", rare=True)
 
 
 def for_leading(lease: str, namespace: str | None = None) -> list[Permission]:
