@@ -271,14 +271,14 @@ class Controller(Generic[R]):
         for name, form in self._finalizers:
             if name not in obj.metadata.finalizers:
                 continue
-            # The cache may not have heard yet that the finalizer is off: the clean-up is not done twice for that.
+            # Not twice because the finalizer could not be taken off, or the cache has not heard yet that it is off.
             if (uid, name) not in done:
                 result = await self._call(form, session)
                 if result is not None and result != _NOTHING:
                     return result  # not finished yet: the finalizer stays, and the key comes back
+                done.add((uid, name))
             if (left := await remove_finalizer(self._environment, session.primary(), name)) is not None:
                 session.saw(left)
-            done.add((uid, name))
         return None
 
     async def _tell_deleted(self, key: ObjectKey, attempt: int) -> None:

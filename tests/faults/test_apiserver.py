@@ -1,0 +1,90 @@
+"""A kube-apiserver that is killed, and one that has forgotten what happened while nobody watched."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from kubewright.api import core
+from kubewright.client import Client, MergePatch
+from kubewright.testing import ControlPlane
+from tests.faults.toys import (
+    Journal,
+    Toy,
+    gone,
+    health_of,
+    is_watching,
+    reconciled,
+    store_equals_server,
+    toy,
+    toy_operator,
+    until,
+)
+
+pytestmark = pytest.mark.control_plane
+
+
+async def test_a_killed_apiserver_is_waited_for_and_nothing_is_lost(
+    plane: ControlPlane, admin: Client, room: str, journal: Journal, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "kubewright")
+    operator = toy_operator(room, journal)
+    async with Client.connect(kubeconfig=plane.kubeconfig) as client, operator.running(client) as running:
+        for number in range(5):
+            await admin.create(toy(f"t-{number}", room))
+        await reconciled(admin, room, *(f"t-{number}" for number in range(5)))
+
+        await asyncio.to_thread(plane.kill_apiserver)
+        # Reads go on from memory, and a reconcile whose write fails is one that is tried again.
+        await until(lambda: "cannot be reached" in health_of(running).last_error, "the cache to say what is wrong")
+        assert health_of(running).state == "waiting"
+        assert len(running.controller(Toy)._informer.lister) == 5
+        journal.word = "second"
+        running.enqueue(Toy, f"{room}/t-0")
+        await until(lambda: "t-0" in journal.at_work, "a reconcile while the server is away")
+
+        await asyncio.to_thread(plane.start_apiserver)
+        await admin.create(toy("late", room, size=7))
+        await admin.patch(Toy, "t-1", MergePatch({"spec": {"size": 3}}), room)
+        await admin.delete(Toy, "t-2", room)
+        await reconciled(admin, room, "t-0", "t-1", "t-3", "t-4", "late")
+        await gone(admin, room, "t-2")
+        await until(lambda: is_watching(running), "the watches")
+        await store_equals_server(running, admin, room)
+        assert health_of(running).last_error == ""
+        assert list(journal.finalized.values()) == [1]
+    assert "the server cannot be reached" in caplog.text
+    assert "watching again" in caplog.text
+
+
+async def test_what_was_deleted_while_we_were_away_is_told_although_the_server_has_forgotten_it(
+    plane: ControlPlane, admin: Client, room: str, journal: Journal
+) -> None:
+    operator = toy_operator(room, journal, finalizes=False)
+    proxy = plane.proxy()
+    async with Client.connect(kubeconfig=proxy.kubeconfig) as client, operator.running(client) as running:
+        for number in range(4):
+            await admin.create(toy(f"t-{number}", room, size=number))
+        await reconciled(admin, room, *(f"t-{number}" for number in range(4)))
+        await store_equals_server(running, admin, room)
+
+        proxy.refusing = True
+        proxy.cut()
+        await admin.patch(Toy, "t-1", MergePatch({"spec": {"size": 10}}), room)  # nobody will ever see this state
+        await admin.delete(Toy, "t-1", room)
+        await admin.delete(Toy, "t-2", room)
+        await admin.delete(core.ConfigMap, "t-2", room)  # as the garbage collector would
+        made_anew = await admin.create(toy("t-2", room, size=20))
+        await admin.patch(Toy, "t-3", MergePatch({"spec": {"size": 30}}), room)
+        await admin.create(toy("new", room, size=40))
+        await asyncio.to_thread(plane.expire_history)
+        proxy.refusing = False
+
+        await reconciled(admin, room, "t-0", "t-2", "t-3", "new")
+        await until(lambda: journal.deleted.keys() == {"t-1", "t-2"}, "the deletions that nobody saw")
+        assert {name: last.spec.size for name, last in journal.deleted.items()} == {"t-1": 1, "t-2": 2}
+        assert journal.deleted["t-2"].metadata.uid != made_anew.metadata.uid
+        assert health_of(running).relists >= 1
+        await store_equals_server(running, admin, room)

@@ -1,0 +1,169 @@
+"""The operator that the fault tests disturb, what it is called for, and ways to wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import kubewright as kw
+from kubewright.api import Object, core, meta
+from kubewright.cache import Informer, WatchHealth
+from kubewright.client import Client, NotFound
+from kubewright.operator import Operator, Running
+
+R = TypeVar("R", bound=Object)
+
+PATIENCE = 90.0
+"""Seconds after which something will not come any more: only to keep a broken test from hanging."""
+
+
+class ToySpec(kw.Model):
+    size: int = 0
+
+
+class ToyStatus(kw.Model):
+    observed_generation: int = 0
+
+
+@kw.resource("faults.example.com/v1")
+class Toy(kw.Resource[ToySpec, ToyStatus]):
+    """Something to look after."""
+
+
+def toy(name: str, namespace: str, size: int = 0) -> Toy:
+    return Toy(metadata=meta.ObjectMeta(name=name, namespace=namespace), spec=ToySpec(size=size))
+
+
+class Journal:
+    """What the operator's functions were called for. Raises when a key is worked on twice at once."""
+
+    def __init__(self) -> None:
+        self.at_work: set[str] = set()
+        self.twice_at_once: list[str] = []
+        self.reconciled: Counter[str] = Counter()
+        self.finalized: Counter[str] = Counter()
+        self.after_its_end: list[str] = []
+        self.deleted: dict[str, Toy] = {}
+        self.word = "first"
+        """Written into every child, so that a test can ask for a write by changing it."""
+
+    @contextmanager
+    def working_on(self, toy: Toy) -> Iterator[None]:
+        name = toy.metadata.name
+        if name in self.at_work:
+            self.twice_at_once.append(name)
+        if toy.metadata.uid in self.finalized:
+            self.after_its_end.append(name)
+        self.at_work.add(name)
+        try:
+            yield
+        finally:
+            self.at_work.discard(name)
+        self.reconciled[name] += 1
+
+
+def toy_operator(namespace: str, journal: Journal, *, finalizes: bool = True, **options: Any) -> Operator:
+    """Each toy has a ConfigMap with its size, and says in its status for which generation that is true."""
+    operator = Operator("toys", namespaces=[namespace], **options)
+
+    @operator.reconciles(Toy, owns=[core.ConfigMap])
+    async def sync(toy: Toy, ctx: kw.Context[Toy]) -> None:
+        with journal.working_on(toy):
+            data = {"size": str(toy.spec.size), "word": journal.word}
+            await ctx.apply(core.ConfigMap(metadata=meta.ObjectMeta(name=toy.metadata.name), data=data))
+            await ctx.patch_status(ToyStatus(observed_generation=toy.metadata.generation))
+
+    @operator.deleted(Toy)
+    async def gone(toy: Toy, ctx: kw.Context[Toy]) -> None:
+        journal.deleted[toy.metadata.name] = toy
+
+    if finalizes:
+
+        @operator.finalizes(Toy)
+        async def clean_up(toy: Toy, ctx: kw.Context[Toy]) -> None:
+            with journal.working_on(toy):
+                await ctx.delete(core.ConfigMap, toy.metadata.name)  # there is no garbage collector here
+                journal.finalized[toy.metadata.uid] += 1
+
+    return operator
+
+
+# Waiting
+
+
+async def until(check: Callable[[], bool | Awaitable[bool]], what: str) -> None:
+    """Ask again and again until the answer is yes."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                answer = check()
+                if await answer if isinstance(answer, Awaitable) else answer:
+                    return
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        raise AssertionError(f"waited in vain for {what}") from None
+
+
+async def reconciled(client: Client, namespace: str, *names: str) -> None:
+    """Wait until these toys have their child, and their status is of their last generation."""
+
+    async def check() -> bool:
+        found = {toy.metadata.name: toy for toy in await client.list(Toy, namespace)}
+        children = {child.metadata.name: child for child in await client.list(core.ConfigMap, namespace)}
+        return all(
+            name in found
+            and found[name].status.observed_generation == found[name].metadata.generation
+            and name in children
+            and (children[name].data or {})["size"] == str(found[name].spec.size)
+            for name in names
+        )
+
+    await until(check, f"the reconcile of {', '.join(names)}")
+
+
+async def gone(client: Client, namespace: str, name: str) -> None:
+    """Wait until the server does not have that toy any more."""
+
+    async def check() -> bool:
+        try:
+            await client.get(Toy, name, namespace)
+        except NotFound:
+            return True
+        return False
+
+    await until(check, f"the end of {name}")
+
+
+# Looking inside
+
+
+def informer_of(running: Running, kind: type[R]) -> Informer[R]:
+    return running.controllers[0]._environment.caches.informer(kind)
+
+
+def health_of(running: Running, kind: type[Object] = Toy) -> WatchHealth:
+    return informer_of(running, kind).health
+
+
+def is_watching(running: Running) -> bool:
+    return all(health_of(running, kind).state == "watching" for kind in (Toy, core.ConfigMap))
+
+
+async def store_equals_server(running: Running, client: Client, namespace: str) -> None:
+    """Wait until the stores hold exactly what the server has, in the same versions, and nothing of our own on top."""
+
+    async def check() -> bool:
+        for kind in (Toy, core.ConfigMap):
+            informer = informer_of(running, kind)
+            held = {s.key.name: (s.uid, str(s.resource_version)) for s in informer.lister.snapshots(namespace)}
+            listed = await client.list(kind, namespace)
+            if held != {o.metadata.name: (o.metadata.uid, o.metadata.resource_version) for o in listed}:
+                return False
+            if len(informer._overlay):
+                return False
+        return True
+
+    await until(check, "a store that equals the server")
