@@ -40,7 +40,7 @@ async def settles(bench: Bench, obj: R) -> R:
 async def test_an_absent_object_is_created_by_one_request_and_belongs_to_its_owner(bench: Bench) -> None:
     asked = config_map(a="1")
     applied = await bench.applier.apply(bench.owner, asked)
-    assert bench.sent() == ["patch configmaps"]
+    assert bench.sent() == ["create configmaps"]
     assert applied.written
     assert applied.object.data == {"a": "1"}
     assert applied.object.metadata.owner_references == [
@@ -53,7 +53,14 @@ async def test_an_absent_object_is_created_by_one_request_and_belongs_to_its_own
             block_owner_deletion=True,
         )
     ]
-    assert [(e.manager, e.operation) for e in applied.object.metadata.managed_fields] == [(MANAGER, "Apply")]
+    assert [e.manager for e in applied.object.metadata.managed_fields] == [f"{MANAGER}-create"]
+    # The first apply makes the fields that it was created with its own, so that it can drop them.
+    again = await bench.applier.apply(bench.owner, config_map(b="2"))
+    assert bench.sent() == ["get configmaps", "patch configmaps", "patch configmaps"]
+    assert again.object.data == {"b": "2"}
+    assert [(e.manager, e.operation) for e in again.object.metadata.managed_fields] == [(MANAGER, "Apply")]
+    assert (await bench.applier.apply(bench.owner, config_map(c="3"))).object.data == {"c": "3"}
+    assert bench.sent() == ["patch configmaps"]
 
 
 async def test_the_callers_object_is_not_changed(bench: Bench) -> None:
@@ -72,7 +79,7 @@ async def test_the_answer_to_an_apply_is_in_the_cache_before_the_watch_brings_it
     assert str(cached.resource_version) == applied.object.metadata.resource_version
     again = await bench.applier.apply(bench.owner, config_map(a="1"))
     assert not again.written
-    assert bench.sent() == ["patch configmaps"]
+    assert bench.sent() == ["create configmaps"]
 
 
 # No write if nothing changes
@@ -144,14 +151,21 @@ async def test_a_status_written_by_somebody_else_causes_no_request(bench: Bench)
 
 
 async def test_the_first_apply_after_a_start_changes_nothing_and_the_next_sends_nothing(bench: Bench) -> None:
-    made = (await bench.applier.apply(bench.owner, deployment(args=["a"]))).object
-    bench.applier = Applier(bench.client, bench.mirror, field_manager=MANAGER)
-    await bench.look(apps.Deployment, "web")
+    async def restarted() -> apps.Deployment:
+        bench.applier = Applier(bench.client, bench.mirror, field_manager=MANAGER)
+        await bench.look(apps.Deployment, "web")
+        bench.sent()
+        first = await bench.applier.apply(bench.owner, deployment(args=["a"]))
+        assert not first.written
+        return first.object
 
-    first = await bench.applier.apply(bench.owner, deployment(args=["a"]))
+    made = (await bench.applier.apply(bench.owner, deployment(args=["a"]))).object
+    first = await restarted()
+    assert bench.sent() == ["get deployments.apps", "patch deployments.apps", "patch deployments.apps"]
+    assert (first.metadata.generation, first.spec) == (made.metadata.generation, made.spec)
+    second = await restarted()
     assert bench.sent() == ["patch deployments.apps"]
-    assert not first.written
-    assert first.object.metadata.resource_version == made.metadata.resource_version
+    assert second.metadata.resource_version == first.metadata.resource_version
 
     await bench.look(apps.Deployment, "web")
     assert not (await bench.applier.apply(bench.owner, deployment(args=["a"]))).written
@@ -169,8 +183,9 @@ async def test_the_object_that_was_not_applied_for_longest_is_forgotten_and_appl
     bench: Bench,
 ) -> None:
     bench.applier = Applier(bench.client, bench.mirror, field_manager=MANAGER, remember=2)
-    for name in ("one", "two", "one", "three"):
-        await bench.applier.apply(bench.owner, config_map(name, a="1"))
+    for a in ("0", "1"):
+        for name in ("one", "two", "one", "three"):
+            await bench.applier.apply(bench.owner, config_map(name, a=a))
     bench.sent()
     for name in ("one", "three"):
         assert not (await bench.applier.apply(bench.owner, config_map(name, a="1"))).written
@@ -182,7 +197,7 @@ async def test_the_object_that_was_not_applied_for_longest_is_forgotten_and_appl
 async def test_a_kind_that_is_not_cached_is_read_each_time_and_written_only_when_needed(bench: Bench) -> None:
     bench.mirror.covered = False
     await bench.applier.apply(bench.owner, config_map(a="1"))
-    assert bench.sent() == ["get configmaps", "patch configmaps"]
+    assert bench.sent() == ["get configmaps", "create configmaps"]
     assert not (await bench.applier.apply(bench.owner, config_map(a="1"))).written
     assert bench.sent() == ["get configmaps"]
     assert (await bench.applier.apply(bench.owner, config_map(a="2"))).written
@@ -319,10 +334,10 @@ async def test_what_an_update_wrote_beside_an_apply_stays(bench: Bench) -> None:
         found.metadata.annotations["example.com/note"] = "x"
         await as_us.update(found)
     await bench.look(core.ConfigMap, "child")
-    applied = await bench.applier.apply(bench.owner, config_map(a="1"))
-    assert bench.sent() == ["patch configmaps"]
-    assert applied.object.data == {"a": "1"}
-    assert applied.object.metadata.annotations == {"example.com/note": "x"}
+    for data in ({"a": "1"}, {"a": "2"}):
+        applied = await bench.applier.apply(bench.owner, config_map(**data))
+        assert applied.object.data == data
+        assert applied.object.metadata.annotations == {"example.com/note": "x"}
 
 
 async def _reference(bench: Bench) -> core.ConfigMap:

@@ -143,7 +143,7 @@ async def test_a_resync_sends_nothing_before_and_after_the_watch_has_confirmed_o
     await bench.client.patch(apps.Deployment, "web", MergePatch({"metadata": {"labels": {"theirs": "x"}}}))
     await bench.until(lambda: "theirs" in read_labels(bench))
     assert not (await bench.applier.apply(bench.owner, deployment())).written
-    assert bench.writes == ["patch deployments.apps", "patch deployments.apps"]
+    assert bench.writes == ["create deployments.apps", "patch deployments.apps"]
     assert made.written
 
 
@@ -174,7 +174,7 @@ async def test_a_custom_resource_is_created_changed_and_left_alone(bench: Bench)
     made = await bench.applier.apply(bench.owner, gadget(tags=[], note=""))
     assert made.object.spec == GadgetSpec(size=3, tags=[], note="")
     assert not (await bench.applier.apply(bench.owner, gadget(tags=[], note=""))).written
-    assert bench.writes == ["patch gadgets.apply.example.com"]
+    assert bench.writes == ["create gadgets.apply.example.com"]
     assert (await bench.applier.apply(bench.owner, gadget(size=0, note=""))).object.spec == GadgetSpec(size=0, note="")
     assert (await bench.applier.apply(bench.owner, gadget(note="x"))).object.spec == GadgetSpec(size=3, note="x")
 

@@ -108,6 +108,7 @@ async def test_an_object_that_is_gone_although_the_cache_has_it_is_for_the_next_
 
 
 async def test_an_object_that_was_made_anew_by_somebody_else_is_not_written(bench: Bench) -> None:
+    await bench.applier.apply(bench.owner, config_map(a="0"))
     await bench.applier.apply(bench.owner, config_map(a="1"))
     await bench.client.delete(core.ConfigMap, "child")
     await bench.client.create(config_map(theirs="x"))

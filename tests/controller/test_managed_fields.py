@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubewright.controller._managed_fields import updates_as_applied
+from kubewright.controller._managed_fields import created_as_applied
 
 
 def entry(manager: str = "wright", operation: str = "Update", version: str = "v1", **more: Any) -> dict[str, Any]:
@@ -14,20 +14,26 @@ def entry(manager: str = "wright", operation: str = "Update", version: str = "v1
 
 def test_the_managers_update_becomes_an_apply_in_its_place() -> None:
     before = [entry("one"), entry(time="2030-01-01T00:00:00Z"), entry("two")]
-    after = updates_as_applied(before, "wright", "v1")
+    after = created_as_applied(before, "wright", "v1")
     assert after == [entry("one"), entry(operation="Apply", time="2030-01-01T00:00:00Z"), entry("two")]
     assert before[1]["operation"] == "Update"
 
 
+def test_what_was_created_to_be_applied_becomes_the_managers_whole_and_its_own_updates_stay() -> None:
+    fields = {"f:metadata": {"f:finalizers": {"v:x": {}}}, "f:data": {"f:b": {}}}
+    before = [entry(), entry("wright-create", fieldsV1=fields)]
+    assert created_as_applied(before, "wright", "v1") == [entry(), entry(operation="Apply", fieldsV1=fields)]
+
+
 def test_other_managers_subresources_and_versions_are_left() -> None:
     others = [entry("other"), entry(subresource="status"), entry(version="v1beta1"), entry("other", "Apply")]
-    assert updates_as_applied(others, "wright", "v1") is None
+    assert created_as_applied(others, "wright", "v1") is None
 
 
 def test_finalizers_stay_with_the_update() -> None:
     finalizers: dict[str, Any] = {"f:metadata": {"f:finalizers": {"v:x": {}}}}
     fields = {"f:metadata": {"f:labels": {"f:a": {}}, **finalizers["f:metadata"]}, "f:data": {}}
-    after = updates_as_applied([entry(fieldsV1=fields)], "wright", "v1")
+    after = created_as_applied([entry(fieldsV1=fields)], "wright", "v1")
     assert after == [
         entry(operation="Apply", fieldsV1={"f:metadata": {"f:labels": {"f:a": {}}}, "f:data": {}}),
         entry(fieldsV1=finalizers),

@@ -11,13 +11,14 @@ from typing import Final
 
 import msgspec
 
-from kubewright.cache._snapshot import Owner
+from kubewright.cache._snapshot import CREATED, Owner
 
 __all__ = [
     "Bookmark",
     "Metadata",
     "applied_digest",
     "bookmark_decoder",
+    "creator_of",
     "digest_of_entries",
     "header_decoder",
     "key_decoder",
@@ -86,6 +87,10 @@ bookmark_decoder: Final = msgspec.json.Decoder(Bookmark)
 _entries_decoder: Final = msgspec.json.Decoder(list[_Entry] | None)
 _fields_decoder: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
+_APPLIED: Final = b"a"
+_CREATOR: Final = "-create"
+_LONGEST_MANAGER: Final = 128
+_SHORT: Final = _LONGEST_MANAGER - len(_CREATOR)
 _KEY: Final = b'"managedFields"'
 _SPACE: Final = b" \t\r\n"
 
@@ -134,7 +139,10 @@ def applied_digest(raw: bytes, field_manager: str) -> bytes | None:
     """A digest of what a field manager has applied to an object, given as the server's JSON; None when that is nothing.
 
     Two objects with the same digest have the same applied fields under that manager. When they were set does not count,
-    and neither do its creates and updates, or its writes to subresources, such as the status.
+    and neither do its updates, or its writes to subresources, such as the status.
+
+    An object that was created in the manager's name (`creator_of`), and has not been applied since, counts too: the
+    digest is then of what was created, and begins with `CREATED`.
     """
     value = header_decoder.decode(raw).metadata.managed_fields
     return None if value is msgspec.UNSET else digest_of_entries(bytes(value), field_manager)
@@ -142,17 +150,29 @@ def applied_digest(raw: bytes, field_manager: str) -> bytes | None:
 
 def digest_of_entries(managed_fields: bytes, field_manager: str) -> bytes | None:
     """The same, from the JSON of `metadata.managedFields` alone."""
-    if field_manager.encode() not in managed_fields:  # most objects of a cluster are none of our business
+    if field_manager[:_SHORT].encode() not in managed_fields:  # most objects of a cluster are none of our business
         return None
-    ours = sorted(
-        (entry.operation, entry.api_version, bytes(entry.fields_v1))
-        for entry in _entries_decoder.decode(managed_fields) or ()
-        if entry.manager == field_manager and entry.operation == "Apply" and not entry.subresource
-    )
-    if not ours:
-        return None
-    digest = hashlib.blake2b(digest_size=16)
-    for operation, api_version, fields in ours:
-        digest.update(f"{operation} {api_version} {len(fields)} ".encode())
+    entries = [entry for entry in _entries_decoder.decode(managed_fields) or () if not entry.subresource]
+    if applied := [entry for entry in entries if entry.manager == field_manager and entry.operation == "Apply"]:
+        return _APPLIED + _digest_of(applied)
+    creator = creator_of(field_manager)
+    if created := [entry for entry in entries if entry.manager == creator]:
+        return CREATED + _digest_of(created)
+    return None
+
+
+def creator_of(field_manager: str) -> str:
+    """The name in which a field manager creates what it means to apply later.
+
+    The server notes a create as an update. In a name of its own, it cannot be mistaken for what the manager updates
+    beside its applies, which is to stay when an apply leaves it out.
+    """
+    return f"{field_manager[:_SHORT]}{_CREATOR}"
+
+
+def _digest_of(entries: list[_Entry]) -> bytes:
+    digest = hashlib.blake2b(digest_size=15)
+    for api_version, fields in sorted((entry.api_version, bytes(entry.fields_v1)) for entry in entries):
+        digest.update(f"{api_version} {len(fields)} ".encode())
         digest.update(fields)
     return digest.digest()

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from kubewright.api import DecodeError, Object, decode
 from kubewright.cache._key import ObjectKey
 
-__all__ = ["Change", "ChangeType", "Owner", "Snapshot"]
+__all__ = ["CREATED", "Change", "ChangeType", "Owner", "Snapshot"]
 
 R = TypeVar("R", bound=Object)
 
 ChangeType: TypeAlias = Literal["added", "updated", "deleted", "resync"]
+
+CREATED: Final = b"c"
+"""How `Snapshot.applied` begins for an object that was created and not applied since."""
 
 
 class Owner(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -65,7 +68,8 @@ class Snapshot(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
     raw: bytes
     """The object's JSON, without the managed fields unless the informer was told to keep them."""
     applied: bytes | None = None
-    """A digest of what the informer's `field_manager` has applied to the object; None when that is nothing."""
+    """A digest of what the informer's `field_manager` has applied to the object, or made it with in order to apply it
+    later; None when that is nothing."""
     problem: str = ""
     """Why the object cannot be used, where that is known already; `object()` raises it."""
 
@@ -101,6 +105,11 @@ class Snapshot(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
             return False
         metadata = _lazy_decoder.decode(self.raw).metadata
         return not metadata.finalizers and not metadata.deletion_grace_period_seconds
+
+    @property
+    def only_created(self) -> bool:
+        """Whether the informer's `field_manager` created the object and has not applied it since."""
+        return self.applied is not None and self.applied.startswith(CREATED)
 
     @property
     def controller(self) -> Owner | None:

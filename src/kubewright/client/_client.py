@@ -56,7 +56,7 @@ class Client(Reads, Subresources):
         """
         return cls(load_config(kubeconfig=kubeconfig, context=context, server=server, namespace=namespace))
 
-    async def create(self, obj: R, *, dry_run: bool = False) -> R:
+    async def create(self, obj: R, *, field_manager: str | None = None, dry_run: bool = False) -> R:
         """Make the object. Raises `AlreadyExists` when there is one of that name."""
         info = info_of(obj)
         if obj.metadata.resource_version:
@@ -66,7 +66,7 @@ class Client(Reads, Subresources):
             "create",
             info,
             self._namespace(info, obj.metadata.namespace),
-            query=self._write_query(dry_run=dry_run),
+            query=self._write_query(dry_run=dry_run, field_manager=field_manager),
         )
         request.name = obj.metadata.name
         return await self._object(type(obj), with_body(request, _bodies.body(obj), repeatable=dry_run))

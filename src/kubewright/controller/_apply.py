@@ -22,18 +22,16 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from kubewright.api import Object, controller_of, info_of
-from kubewright.cache import Intake, ObjectKey, Snapshot
-from kubewright.client import Client, Conflict, Invalid, JsonPatch, NotFound
+from kubewright.cache import Intake, ObjectKey, Snapshot, creator_of
+from kubewright.client import AlreadyExists, Client, Conflict, Invalid, JsonPatch, NotFound
 from kubewright.controller._desired import Desired, key_for
-from kubewright.controller._managed_fields import updates_as_applied
+from kubewright.controller._managed_fields import created_as_applied
 from kubewright.controller._ownership import BeingDeleted, NotOwned, Outdated, claim
 
 __all__ = ["Applied", "Applier", "CacheView"]
 
 R = TypeVar("R", bound=Object)
 
-# No object ever has this revision, the first of an empty etcd; so an apply that demands it can only create.
-_ABSENT = "1"
 _PRUNE_TRIES = 5
 
 
@@ -117,11 +115,11 @@ class Applier:
         if snapshot is None:
             self._records.pop((kind, key), None)
             try:
-                return await self._send(desired, desired.at(resource_version=_ABSENT), None)
-            except Conflict:
+                return await self._create(desired)
+            except AlreadyExists:
                 # There is one: the cache does not know it yet, or somebody was faster.
                 live, snapshot = True, await self._read(kind, key)
-        elif not live and snapshot.applied is None and not self._unchanged(desired, snapshot):
+        elif not live and not snapshot.deleting and _not_applied(snapshot) and not self._unchanged(desired, snapshot):
             # Not applied by us so far. Look at it closely, since this is where an object can change hands.
             live, snapshot = True, await self._read(kind, key)
         if snapshot is None:
@@ -159,7 +157,7 @@ class Applier:
             return Applied(snapshot.object(), written=False)
         existing = snapshot.object()
         right = claim(existing, owner, adopt=adopt, applied_before=snapshot.applied is not None)
-        if snapshot.applied is None and live:
+        if live and _not_applied(snapshot):
             existing = await self._claim_created_fields(existing)
         # Nobody else may adopt it between our look and our write.
         version = existing.metadata.resource_version if right == "adopt" else ""
@@ -177,25 +175,29 @@ class Applier:
                 await self._refuse_if_controlled_by_another(owner, desired, error)
             raise
 
-    async def _send(self, desired: Desired[R], sent: R, before: Snapshot[R] | None) -> Applied[R]:
+    async def _create(self, desired: Desired[R]) -> Applied[R]:
+        answer = await self._client.create(desired.object, field_manager=creator_of(self._manager))
+        self._note(desired, answer)
+        return Applied(answer, written=True)
+
+    async def _send(self, desired: Desired[R], sent: R, before: Snapshot[R]) -> Applied[R]:
         answer = await self._client.apply(sent, field_manager=self._manager, force=True)
-        self._cache.written(answer)
         record = self._note(desired, answer)
         if answer.metadata.deletion_timestamp is not None:
             raise BeingDeleted(answer)
-        unchanged = before is not None and (
-            record.resource_version == before.resource_version
-            # A newer revision than the cache's can be the work of others alone.
-            or (record.applied == before.applied and record.seen == desired.seen_in(before.raw))
-        )
+        if record.resource_version == before.resource_version:
+            unchanged = True
+        elif before.only_created:
+            unchanged = _same_content(before.raw, _raw_of(answer))
+        else:  # a newer revision than the cache's can be the work of others alone
+            unchanged = record.applied == before.applied and record.seen == desired.seen_in(before.raw)
         return Applied(answer, written=not unchanged)
 
     async def _claim_created_fields(self, existing: R) -> R:
         """Turn our entry for created and updated fields into one for applied fields, before the first apply."""
-        assert existing.metadata.origin is not None
-        content = msgspec.json.decode(existing.metadata.origin.raw, type=dict[str, Any])
+        content = msgspec.json.decode(_raw_of(existing), type=dict[str, Any])
         entries = content["metadata"].get("managedFields") or []
-        entries = updates_as_applied(entries, self._manager, info_of(existing).api_version)
+        entries = created_as_applied(entries, self._manager, info_of(existing).api_version)
         if entries is None:
             return existing
         meta = existing.metadata
@@ -234,6 +236,7 @@ class Applier:
         return True
 
     def _note(self, desired: Desired[R], answer: R) -> _Record:
+        self._cache.written(answer)
         snapshot = self._snapshot(answer)
         record = _Record(
             asked=desired.digest,
@@ -256,10 +259,7 @@ class Applier:
         return self._snapshot(live)
 
     def _snapshot(self, obj: R) -> Snapshot[R]:
-        assert obj.metadata.origin is not None
-        return Intake(type(obj), field_manager=self._manager, keep_managed_fields=True).snapshot(
-            obj.metadata.origin.raw
-        )
+        return Intake(type(obj), field_manager=self._manager, keep_managed_fields=True).snapshot(_raw_of(obj))
 
     # One object that is not wanted
 
@@ -290,6 +290,28 @@ class Applier:
             self._cache.removed(current.kind, current.key, current.uid)
             return True
         raise Outdated(f"{snapshot} keeps changing, so it could not be deleted; reconcile again")
+
+
+def _not_applied(snapshot: Snapshot[Any]) -> bool:
+    """Whether an apply would leave beside it what we created the object with."""
+    return snapshot.applied is None or snapshot.only_created
+
+
+def _same_content(before: bytes, after: bytes) -> bool:
+    """Whether two states of an object differ in the server's bookkeeping only."""
+
+    def content(raw: bytes) -> dict[str, Any]:
+        decoded = msgspec.json.decode(raw, type=dict[str, Any])
+        for name in ("managedFields", "resourceVersion"):
+            decoded["metadata"].pop(name, None)
+        return decoded
+
+    return content(before) == content(after)
+
+
+def _raw_of(obj: Object) -> bytes:
+    assert obj.metadata.origin is not None
+    return obj.metadata.origin.raw
 
 
 def _group_kind(kind: type[Object] | Object) -> tuple[str, str]:
