@@ -7,7 +7,9 @@ The verbs are those of the calls that the framework really makes:
 - owned kinds: an apply is `patch`, and `create` where there is none yet; `ctx.prune` and `ctx.delete` are `delete`.
   Clusters that check who may block an owner's deletion want `update` on the owner's `finalizers` as well: no call shows
   that;
-- events of events.k8s.io: `create`, and `patch` to count up. Those about objects in no namespace are in the namespace `default`.
+- events of events.k8s.io: `create`, and `patch` to count up. Those about objects in no namespace are in `default`.
+  `default`;
+- leader election: `get` and `update` of one Lease, and `create`, which cannot be limited to a name.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ __all__ = ["for_installing", "for_leading", "needed", "permissions_of"]
 
 _OWNED = ("get", "list", "watch", "create", "patch", "delete")
 _READ = ("list", "watch")
+_LEASES = "coordination.k8s.io"
 
 
 def permissions_of(
@@ -76,23 +79,24 @@ def _of_verbs(info: ResourceInfo, verbs: Sequence[str], why: str, *, narrowed: b
 def _of_events(registrations: Sequence[Registration[Any]], namespaces: Sequence[str]) -> Iterator[Permission]:
     places = {WATCHED if one.info.namespaced or not namespaces else "default" for one in registrations}
     for where in sorted(places):
-        for verb in ("create", "patch"):
-            yield Permission(group="events.k8s.io", resource="events", verb=verb, where=where, why="events", rare=True)
+        yield from _events_at(where)
+
+
+def _events_at(where: str) -> Iterator[Permission]:
+    for verb in ("create", "patch"):
+        yield Permission(group="events.k8s.io", resource="events", verb=verb, where=where, why="events", rare=True)
 
 
 def for_leading(lease: str, namespace: str | None = None) -> list[Permission]:
-    """What leader election asks for: one Lease. Nobody can be allowed to create just one name."""
+    """What leader election asks for: one Lease, and events about it. Nobody can be allowed to create just one name."""
+    where, why = namespace or OWN, "leader election"
+    wanted = (("create", ""), ("get", lease), ("update", lease))
     return [
-        Permission(
-            group="coordination.k8s.io",
-            resource="leases",
-            verb=verb,
-            where=namespace or OWN,
-            name=name,
-            why="leader election",
-            rare=True,
-        )
-        for verb, name in (("create", ""), ("get", lease), ("update", lease))
+        *(
+            Permission(group=_LEASES, resource="leases", verb=verb, where=where, name=name, why=why, rare=True)
+            for verb, name in wanted
+        ),
+        *_events_at(where),
     ]
 
 
@@ -106,7 +110,7 @@ def for_installing(*kinds: type[Object]) -> list[Permission]:
         *(
             Permission(verb=verb, name=name, why=why, rare=verb == "patch", **crds)
             for name in names
-            for verb in ("get", "list", "watch", "patch")
+            for verb in ("get", "patch", "watch")
         ),
     ]
 
