@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from kubewright.operator import ExitCode
+
 RECORDER = """
 import kubewright as kw
 
@@ -59,8 +61,8 @@ def test_the_options_reach_the_operator(tmp_path: Path) -> None:
         [
             ("context", "here"),
             ("kubeconfig", str(kubeconfig)),
-            ("master", "https://other:6443"),
-            ("namespaces", "['left', 'right']"),
+            ("namespaces", "('left', 'right')"),
+            ("server", "https://other:6443"),
         ]
     )
 
@@ -82,7 +84,7 @@ def test_a_kubeconfig_that_cannot_work_is_one_line_and_a_failure(
     kubeconfig = tmp_path / "config"
     kubeconfig.write_text(content)
     done = run(tmp_path, OPERATOR, "--kubeconfig", str(kubeconfig), "--context", context)
-    assert done.returncode == 1
+    assert done.returncode == ExitCode.CONFIGURATION
     [line] = done.stderr.splitlines()
     assert said in line
     assert str(kubeconfig) in line
@@ -123,7 +125,7 @@ def test_something_else_than_kubernetes_is_one_line_and_a_failure(tmp_path: Path
         kubeconfig = kubeconfig_for(tmp_path, f"http://127.0.0.1:{server.server_port}")
         done = run(tmp_path, OPERATOR, "--kubeconfig", str(kubeconfig))
         server.shutdown()
-    assert done.returncode == 1
+    assert done.returncode == ExitCode.CONFIGURATION
     assert "not one of a Kubernetes API server; is the address right?" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -132,6 +134,6 @@ def test_a_plugin_that_is_not_there_is_one_line_and_a_failure(tmp_path: Path) ->
     plugin = "{exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-plugin, interactiveMode: Never}}"
     kubeconfig = kubeconfig_for(tmp_path, "https://127.0.0.1:1", plugin)
     done = run(tmp_path, OPERATOR, "--kubeconfig", str(kubeconfig))
-    assert done.returncode == 1
+    assert done.returncode == ExitCode.CONFIGURATION
     assert "no-such-plugin" in done.stderr
     assert "Traceback" not in done.stderr

@@ -21,7 +21,7 @@ from kubewright.cache import CacheSyncError
 from kubewright.client import Client, Invalid
 from kubewright.clock import SystemClock, VirtualClock
 from kubewright.controller import Context
-from kubewright.operator import Operator
+from kubewright.operator import ExitCode, Operator
 from kubewright.testing import ControlPlane
 from tests.operator.conftest import EXAMPLE, events, settled, until
 
@@ -44,7 +44,7 @@ async def start_in_vain(operator: Operator, client: Client) -> None:
 
     await until(failed)
     # Less than the cache waits before it asks again: so that nothing is under way when the start is given up.
-    await operator.clock.advance(operator.sync_timeout)
+    await operator.clock.advance(operator.settings.sync_timeout)
     await start
 
 
@@ -180,7 +180,7 @@ async def test_kubewright_run_works_until_a_signal(
     foo = {"apiVersion": "example.com/v1alpha1", "kind": "Foo", "metadata": {"name": "f"},
            "spec": {"deploymentName": "web"}}  # fmt: skip
     async with program(*arguments, "--kubeconfig", str(control_plane.kubeconfig), log=log) as process:
-        await logged(log, "operator sample-controller has started, with 2 caches in sync")
+        await logged(log, "operator sample-controller has started")
         await client.request("POST", f"/apis/example.com/v1alpha1/namespaces/{namespace}/foos", body=foo)
         await until(lambda: events(client, namespace, "Synced"))
         process.send_signal(number)
@@ -245,7 +245,7 @@ async def test_the_first_signal_lets_a_reconcile_finish_and_the_second_interrupt
         await logged(log, "operator slow is stopping")
         assert process.returncode is None
         process.send_signal(signal.SIGTERM)
-        assert await process.wait() == 0
+        assert await process.wait() == ExitCode.INTERRUPTED
     text = log.read_text()
     assert "SIGTERM: stopping at once" in text
     assert text.index("the reconcile is interrupted") < text.index("over")
@@ -279,7 +279,7 @@ async def test_the_second_signal_ends_the_process_although_a_plain_reconciler_is
         process.send_signal(signal.SIGTERM)
         await logged(log, "operator stuck is stopping")
         process.send_signal(signal.SIGTERM)
-        assert await process.wait() == 1
+        assert await process.wait() == ExitCode.INTERRUPTED
     assert "reconcile-configmap_0 does not end; leaving without it" in log.read_text()
 
 
@@ -297,7 +297,7 @@ async def test_what_keeps_an_operator_from_starting_is_one_line_and_a_failure(
     )
     arguments = ["-m", "kubewright.cli", "run", str(script), "--kubeconfig", str(control_plane.kubeconfig)]
     async with program(*arguments, log=log) as process:
-        assert await process.wait() == 1
+        assert await process.wait() == ExitCode.NOT_READY
     text = log.read_text()
     assert "does not serve missings.nowhere.example.com" in text.splitlines()[-1]
     assert "Traceback" not in text

@@ -2,49 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import click
 
-from kubewright.operator import Operator
+from kubewright.operator import Operator, SettingError
+from kubewright.operator import _values as values
 from kubewright.operator._load import LoadError, load_operator
+from kubewright.operator._settings import TABLE, Setting
 
 __all__ = ["command"]
+
+_COMMANDLINE = click.core.ParameterSource.COMMANDLINE
+
+
+def _reader(setting: Setting) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """What click does with the flag's text: a value that cannot be is a usage error that says what can."""
+
+    def read(ctx: click.Context, parameter: click.Parameter, given: Any) -> Any:
+        try:
+            if isinstance(given, tuple):
+                return setting.check(given, setting.flags[-1])
+            return setting.read(given, setting.flags[0]) if isinstance(given, str) else given
+        except SettingError as error:
+            raise click.UsageError(str(error), ctx) from None
+
+    return read
+
+
+def _option(setting: Setting) -> Callable[[Any], Any]:
+    flags, several = setting.flags, setting.kind is values.names
+    shown: str | None = setting.kind.metavar
+    if setting.kind is values.switch:
+        flags, shown = (f"{flags[0]}/--no-{flags[0][2:]}",), None
+    elif setting.kind.choices:
+        shown = "|".join(setting.kind.choices)
+    return click.option(
+        *flags,
+        setting.name,
+        default=None,
+        metavar=shown,
+        multiple=several,
+        callback=_reader(setting),
+        help=f"{setting.help} [{setting.variable}]",
+    )
+
+
+def _settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command every setting of operators as a flag, in the table's order."""
+    for setting in reversed([*TABLE.values()]):
+        command = _option(setting)(command)
+    return command
 
 
 @click.command("run")
 @click.argument("target", metavar="FILE_OR_MODULE")
-@click.option(
-    "--kubeconfig",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The file that names the cluster; otherwise KUBECONFIG, the pod's own account, ~/.kube/config.",
-)
-@click.option("--context", help="The context in the kubeconfig.")
-@click.option("--master", metavar="URL", help="The API server's address, instead of the one in the kubeconfig.")
-@click.option(
-    "-n", "--namespace", "namespaces", multiple=True, help="Look at this namespace only. May be given several times."
-)
-@click.option("-v", "--verbose", is_flag=True, help="Log more.")
-def command(
-    target: str,
-    kubeconfig: Path | None,
-    context: str | None,
-    master: str | None,
-    namespaces: Sequence[str],
-    verbose: bool,
-) -> None:
+@_settings
+@click.option("-v", "--verbose", is_flag=True, help="Log more: the same as --log-level debug.")
+@click.pass_context
+def command(ctx: click.Context, /, target: str, verbose: bool, **given: Any) -> None:
     """Run an operator until SIGTERM or SIGINT.
 
     FILE_OR_MODULE is a Python file or the name of a module that has an Operator. When it has several, say which one:
     `foo.py:operator`.
+
+    Each setting is also an environment variable, whose name is in brackets, and an argument of Operator. The flag wins
+    over the variable, and the variable over the argument.
     """
     try:
         operator: Operator = load_operator(target)
     except LoadError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.UsageError(str(error)) from error
+    said = {name: value for name, value in given.items() if ctx.get_parameter_source(name) is _COMMANDLINE}
     if verbose:
-        import logging
-
-        logging.basicConfig(level=logging.DEBUG, format="%(asctime)s %(levelname)-7s %(name)s %(message)s")
-    operator.run(kubeconfig=kubeconfig, context=context, master=master, namespaces=list(namespaces) or None)
+        said.setdefault("log_level", "debug")
+    operator.run(**said)

@@ -15,7 +15,9 @@ are in sync. Stopping: the sources of work first, then the workers, which may fi
 
 from __future__ import annotations
 
+from kubewright.operator._exit import ExitCode
 from kubewright.operator._operator import Operator
 from kubewright.operator._running import Running
+from kubewright.operator._settings import Options, SettingError, Settings
 
-__all__ = ["Operator", "Running"]
+__all__ = ["ExitCode", "Operator", "Options", "Running", "SettingError", "Settings"]

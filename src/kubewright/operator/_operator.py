@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from kubewright.api import Object
 from kubewright.cache import Labels, ObjectKey
@@ -33,8 +33,9 @@ from kubewright.controller._registration import (
     check_when,
 )
 from kubewright.operator._decorators import ObjectDecorator, ReconcileDecorator
-from kubewright.operator._permissions import needed, permissions_of
+from kubewright.operator._permissions import for_leading, needed, permissions_of
 from kubewright.operator._running import HasKubeconfig, Running
+from kubewright.operator._settings import Options, Settings, check_options
 from kubewright.queue import RateLimiter
 
 if TYPE_CHECKING:
@@ -49,40 +50,68 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class Operator:
-    """A program that keeps objects as they should be: a name and its controllers.
+    """A program that keeps objects as they should be: a name, its controllers, and settings of how it runs.
+
+    Every setting can also be given to `run` and `running`, where it wins over what is given here; `run` also reads
+    environment variables (`KUBEWRIGHT_GRACE=1m`), and `kubewright run` has flags (`--grace 1m`). A time is a number of
+    seconds, a `timedelta`, or a text such as "1m30s".
 
     Args:
         name: who writes: field manager, component of events, part of finalizers. A DNS label: `sample-controller`.
-        namespaces: the only namespaces to look at; all of them unless given.
-        grace_period: seconds that running reconciles have to finish when the operator stops.
-        sync_timeout: seconds that the caches have to fill at the start.
         clock: time; the system's unless given.
         rng: randomness, for jitter.
+        kubeconfig: the file that names the cluster; otherwise `KUBECONFIG`, the pod, `~/.kube/config`.
+        context: the context in it.
+        server: the API server's address, instead of the one in the file.
+        namespaces: the only namespaces to look at; all of them unless given.
+        concurrency: reconciles at a time, 10 unless given, of each controller that does not say otherwise.
+        resync: the time after which every object is reconciled again, where a controller does not say otherwise.
+        leader_elect: work only while this replica leads; unless given, so it is in a pod, and nowhere else.
+        lease_name: the Lease to stand for; the operator's name unless given.
+        lease_namespace: the namespace of the Lease; the pod's unless given.
+        lease_duration: how long standbys wait after the last renewal that they saw; 15 s unless given.
+        renew_deadline: how long the leader trusts a renewal; 10 s unless given.
+        retry_period: the time between two renewals; 2 s unless given.
+        metrics_bind: where to serve `/metrics`, such as "127.0.0.1:8080"; not served unless given.
+        health_bind: where to serve `/healthz` and `/readyz`; not served unless given.
+        grace: the time that running reconciles have to finish when the operator stops; 30 s unless given.
+        sync_timeout: the time that the caches have to fill at the start; 120 s unless given.
+        log_level: "debug", "info", "warning" or "error".
+        log_format: "pretty" or "json"; pretty on a terminal and json elsewhere unless given.
     """
 
-    @known_options
     def __init__(
         self,
         name: str,
         *,
-        namespaces: Sequence[str] = (),
-        grace_period: float | timedelta = 30.0,
-        sync_timeout: float | timedelta = 120.0,
         clock: Clock | None = None,
         rng: random.Random | None = None,
+        **options: Unpack[Options],
     ) -> None:
         if not _NAME.fullmatch(name):
             raise ValueError(f"operator name {name!r} must be lower case letters, digits and '-', such as foo-operator")
         self.name = name
-        self.namespaces: tuple[str, ...] = tuple(check_list("namespaces", namespaces))
-        self.grace_period = check_seconds("grace_period", grace_period) or 0.0
-        self.sync_timeout = check_seconds("sync_timeout", sync_timeout) or 0.0
         self.clock = clock
         self.rng = rng
+        self.settings = Settings(**check_options("Operator", options))
         self._registrations: list[Registration[Any]] = []
+        self._unsaid: dict[str, set[str]] = {}
         self._finalizers: list[tuple[type[Object], str, Form]] = []
         self._deleted: list[tuple[type[Object], Form]] = []
         self._needs: list[Permission] = []
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """The only namespaces to look at; none means all of them."""
+        return self.settings.namespaces
+
+    @namespaces.setter
+    def namespaces(self, namespaces: Sequence[str]) -> None:
+        self.settings = self.settings_with(namespaces=namespaces)
+
+    def settings_with(self, **options: Unpack[Options]) -> Settings:
+        """The operator's settings, but with these."""
+        return replace(self.settings, **check_options("Operator", options))
 
     def __repr__(self) -> str:
         names = ", ".join(registration.name for registration in self._registrations)
@@ -99,7 +128,7 @@ class Operator:
         triggers: Sequence[Trigger] = (),
         when: PredicateFunction | None = None,
         labels: Labels | None = None,
-        concurrency: int = DEFAULT_CONCURRENCY,
+        concurrency: int | None = None,
         resync: float | timedelta | None = None,
         rate_limiter: RateLimiterFactory | RateLimiter[ObjectKey] | None = None,
         timeout: float | timedelta | None = None,
@@ -116,8 +145,8 @@ class Operator:
             triggers: keys from elsewhere: async iterators, `asyncio.Queue`s, or functions that make iterators.
             when: which changes of the kind's own objects count, such as `generation_changed`.
             labels: reconcile only objects with these labels.
-            concurrency: reconciles at a time.
-            resync: seconds after which every object is reconciled again, from the cache.
+            concurrency: reconciles at a time; the operator's `concurrency` unless given, which is 10 unless given.
+            resync: seconds after which every object is reconciled again, from the cache; the operator's unless given.
             rate_limiter: how failing keys back off; 5 ms doubling up to 1000 s unless given.
             timeout: seconds that one reconcile may take.
             name: the controller's name in logs and metrics; the kind in lower case unless given.
@@ -133,7 +162,7 @@ class Operator:
             "triggers": list(check_list("triggers", triggers)),
             "when": check_when(when),
             "labels": labels,
-            "concurrency": check_concurrency(concurrency),
+            "concurrency": DEFAULT_CONCURRENCY if concurrency is None else check_concurrency(concurrency),
             "resync": check_seconds("resync", resync),
             "rate_limiter": check_rate_limiter(rate_limiter),
             "timeout": check_seconds("timeout", timeout),
@@ -146,7 +175,10 @@ class Operator:
                 f'reconciles({kind.__name__}, name="...")'
             )
 
+        unsaid = {name for name, given in (("concurrency", concurrency), ("resync", resync)) if given is None}
+
         def register(given: Any) -> None:
+            self._unsaid[controller] = unsaid
             finalizer = finalizer_name(info, self.name, None) if hasattr(given, "finalize") else None
             self._registrations.append(
                 Registration(
@@ -219,13 +251,25 @@ class Operator:
         self._needs += needed(kind, verbs=verbs, names=names, namespace=namespace)
         return lambda function: function
 
-    def permissions(self) -> list[Permission]:
-        """All that the program may ask of the API server, from what it declares."""
-        return permissions_of(self.registrations(), self.namespaces, self._needs)
+    def permissions(self, settings: Settings | None = None) -> list[Permission]:
+        """All that the program may ask of the API server, from what it declares and how it runs."""
+        settings, needs = settings or self.settings, self._needs
+        if settings.leader_elect is not False:  # in a pod it stands for election unless told not to
+            needs = [*needs, *for_leading(settings.lease_name or self.name, settings.lease_namespace)]
+        return permissions_of(self.registrations(settings), settings.namespaces, needs)
 
-    def registrations(self) -> list[Registration[Any]]:
-        """The controllers as they will run, finalizers and callbacks included."""
-        made = [_copy(registration) for registration in self._registrations]
+    def registrations(self, settings: Settings | None = None) -> list[Registration[Any]]:
+        """The controllers as they will run, finalizers, callbacks and the operator's settings included."""
+        settings = settings or self.settings
+        general: dict[str, Any] = {"concurrency": settings.concurrency, "resync": settings.resync}
+
+        def as_it_runs(registration: Registration[Any]) -> Registration[Any]:
+            unsaid = self._unsaid.get(registration.name, general.keys())
+            changes = {name: general[name] for name in unsaid}
+            finalizers, deleted = list(registration.finalizers), list(registration.deleted)
+            return replace(registration, finalizers=finalizers, deleted=deleted, **changes)
+
+        made = [as_it_runs(registration) for registration in self._registrations]
 
         def first_of(kind: type[Object]) -> Registration[Any]:
             for registration in made:
@@ -235,8 +279,8 @@ class Operator:
             alone: Registration[Any] = Registration(
                 kind=kind, info=info, name=info.kind.lower(), make_handlers=lambda: Handlers()
             )
-            made.append(alone)
-            return alone
+            made.append(as_it_runs(alone))
+            return made[-1]
 
         for kind, finalizer, form in self._finalizers:
             first_of(kind).finalizers.append((finalizer, form))
@@ -244,40 +288,29 @@ class Operator:
             first_of(kind).deleted.append(form)
         return made
 
-    def running(self, cluster: Client | HasKubeconfig | None = None, *, install_crds: bool = True) -> Running:
+    def running(
+        self,
+        cluster: Client | HasKubeconfig | None = None,
+        *,
+        install_crds: bool = True,
+        **options: Unpack[Options],
+    ) -> Running:
         """The operator inside this program, as in a test: `async with operator.running(client) as running`.
 
         Args:
             cluster: a client, which stays open, or anything with a kubeconfig, such as a `ControlPlane`; without one,
-                the cluster that `load_config` finds.
+                the cluster that the settings name.
             install_crds: whether the kinds that it reconciles are defined in the cluster first, from their classes.
+            options: settings for this run, instead of the operator's.
         """
-        return Running(self, cluster, install_crds=install_crds)
+        return Running(self, cluster, install_crds=install_crds, settings=self.settings_with(**options))
 
-    def run(
-        self,
-        *,
-        kubeconfig: str | os.PathLike[str] | None = None,
-        context: str | None = None,
-        master: str | None = None,
-        namespaces: Sequence[str] | None = None,
-    ) -> None:
-        """Run until SIGTERM or SIGINT: the first lets running reconciles finish, a second one stops at once.
+    def run(self, **options: Unpack[Options]) -> None:
+        """Run as a program until SIGTERM or SIGINT: the first lets running reconciles finish, a second one does not.
 
-        Args:
-            kubeconfig: the file that names the cluster; otherwise `KUBECONFIG`, the pod, `~/.kube/config`.
-            context: the context in it.
-            master: the server's address, instead of the one in the file.
-            namespaces: the only namespaces to look at, instead of the operator's own.
+        Settings count in this order: the arguments given here, environment variables, the arguments of `Operator`.
+        Returns after a graceful stop. Everything else ends in one line of the log and `SystemExit` with an `ExitCode`.
         """
         from kubewright.operator._run import run
 
-        if namespaces is not None:
-            self.namespaces = tuple(check_list("namespaces", namespaces))
-        run(self, kubeconfig=kubeconfig, context=context, server=master)
-
-
-def _copy(registration: Registration[Any]) -> Registration[Any]:
-    from dataclasses import replace
-
-    return replace(registration, finalizers=list(registration.finalizers), deleted=list(registration.deleted))
+        run(self, check_options("run", options))

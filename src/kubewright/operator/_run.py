@@ -1,4 +1,4 @@
-"""`operator.run()`: an operator as a program, with its event loop, its log and its signals."""
+"""`operator.run()`: an operator as a program, with its event loop, its log, its signals and its exit code."""
 
 from __future__ import annotations
 
@@ -7,56 +7,96 @@ import contextlib
 import gc
 import logging
 import os
-import signal
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kubewright.client import Client, Forbidden, load_config
+from kubewright.cache import CacheSyncError
+from kubewright.client import ApiError, Client, ConfigError, Forbidden, NotKubernetes, Unauthorized, load_config
 from kubewright.controller._controller import THREADS
+from kubewright.election import NotLeader
+from kubewright.operator._exit import ExitCode
+from kubewright.operator._running import Running
+from kubewright.operator._settings import SettingError, Settings, from_environment, misspelled
+from kubewright.operator._signals import Signals
 
 if TYPE_CHECKING:
     from kubewright.operator._operator import Operator
-    from kubewright.operator._running import Running
 
 __all__ = ["run"]
 
 logger = logging.getLogger("kubewright.operator")
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _LAST_SECONDS = 1.0
 
 
-def run(
-    operator: Operator,
-    *,
-    kubeconfig: str | os.PathLike[str] | None,
-    context: str | None,
-    server: str | None,
-) -> None:
-    """Run until a signal."""
-    show_log()
+def run(operator: Operator, options: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> None:
+    """Run until a signal. Returns after a graceful stop; raises `SystemExit` with another `ExitCode` otherwise."""
+    code = _run(operator, options, os.environ if environ is None else environ)
+    if code is not ExitCode.STOPPED:
+        raise SystemExit(int(code))
+
+
+def _run(operator: Operator, options: Mapping[str, Any], environ: Mapping[str, str]) -> ExitCode:
+    try:
+        settings = replace(operator.settings, **{**from_environment(environ), **options})
+    except SettingError as error:
+        show_log(operator.settings)
+        logger.error("%s", error)
+        return ExitCode.CONFIGURATION
+    show_log(settings)
+    for variable, meant in misspelled(environ):
+        logger.warning("the variable %s means nothing; did you mean %s?", variable, meant)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_main(operator, kubeconfig, context, server))
-    _leave_threads_behind()
+        threads = ThreadPoolExecutor(thread_name_prefix=f"{THREADS}helper")
+        runner.get_loop().set_default_executor(threads)
+        try:
+            code = runner.run(_main(operator, settings))
+        except Exception as error:
+            code = _explain(error)
+        threads.shutdown(wait=False, cancel_futures=True)
+        _leave_threads_behind(code)  # here, since the end of the event loop would wait for them
+        return code
 
 
-def _leave_threads_behind() -> None:
+def _explain(error: Exception) -> ExitCode:
+    """One line for what is foreseen, and a traceback for what is not."""
+    match error:
+        case NotLeader():
+            code = ExitCode.LEASE_LOST
+        case ConfigError() | SettingError() | Unauthorized() | NotKubernetes():
+            code = ExitCode.CONFIGURATION
+        case CacheSyncError() | ApiError():
+            code = ExitCode.NOT_READY
+        case _:
+            logger.error("the operator failed: %s: %s", type(error).__name__, error, exc_info=error)
+            return ExitCode.FAILED
+    logger.error("%s", error)
+    logger.debug("where that came from", exc_info=error)
+    return code
+
+
+def _leave_threads_behind(code: ExitCode) -> None:
     """End the process although a plain reconciler does not: Python itself would wait for its thread for ever."""
+    patience = time.monotonic() + _LAST_SECONDS
     for thread in threading.enumerate():
         if not thread.name.startswith(THREADS):
             continue
-        thread.join(_LAST_SECONDS)
+        thread.join(max(patience - time.monotonic(), 0.0))
         if thread.is_alive():
             logger.error("%s does not end; leaving without it", thread.name)
             logging.shutdown()
-            os._exit(1)
+            os._exit(code or ExitCode.INTERRUPTED)
 
 
-def show_log() -> None:
+def show_log(settings: Settings) -> None:
     """Write the log to standard error, unless the program has arranged for its log itself."""
     if not logging.getLogger().handlers:
-        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)-7s %(message)s")
+        level = (settings.log_level or "info").upper()
+        logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(message)s")
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -68,68 +108,41 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-async def _main(
-    operator: Operator, kubeconfig: str | os.PathLike[str] | None, context: str | None, server: str | None
-) -> None:
-    stopping = _Signals()
-    config = load_config(kubeconfig=kubeconfig, context=context, server=server)
+async def _main(operator: Operator, settings: Settings) -> ExitCode:
+    config = load_config(kubeconfig=settings.kubeconfig, context=settings.context, server=settings.server)
     async with Client(config, clock=operator.clock, rng=operator.rng) as client:
-        await _reach(client)
-        running = operator.running(client, install_crds=False)
-        with stopping.listening(running):
-            # A signal while the caches fill must not have to wait for them.
-            start = asyncio.ensure_future(running.__aenter__())
-            either: list[asyncio.Future[Any]] = [start, stopping.first]
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if not start.done():
-                start.cancel()
-                await asyncio.wait([start])
-                return
-            await start
-            gc.freeze()  # the caches stay: to walk 10,000 objects at each full collection stalls everything for 30 ms
+        running = Running(operator, client, settings=settings)
+        with Signals(running.stop_now) as signals:
+            asked = asyncio.ensure_future(signals.first())
             try:
-                await stopping.first
+                if await _before(asked, _start(running, client)):
+                    gc.freeze()  # the caches stay: walking 10,000 objects at each full collection stalls it for 30 ms
+                    try:
+                        await _before(asked, running.wait_for_failure())
+                    finally:
+                        await running.__aexit__(None, None, None)
             finally:
-                await running.__aexit__(None, None, None)
+                asked.cancel()
+        return ExitCode.INTERRUPTED if running.interrupted else ExitCode.STOPPED
 
 
-async def _reach(client: Client) -> None:
+async def _start(running: Running, client: Client) -> None:
     """Fail at once, and in one sentence, where no cache could ever fill: bad credentials, something else's address."""
     with contextlib.suppress(Forbidden):  # whoever may not ask for the version may still do the work
         await client.server_version()
+    await running.__aenter__()
 
 
-class _Signals:
-    """The first signal asks to stop, the second to stop at once."""
-
-    def __init__(self) -> None:
-        self.first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._running: Running | None = None
-
-    def listening(self, running: Running) -> _Listening:
-        """Hear the signals for the length of a block."""
-        self._running = running
-        return _Listening(self._heard)
-
-    def _heard(self, name: str) -> None:
-        if not self.first.done():
-            logger.info("%s: stopping; running reconciles may finish, once more stops at once", name)
-            self.first.set_result(None)
-        elif self._running is not None:
-            logger.warning("%s: stopping at once", name)
-            self._running.stop_now()
-
-
-class _Listening:
-    def __init__(self, heard: Callable[[str], None]) -> None:
-        self._heard = heard
-
-    def __enter__(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
-            loop.add_signal_handler(number, self._heard, number.name)
-
-    def __exit__(self, *_: object) -> None:
-        loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
-            loop.remove_signal_handler(number)
+async def _before(asked: asyncio.Future[None], work: Any) -> bool:
+    """Whether the work was finished before a signal came; else it is cancelled, and its end waited for."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait([asked, task], return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            await task
+            return True
+        return False
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task])

@@ -18,8 +18,13 @@ from kubewright.clock import SystemClock
 from kubewright.controller import Applier, Controller, Environment, Registration
 from kubewright.controller._environment import CachedKinds
 from kubewright.controller._mapping import as_key
+from kubewright.election import ElectionEvent, LeaderElector, NotLeader
+from kubewright.operator._gate import Gate
+from kubewright.operator._leadership import make_elector, record_election
+from kubewright.operator._settings import SettingError, Settings
 
 if TYPE_CHECKING:
+    from kubewright.events import EventRecorder
     from kubewright.operator._operator import Operator
 
 __all__ = ["HasKubeconfig", "Running"]
@@ -40,19 +45,30 @@ class HasKubeconfig(Protocol):
 class Running:
     """One run of an operator, from `async with` to its end. An operator can run several times, one after the other.
 
-    Entering waits until all caches are in sync and the workers have started; it raises `CacheSyncError` when a cache
-    does not fill, naming the kind and the reason. Leaving lets running reconciles finish.
+    Entering waits until all caches are in sync; it raises `CacheSyncError` when a cache does not fill, naming the kind
+    and the reason. Without leader election the workers have started by then. With it, entering does not wait for the
+    leadership: the workers start as soon as this replica leads (`wait_for_leadership`), and stop for good when it does
+    not any more (`wait_for_failure`). Leaving lets running reconciles finish, and gives the lease back.
     """
 
     def __init__(
-        self, operator: Operator, cluster: Client | HasKubeconfig | None = None, *, install_crds: bool = False
+        self,
+        operator: Operator,
+        cluster: Client | HasKubeconfig | None = None,
+        *,
+        install_crds: bool = False,
+        settings: Settings | None = None,
     ) -> None:
+        self.settings = settings or operator.settings
         self._operator = operator
         self._install_crds = install_crds
         self._cluster = cluster
         self._stack = AsyncExitStack()
         self._client: Client | None = None
-        self._grace = operator.grace_period
+        self._grace = self.settings.grace
+        self._leading: asyncio.Task[None] | None = None
+        self._election_recorder: EventRecorder | None = None
+        self.elector: LeaderElector | None = None
         self.controllers: list[Controller[Any]] = []
 
     # Life
@@ -72,51 +88,79 @@ class Running:
         await self._stack.aclose()
 
     async def _start(self) -> None:
-        from kubewright.events import EventRecorder  # with all of core/v1: not needed to import an operator
-
-        operator, clock = self._operator, self._operator.clock or SystemClock()
-        registrations = operator.registrations()
+        """Start everything in order. What is open when the stack unwinds is closed in the reverse order."""
+        operator, settings, clock = self._operator, self.settings, self._operator.clock or SystemClock()
+        registrations = operator.registrations(settings)
         if not registrations:
-            raise ValueError(f"operator {operator.name!r} has nothing to do: register a reconciler first")
-        self._client = client = (await self._connect()).writing_as(operator.name)
+            raise SettingError(f"operator {operator.name!r} has nothing to do: register a reconciler first")
+        connected = await self._connect()
+        client = connected.writing_as(operator.name)
+        self.elector = make_elector(
+            settings, connected, operator.name, on_event=self._hear, clock=operator.clock, rng=operator.rng
+        )
         if self._install_crds:
             await _install(client, registrations)
-        # Everything that is left open when the stack unwinds is closed in the reverse order.
-        recorder = await self._stack.enter_async_context(EventRecorder(client, operator.name, clock=clock))
+        gate = Gate(operator, registrations, operator.permissions(settings))
+        client = gate.around(client)
         caches = Caches(
-            client, namespaces=operator.namespaces, field_manager=operator.name, clock=clock, rng=operator.rng
+            client, namespaces=settings.namespaces, field_manager=operator.name, clock=clock, rng=operator.rng
         )
-        kinds = CachedKinds(operator.namespaces)
-        environment = Environment(
-            client=client,
+        environment = self._environment(client)
+        for registration in registrations:
+            for kind, labels in _kinds_of(registration):
+                environment.caches.add(kind, labels, caches.informer(kind, labels=labels))
+            self.controllers.append(Controller(registration, environment))
+        if self.elector is None:
+            # Before the caches run, so that the initial list reaches the queues as it arrives.
+            self._listen()
+        await self._stack.enter_async_context(caches)
+        await caches.wait_for_sync(settings.sync_timeout)
+        logger.info("operator %s has %d caches in sync", operator.name, len(caches.informers))
+        if self.elector is not None:
+            await self._stand(self.elector, client)
+        await self._stack.enter_async_context(environment.recorder)
+        self._stack.push_async_callback(self._stop_controllers)
+        if self.elector is None:
+            self._work()
+        else:
+            self._leading = asyncio.create_task(self._lead(self.elector), name=f"leadership of {operator.name}")
+            self._stack.push_async_callback(self._give_up_leading)
+
+    async def _connect(self) -> Client:
+        cluster, settings = self._cluster, self.settings
+        if isinstance(cluster, Client):
+            return cluster
+        kubeconfig = cluster.kubeconfig if cluster is not None else settings.kubeconfig
+        config = load_config(kubeconfig=kubeconfig, context=settings.context, server=settings.server)
+        client = Client(config, clock=self._operator.clock, rng=self._operator.rng)
+        return await self._stack.enter_async_context(client)
+
+    def _environment(self, client: Client) -> Environment:
+        """What the controllers share. All that they write, also events, they write only while this replica leads."""
+        from kubewright.events import EventRecorder  # with all of core/v1: not needed to import an operator
+
+        operator, elector = self._operator, self.elector
+        clock, kinds = operator.clock or SystemClock(), CachedKinds(self.settings.namespaces)
+        self._client = client if elector is None else elector.fence(client)
+        return Environment(
+            client=self._client,
             caches=kinds,
-            applier=Applier(client, kinds, field_manager=operator.name),
-            recorder=recorder,
+            applier=Applier(self._client, kinds, field_manager=operator.name),
+            recorder=EventRecorder(self._client, operator.name, clock=clock),
             clock=clock,
             loop=asyncio.get_running_loop(),
             rng=operator.rng or random.Random(),  # noqa: S311  # for the ids of traces, which are no secret
+            leads=None if elector is None else lambda: elector.is_leader,
         )
-        for registration in registrations:
-            for kind, labels in _kinds_of(registration):
-                kinds.add(kind, labels, caches.informer(kind, labels=labels))
-            self.controllers.append(Controller(registration, environment))
-        # Listening before the caches run: so that each handler hears the initial list marked as such.
+
+    def _listen(self) -> None:
         for controller in self.controllers:
             controller.listen()
-        await self._stack.enter_async_context(caches)
-        self._stack.push_async_callback(self._stop_controllers)
-        await caches.wait_for_sync(operator.sync_timeout)
+
+    def _work(self) -> None:
         for controller in self.controllers:
             controller.start()
-        logger.info("operator %s has started, with %d caches in sync", operator.name, len(caches.informers))
-
-    async def _connect(self) -> Client:
-        cluster = self._cluster
-        if isinstance(cluster, Client):
-            return cluster
-        kubeconfig = cluster.kubeconfig if cluster is not None else None
-        client = Client(load_config(kubeconfig=kubeconfig), clock=self._operator.clock, rng=self._operator.rng)
-        return await self._stack.enter_async_context(client)
+        logger.info("operator %s has started, with %d controllers", self._operator.name, len(self.controllers))
 
     async def _stop_controllers(self) -> None:
         # All at once: the grace period is the operator's, not each controller's.
@@ -128,11 +172,64 @@ class Running:
         for controller in self.controllers:
             controller.interrupt()
 
+    @property
+    def interrupted(self) -> int:
+        """How many reconciles were cut short."""
+        return sum(controller.stats.interrupted for controller in self.controllers)
+
+    # Leading
+
+    async def _stand(self, elector: LeaderElector, client: Client) -> None:
+        from kubewright.events import EventRecorder
+
+        recorder = EventRecorder(client, self._operator.name, clock=self._operator.clock)
+        self._election_recorder = await self._stack.enter_async_context(recorder)
+        await self._stack.enter_async_context(elector)
+
+    def _hear(self, event: ElectionEvent) -> None:
+        if self.elector is not None and self._election_recorder is not None:
+            record_election(event, self.elector, self._election_recorder)
+
+    async def _lead(self, elector: LeaderElector) -> None:
+        """Work from the moment in which this replica leads; when that is over, stop at once and raise `NotLeader`."""
+        await elector.wait_for_leadership()
+        # Only now: a standby would gather keys, and objects that went, for as long as it waits. The caches are warm.
+        self._listen()
+        self._work()
+        reason = await elector.wait_for_loss()
+        # It is somebody else's by now or will be soon; a write to it would be one more of an old leader.
+        elector.release_on_exit = False
+        self.stop_now()
+        raise NotLeader(f"the leadership of {elector.namespace}/{elector.name} was lost: {reason}")
+
+    async def _give_up_leading(self) -> None:
+        assert self._leading is not None
+        self._leading.cancel()
+        await asyncio.wait([self._leading])
+        if not self._leading.cancelled():
+            self._leading.exception()  # whoever wanted to know has asked `wait_for_failure`
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this replica may work in this moment; always, without leader election."""
+        return self.elector is None or self.elector.is_leader
+
+    async def wait_for_leadership(self) -> None:
+        """Wait until this replica leads; not at all without leader election. Raises `NotLeader` when that is over."""
+        if self.elector is not None:
+            await self.elector.wait_for_leadership()
+
+    async def wait_for_failure(self) -> None:
+        """Wait until the operator cannot go on, and raise why: `NotLeader` when its lease is lost. Else for ever."""
+        if self._leading is not None:
+            await asyncio.shield(self._leading)
+        await asyncio.get_running_loop().create_future()
+
     # Looking and prodding
 
     @property
     def client(self) -> Client:
-        """The client that the operator works with."""
+        """The client that the operator works with. With leader election it writes only while this replica leads."""
         if self._client is None:
             raise RuntimeError("the operator is not running: use it as `async with operator.running() as running`")
         return self._client

@@ -1,0 +1,179 @@
+"""The settings of a running operator, defined once.
+
+Each field of `Settings` is an argument of `Operator`, `operator.run` and `operator.running`, an environment variable
+(`KUBEWRIGHT_` and the name in capitals) and a flag of `kubewright run`. The flag wins over the variable, the variable
+over the argument of `Operator`, and that over the default.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
+from typing import Any, TypeAlias, TypedDict
+
+from kubewright.controller._options import unknown_name
+from kubewright.controller._registration import DEFAULT_CONCURRENCY
+from kubewright.operator import _values as values
+
+__all__ = ["TABLE", "Duration", "Options", "Setting", "SettingError", "Settings", "check_options", "from_environment"]
+
+Duration: TypeAlias = float | timedelta | str
+"""A length of time: seconds, a timedelta, or a text such as "30s" or "1m30s"."""
+
+PREFIX = "KUBEWRIGHT_"
+
+
+class SettingError(ValueError):
+    """A setting has a value that cannot be. The text names the setting where it was given, and what is valid."""
+
+
+def _setting(kind: values.Kind[Any], default: Any, help_: str, *flags: str) -> Any:
+    return field(default=default, metadata={"kind": kind, "help": help_, "flags": flags})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How one run of an operator goes, with every value known and checked."""
+
+    kubeconfig: str | None = _setting(
+        values.path, None, "The file that names the cluster; otherwise KUBECONFIG, the pod, ~/.kube/config."
+    )
+    context: str | None = _setting(values.text, None, "The context in the kubeconfig.")
+    server: str | None = _setting(
+        values.text, None, "The API server's address, instead of the one in the kubeconfig.", "--master", "--server"
+    )
+    namespaces: tuple[str, ...] = _setting(
+        values.names, (), "Look at this namespace only. May be given several times.", "-n", "--namespace"
+    )
+    concurrency: int = _setting(
+        values.count, DEFAULT_CONCURRENCY, "Reconciles at a time, of each controller that does not say otherwise."
+    )
+    resync: float | None = _setting(
+        values.duration_or_never,
+        None,
+        "Reconcile every object again after this time, where a controller does not say otherwise; 0 is never.",
+    )
+    leader_elect: bool | None = _setting(
+        values.switch, None, "Work only while this replica leads. Unless said, so it is in a pod and nowhere else."
+    )
+    lease_name: str | None = _setting(values.text, None, "The Lease to stand for; the operator's name unless given.")
+    lease_namespace: str | None = _setting(values.text, None, "The namespace of the Lease; the pod's unless given.")
+    lease_duration: float = _setting(values.duration, 15.0, "How long standbys wait after the last renewal they saw.")
+    renew_deadline: float = _setting(values.duration, 10.0, "How long the leader trusts a renewal.")
+    retry_period: float = _setting(values.duration, 2.0, "The time between two renewals.")
+    metrics_bind: str | None = _setting(
+        values.address, None, "Serve /metrics at this address; not served unless given. A port alone is on loopback."
+    )
+    health_bind: str | None = _setting(
+        values.address,
+        None,
+        "Serve /healthz and /readyz at this address; not served unless given. A port alone is on loopback.",
+    )
+    grace: float = _setting(
+        values.duration_or_zero, 30.0, "The time that running reconciles have to finish when the operator stops."
+    )
+    sync_timeout: float = _setting(values.duration, 120.0, "The time that the caches have to fill at the start.")
+    log_level: str | None = _setting(values.log_level, None, "What is logged; info unless given.")
+    log_format: str | None = _setting(
+        values.log_format, None, "How it is logged; pretty on a terminal and json elsewhere, unless given."
+    )
+
+
+class Options(TypedDict, total=False):
+    """The settings as arguments. See `Settings` for what each means."""
+
+    kubeconfig: str | os.PathLike[str] | None
+    context: str | None
+    server: str | None
+    namespaces: Sequence[str]
+    concurrency: int
+    resync: Duration | None
+    leader_elect: bool | None
+    lease_name: str | None
+    lease_namespace: str | None
+    lease_duration: Duration
+    renew_deadline: Duration
+    retry_period: Duration
+    metrics_bind: str | None
+    health_bind: str | None
+    grace: Duration
+    sync_timeout: Duration
+    log_level: str | None
+    log_format: str | None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One row of the table."""
+
+    name: str
+    kind: values.Kind[Any]
+    default: Any
+    help: str
+    flags: tuple[str, ...]
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return PREFIX + self.name.upper()
+
+    def check(self, given: object, where: str) -> Any:
+        """A value that was given in Python, as the run will use it."""
+        if given is None and self.default is None:
+            return None
+        return self._valid(self.kind.check, given, where)
+
+    def read(self, text: str, where: str) -> Any:
+        """A value that was given as a text: a flag, or an environment variable."""
+        return self.check(self._valid(self.kind.read, text, where), where)
+
+    def _valid(self, convert: Callable[[Any], Any], given: object, where: str) -> Any:
+        try:
+            return convert(given)
+        except values.Unsuitable as error:
+            raise SettingError(f"{where} is {error}, not {given!r}") from None
+
+
+TABLE: Mapping[str, Setting] = {
+    one.name: Setting(
+        one.name,
+        one.metadata["kind"],
+        one.default,
+        one.metadata["help"],
+        one.metadata["flags"] or (f"--{one.name.replace('_', '-')}",),
+    )
+    for one in fields(Settings)
+}
+
+
+def check_options(where: str, options: Mapping[str, object]) -> dict[str, Any]:
+    """Arguments as a run will use them. A name that does not exist is a `TypeError` that lists those that do."""
+    checked = {}
+    for name, given in options.items():
+        if name not in TABLE:
+            raise TypeError(unknown_name(where, name, TABLE))
+        checked[name] = TABLE[name].check(given, name)
+    return checked
+
+
+def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    """What the variables say. One that is empty says nothing."""
+    return {
+        name: setting.read(text, setting.variable)
+        for name, setting in TABLE.items()
+        if (text := environ.get(setting.variable, "").strip())
+    }
+
+
+def misspelled(environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Variables that are none of ours but look like one, each with the one that it looks like.
+
+    Not an error: Kubernetes itself makes `KUBEWRIGHT_PORT` and others of a Service that is called kubewright.
+    """
+    known = {setting.variable for setting in TABLE.values()}
+    strangers = (name for name in environ if name.startswith(PREFIX) and name not in known)
+    near = ((name, difflib.get_close_matches(name, known, 1, cutoff=0.85)) for name in strangers)
+    return [(name, found[0]) for name, found in near if found]

@@ -1,0 +1,168 @@
+"""The kinds of values that settings have: how each is read from a text, and checked when it comes from Python."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Generic, TypeVar
+
+__all__ = ["Kind", "Unsuitable"]
+
+T = TypeVar("T")
+
+
+class Unsuitable(ValueError):
+    """What the value should have been: the words between "is" and "not"."""
+
+
+@dataclass(frozen=True)
+class Kind(Generic[T]):
+    """A kind of value. `read` makes a Python value of a text, `check` makes sure of one; both may say `Unsuitable`."""
+
+    metavar: str
+    check: Callable[[object], T]
+    read: Callable[[str], object] = str
+    choices: tuple[str, ...] = ()
+
+
+def _text(given: object) -> str:
+    if not isinstance(given, str) or not given.strip():
+        raise Unsuitable("a text")
+    return given.strip()
+
+
+def _path(given: object) -> str:
+    if not isinstance(given, str | os.PathLike) or not os.fspath(given):
+        raise Unsuitable("the path of a file")
+    return os.fspath(given)
+
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+def _names(given: object) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise Unsuitable("a list of namespaces, [...]")
+    for name in given:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise Unsuitable(f"a list of namespaces, and {name!r} cannot be the name of one,")
+    return tuple(given)
+
+
+def _count(given: object) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise Unsuitable("a whole number, at least 1")
+    return given
+
+
+def _whole_number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise Unsuitable("a whole number, at least 1") from None
+
+
+def _flag(given: object) -> bool:
+    if not isinstance(given, bool):
+        raise Unsuitable("true or false")
+    return given
+
+
+_WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+def _word(text: str) -> bool:
+    try:
+        return _WORDS[text.lower()]
+    except KeyError:
+        raise Unsuitable(f"one of {', '.join(_WORDS)}") from None
+
+
+_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ms|s|m|h)")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_A_DURATION = "a length of time, such as 30s, 1m30s, 500ms, or a number of seconds"
+
+
+def seconds(given: object) -> float:
+    """A length of time in seconds: a number, a timedelta, or a text as Go writes them. Never negative."""
+    if isinstance(given, timedelta):
+        found = given.total_seconds()
+    elif isinstance(given, str):
+        found = _seconds_of(given.strip())
+    elif isinstance(given, int | float) and not isinstance(given, bool):
+        found = float(given)
+    else:
+        raise Unsuitable(_A_DURATION)
+    if not (math.isfinite(found) and found >= 0):
+        raise Unsuitable(_A_DURATION)
+    return found
+
+
+def _seconds_of(text: str) -> float:
+    if re.fullmatch(r"\d+(\.\d*)?|\.\d+", text):
+        return float(text)
+    parts = _PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise Unsuitable(_A_DURATION)
+    return math.fsum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def _positive(given: object) -> float:
+    found = seconds(given)
+    if found <= 0:
+        raise Unsuitable(f"{_A_DURATION}, and more than 0")
+    return found
+
+
+_AN_ADDRESS = "an address to listen at, such as 8081, 127.0.0.1:8081, 0.0.0.0:8081, [::]:8081"
+
+
+def _address(given: object) -> str | None:
+    if given in ("", "0"):
+        return None  # as controller-runtime turns a server off
+    if not isinstance(given, str):
+        raise Unsuitable(_AN_ADDRESS)
+    split_address(given)
+    return given.strip()
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """Host and port. Without a host it is loopback: to be reached from elsewhere is something to ask for."""
+    host, _, port = text.strip().rpartition(":")
+    if not re.fullmatch(r"[0-9]{1,5}", port) or not int(port) < 65536:
+        raise Unsuitable(_AN_ADDRESS)
+    bracketed = re.fullmatch(r"\[([0-9a-fA-F:.%]+)\]", host)
+    if bracketed:
+        return bracketed[1], int(port)
+    if not re.fullmatch(r"[A-Za-z0-9.-]*", host):
+        raise Unsuitable(_AN_ADDRESS)
+    return host or "127.0.0.1", int(port)
+
+
+def _one_of(*words: str) -> Callable[[object], str]:
+    def check(given: object) -> str:
+        if not isinstance(given, str) or given.lower() not in words:
+            raise Unsuitable(f"one of {', '.join(words)}")
+        return given.lower()
+
+    return check
+
+
+LEVELS = ("debug", "info", "warning", "error")
+FORMATS = ("pretty", "json")
+
+text = Kind("TEXT", _text)
+path = Kind("FILE", _path)
+names = Kind("NAME", _names, lambda given: [name for name in re.split(r"[,\s]+", given) if name])
+count = Kind("NUMBER", _count, _whole_number)
+switch = Kind("BOOLEAN", _flag, _word)
+duration = Kind("TIME", _positive)
+duration_or_zero = Kind("TIME", seconds)
+duration_or_never: Kind[float | None] = Kind("TIME", lambda given: seconds(given) or None)
+address = Kind("ADDRESS", _address)
+log_level = Kind("LEVEL", _one_of(*LEVELS), choices=LEVELS)
+log_format = Kind("FORMAT", _one_of(*FORMATS), choices=FORMATS)
