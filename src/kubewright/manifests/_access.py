@@ -62,7 +62,7 @@ def _access(project: Project, what: str, permissions: Iterable[Permission], name
     name = f"{project.prefix}-{what}"
     subjects = [rbac.Subject(kind="ServiceAccount", name=project.prefix, namespace=project.namespace)]
 
-    def meta(where: str | None = None) -> ObjectMeta:
+    def meta(where: str = "") -> ObjectMeta:
         return ObjectMeta(name=name, namespace=where, labels=project.labels)
 
     made: list[Object] = []

@@ -57,14 +57,18 @@ def metrics_service(project: Project) -> core.Service:
 
 def service_monitor(project: Project) -> ServiceMonitor:
     """The ServiceMonitor for that Service."""
-    labels = {"app.kubernetes.io/name": project.name, **_COMPONENT}
     return ServiceMonitor(
         metadata=_meta(project, f"{project.prefix}-metrics"),
         spec=ServiceMonitorSpec(
-            selector=meta.LabelSelector(match_labels=labels), endpoints=[Endpoint(port=_PORT, path="/metrics")]
+            selector=meta.LabelSelector(match_labels=_selector(project)),
+            endpoints=[Endpoint(port=_PORT, path="/metrics")],
         ),
     )
 
 
+def _selector(project: Project) -> dict[str, str]:
+    return {**project.selector, **_COMPONENT}
+
+
 def _meta(project: Project, name: str) -> ObjectMeta:
-    return ObjectMeta(name=name, namespace=project.namespace, labels={**project.labels, **_COMPONENT})
+    return ObjectMeta(name=name, namespace=project.namespace, labels={**project.labels, **_selector(project)})

@@ -23,6 +23,8 @@ Certificates = Literal["self-managed", "cert-manager", "files"]
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SEMVER: Final = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 _LONGEST_NAMESPACE: Final = 63
+LONGEST_NAME: Final = 55
+"""A Service's name has at most 63 characters, and `-webhook` and `-metrics` are put behind the operator's name."""
 MANAGER: Final = {"app.kubernetes.io/component": "manager"}
 
 
@@ -91,6 +93,9 @@ class Project:
         object.__setattr__(self, "prefix", self.operator.name)
         self._default("namespace", system_namespace(self.operator))
         self._default("image", f"{self.name}:{self.version}")
+        image = Image.parse(self.image)
+        if not (image.tag or image.digest):
+            object.__setattr__(self, "image", f"{self.image}:latest")  # what it means, said aloud
         self._default("certificate_secret", f"{self.name}-webhook-certificate")
         self._default("kinds", _own_kinds(self.operator))
         self._check()
@@ -102,6 +107,10 @@ class Project:
     def _check(self) -> None:
         if not _LABEL.fullmatch(self.namespace) or len(self.namespace) > _LONGEST_NAMESPACE:
             raise ValueError(f"namespace {self.namespace!r} must be lower case letters, digits and '-', at most 63")
+        if len(self.name) > LONGEST_NAME:
+            raise ValueError(
+                f"the operator's name {self.name!r} has more than {LONGEST_NAME} characters: too long for Services"
+            )
         if not _SEMVER.fullmatch(self.version):
             raise ValueError(f"version {self.version!r} must be a semantic version, such as 1.0.0: Helm takes no other")
         if self.replicas < 1:
@@ -119,7 +128,6 @@ class Project:
         for conversion in self.conversions:
             if definition_name(conversion.kind) not in defined:
                 raise ValueError(f"{conversion.kind.__name__} is converted, but its definition is not part of this")
-        Image.parse(self.image)
 
     @property
     def name(self) -> str:
@@ -134,7 +142,7 @@ class Project:
     @property
     def selector(self) -> dict[str, str]:
         """The labels by which the manager's pods are selected. They cannot be changed once it is deployed."""
-        return {"app.kubernetes.io/name": self.name, **MANAGER}
+        return {"app.kubernetes.io/name": self.name, "app.kubernetes.io/instance": self.prefix, **MANAGER}
 
     @property
     def serves_webhooks(self) -> bool:
@@ -158,7 +166,7 @@ class Project:
         """What is allowed and will hurt later, each in a sentence."""
         image = Image.parse(self.image)
         found = []
-        if image.tag == "latest" or not (image.tag or image.digest):
+        if image.tag == "latest" and not image.digest:
             found.append(
                 f"the image {self.image} has no tag of its own: nodes keep whatever they pulled as latest, and nobody"
                 " can tell which version runs; use a tag for each build"

@@ -1,0 +1,184 @@
+"""The kustomize tree of a project, laid out as kubebuilder lays out `config/`.
+
+`crd`, `rbac` and `manager` are bases: together they are the operator without metrics and webhooks. Everything that can
+be left out is a component, which adds its own objects and patches those of the bases. `default` puts together what the
+project asks for. Names are final in every file: what is read is what will be in the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from kubewright.api import Object, to_dict
+from kubewright.crd import crds_of, to_yaml
+from kubewright.manifests._access import certificate_access, leader_election_access
+from kubewright.manifests._certificates import certificate, certificate_addition, injected_from, issuer
+from kubewright.manifests._files import crd_files, kustomization, rbac_files
+from kubewright.manifests._image import Image
+from kubewright.manifests._manager import Addition, budget, deployment, namespace
+from kubewright.manifests._monitoring import metrics_addition, metrics_service, service_monitor
+from kubewright.manifests._objects import configurations, definitions, policy_of
+from kubewright.manifests._project import Project
+from kubewright.manifests._webhooks import webhook_addition, webhook_service
+from kubewright.manifests._write import File, text_file, yaml_file
+
+__all__ = ["kustomize_files"]
+
+_PLACEHOLDER: Final = "controller"
+"""The image in the Deployment, which `images:` replaces: `kustomize edit set image controller=...`."""
+
+_MANAGER_PATCH: Final = "manager_patch.yaml"
+
+
+def kustomize_files(project: Project) -> list[File]:
+    """All files, below a folder that is usually called `config`. `kubectl apply -k config/default` deploys them."""
+    bases = [*_crd(project), *_rbac(project), *_manager(project)]
+    components = [
+        *(_metrics(project) if project.metrics else ()),
+        *(_prometheus(project) if project.service_monitor else ()),
+        *(_webhook(project) if project.serves_webhooks else ()),
+        *(_certmanager(project) if project.serves_webhooks and project.certificates == "cert-manager" else ()),
+        *(_network_policy(project) if project.network_policy else ()),
+    ]
+    default = {"resources": _folders(bases), "components": _folders(components)}
+    return [*bases, *components, _kustomization("default", "Kustomization", **default)]
+
+
+def _crd(project: Project) -> list[File]:
+    return crd_files(crds_of(*(project.kinds or ())))
+
+
+def _rbac(project: Project) -> list[File]:
+    made = rbac_files([project.operator], project.kinds or (), namespace=project.namespace)
+    files = [file for file in made if file.path != "rbac/kustomization.yaml"]
+    if leading := leader_election_access(project):
+        files.append(yaml_file("rbac/leader_election_role.yaml", *leading))
+    return [*files, *kustomization("rbac", files)]
+
+
+def _manager(project: Project) -> list[File]:
+    files = [
+        yaml_file("manager/namespace.yaml", namespace(project)),
+        yaml_file("manager/manager.yaml", deployment(replace(project, image=_PLACEHOLDER))),
+    ]
+    if project.replicas > 1:
+        files.append(yaml_file("manager/pod_disruption_budget.yaml", budget(project)))
+    image = Image.parse(project.image)
+    replaced = {"name": _PLACEHOLDER, "newName": image.repository, "newTag": image.tag, "digest": image.digest}
+    images = [{member: text for member, text in replaced.items() if text}]
+    return [*files, _kustomization("manager", "Kustomization", resources=_names(files), images=images)]
+
+
+def _metrics(project: Project) -> list[File]:
+    service = yaml_file("metrics/service.yaml", metrics_service(project))
+    return _component("metrics", [service], _manager_patch(project, "metrics", [metrics_addition(project)]))
+
+
+def _prometheus(project: Project) -> list[File]:
+    return _component("prometheus", [yaml_file("prometheus/monitor.yaml", service_monitor(project))])
+
+
+def _network_policy(project: Project) -> list[File]:
+    return _component("network-policy", [yaml_file("network-policy/policy.yaml", policy_of(project))])
+
+
+def _webhook(project: Project) -> list[File]:
+    # The annotations for cert-manager come with its own component.
+    plain = replace(project, certificates="self-managed") if _is_injected(project) else project
+    files = [yaml_file("webhook/service.yaml", webhook_service(plain))]
+    if made := configurations(plain):
+        files.append(yaml_file("webhook/manifests.yaml", *made))
+    additions = [webhook_addition(project)]
+    if not _is_injected(project):
+        additions.append(certificate_addition(project))
+    if project.certificates == "self-managed":
+        files.append(yaml_file("webhook/certificate_role.yaml", *certificate_access(project)))
+    patches = [
+        _json_patch(
+            f"webhook/conversion_of_{definition.spec.names.plural}_patch.yaml",
+            definition,
+            [{"op": "add", "path": "/spec/conversion", "value": to_dict(definition.spec.conversion)}],
+        )
+        for definition in definitions(plain)
+        if definition.spec.conversion and definition.spec.conversion.webhook
+    ]
+    return _component("webhook", files, *patches, _manager_patch(project, "webhook", additions))
+
+
+def _certmanager(project: Project) -> list[File]:
+    files = [yaml_file("certmanager/certificate.yaml", issuer(project), certificate(project))]
+    annotated = [
+        *(one for one in definitions(project) if injected_from(project).items() <= one.metadata.annotations.items()),
+        *configurations(project),
+    ]
+    patches = [
+        (
+            yaml_file(
+                f"certmanager/ca_in_{one.kind.lower()}_{one.metadata.name}_patch.yaml",
+                {
+                    "apiVersion": one.api_version,
+                    "kind": one.kind,
+                    "metadata": {"name": one.metadata.name, "annotations": injected_from(project)},
+                },
+            ),
+            one,
+        )
+        for one in annotated
+    ]
+    return _component(
+        "certmanager", files, *patches, _manager_patch(project, "certmanager", [certificate_addition(project)])
+    )
+
+
+def _is_injected(project: Project) -> bool:
+    return project.certificates == "cert-manager"
+
+
+def _manager_patch(project: Project, folder: str, additions: Iterable[Addition]) -> tuple[File, Object]:
+    """The patch that adds a part to the Deployment: every list of it has a first element that is always there."""
+    container, pod = "/spec/template/spec/containers/0", "/spec/template/spec"
+    operations = [
+        {"op": "add", "path": f"{path}/-", "value": to_dict(value)}
+        for addition in additions
+        for path, values in (
+            (f"{container}/args", addition.args),
+            (f"{container}/env", addition.env),
+            (f"{container}/ports", addition.ports),
+            (f"{container}/volumeMounts", addition.mounts),
+            (f"{pod}/volumes", addition.volumes),
+        )
+        for value in values
+    ]
+    return _json_patch(f"{folder}/{_MANAGER_PATCH}", deployment(project), operations)
+
+
+def _json_patch(path: str, target: Object, operations: Sequence[Mapping[str, Any]]) -> tuple[File, Object]:
+    # `to_yaml` writes mappings; below the name of a member stands the list as it would stand alone.
+    _, _, text = to_yaml({"operations": operations}).partition("\n")
+    return text_file(path, text), target
+
+
+def _component(folder: str, files: Sequence[File], *patches: tuple[File, Object]) -> list[File]:
+    named = [
+        {"path": file.path.partition("/")[2], "target": {"kind": target.kind, "name": target.metadata.name}}
+        for file, target in patches
+    ]
+    content: dict[str, Any] = {"resources": _names(files), **({"patches": named} if named else {})}
+    return [*files, *(file for file, _ in patches), _kustomization(folder, "Component", **content)]
+
+
+def _kustomization(folder: str, kind: str, **content: Any) -> File:
+    version = {"Kustomization": "v1beta1", "Component": "v1alpha1"}[kind]
+    head = {"apiVersion": f"kustomize.config.k8s.io/{version}", "kind": kind}
+    return yaml_file(f"{folder}/kustomization.yaml", head | {name: value for name, value in content.items() if value})
+
+
+def _names(files: Iterable[File]) -> list[str]:
+    return sorted(file.path.partition("/")[2] for file in files)
+
+
+def _folders(files: Iterable[File]) -> list[str]:
+    """The folders of these files, as `default` sees them, in their order: components are applied one after another."""
+    return list(dict.fromkeys(f"../{file.path.partition('/')[0]}" for file in files))
