@@ -17,6 +17,7 @@ from kubewright.controller._permissions import NotDeclared, Permission
 
 if TYPE_CHECKING:
     from kubewright.operator._operator import Operator
+    from kubewright.operator._settings import Settings
 
 __all__ = ["Gate", "Listener", "listeners"]
 
@@ -38,12 +39,11 @@ class Gate:
         namespaces: the only ones that it looks at; none means all.
     """
 
-    def __init__(
-        self, operator: Operator, registrations: Sequence[Registration[Any]], permissions: Sequence[Permission]
-    ) -> None:
+    def __init__(self, operator: Operator, settings: Settings) -> None:
         self.operator = operator
-        self.permissions = tuple(permissions)
-        self._limits = limits_of(registrations, permissions)
+        self.permissions = tuple(operator.permissions(settings))
+        self.namespaces = settings.namespaces
+        self._limits = limits_of(operator.registrations(settings), self.permissions)
 
     def around(self, client: ClientT) -> ClientT:
         """The client, with every request through the gate."""

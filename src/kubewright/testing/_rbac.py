@@ -1,0 +1,174 @@
+"""The roles of an operator, verified by its calls.
+
+    with verified_rbac(operator):
+        async with operator.running(client):
+            ...
+
+notes every call that the operator makes meanwhile, also inside other functions, and raises `RbacError` at the end: for
+calls that its roles would not allow, and for permissions that nothing used. `pytest --kubewright-rbac` does the same
+for all operators of a test run together.
+
+What the framework keeps for bad days (a `get` after a conflict, events, the lease) need not be used. The calls of the
+tests themselves do not count, nor do those that every account may make.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from kubewright.client import Request
+from kubewright.controller._permissions import CLUSTER, OWN, WATCHED, Permission
+from kubewright.operator import Operator
+from kubewright.operator._gate import Gate, listeners
+from kubewright.testing._api_calls import ApiCall, calls_of
+
+__all__ = ["ApiCall", "CallRecorder", "RbacError", "RbacReport", "verified_rbac"]
+
+# What system:discovery, system:public-info-viewer and system:basic-user give to every account.
+_FREE_PATHS = ("/api", "/apis", "/healthz", "/livez", "/readyz", "/openapi", "/version")
+_FREE_KINDS = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
+
+
+class RbacError(AssertionError):
+    """The roles of an operator do not fit its calls. The text says which, and what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class RbacReport:
+    """How the roles of one operator fit its calls."""
+
+    operator: str
+    calls: int
+    """How many different calls it made."""
+    missing: Mapping[ApiCall, str] = field(default_factory=dict)
+    """Calls that the roles do not allow, each with the test that made it, where there was one."""
+    unused: tuple[Permission, ...] = ()
+    """Permissions that no call needed."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether they fit."""
+        return not self.missing and not self.unused
+
+    def __str__(self) -> str:
+        lines = [f"operator {self.operator}: {self.calls} different calls"]
+        if self.ok:
+            return f"{lines[0]}, which its roles allow; nothing in them is unused"
+        if self.missing:
+            lines.append("  calls that its roles do not allow (declare them: verbs=, or operator.needs(...)):")
+            lines += [f"    {call}{f'  [{test}]' if test else ''}" for call, test in sorted(self.missing.items())]
+        if self.unused:
+            lines.append("  permissions that nothing used (narrow them: verbs=, or leave the declaration out):")
+            lines += [f"    {one}  [{one.why}]" for one in self.unused]
+        return "\n".join(lines)
+
+
+@dataclass(slots=True)
+class _Heard:
+    """The calls of one operator, or of several that declare the same, as when each test loads a program anew."""
+
+    name: str
+    permissions: tuple[Permission, ...]
+    calls: dict[ApiCall, str] = field(default_factory=dict)
+    missing: dict[ApiCall, str] = field(default_factory=dict)
+    used: set[Permission] = field(default_factory=set)
+
+
+class CallRecorder:
+    """Notes the calls of running operators between `start` and `stop`: of all, or of those with certain names."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._names = frozenset(names)
+        self._heard: dict[tuple[object, ...], _Heard] = {}
+
+    def start(self) -> None:
+        """Begin to listen."""
+        listeners.append(self._hear)
+
+    def stop(self) -> None:
+        """Listen no more."""
+        listeners.remove(self._hear)
+
+    def calls(self) -> list[ApiCall]:
+        """All different calls, sorted."""
+        return sorted({call for heard in self._heard.values() for call in heard.calls})
+
+    def reports(self) -> list[RbacReport]:
+        """A report for each operator, by name."""
+        return [
+            RbacReport(
+                heard.name,
+                len(heard.calls),
+                heard.missing,
+                tuple(one for one in heard.permissions if not one.rare and one not in heard.used),
+            )
+            for heard in sorted(self._heard.values(), key=lambda heard: heard.name)
+        ]
+
+    def _hear(self, gate: Gate, request: Request, status: int) -> None:
+        name = gate.operator.name
+        if self._names and name not in self._names:
+            return
+        heard = self._heard.setdefault((name, *gate.permissions), _Heard(name, gate.permissions))
+        test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
+        for call in calls_of(request, status):
+            allowing = [one for one in gate.permissions if _allows(one, call, gate.namespaces)]
+            heard.calls.setdefault(call, test)
+            heard.used.update(allowing)
+            if not allowing and not _is_free(call):
+                heard.missing.setdefault(call, test)
+
+
+@contextmanager
+def verified_rbac(operator: Operator, *, unused: bool = True) -> Iterator[CallRecorder]:
+    """Raise `RbacError` at the end if the roles of this operator do not fit the calls that it made meanwhile.
+
+    With `unused=False` permissions that nothing used are no error: a single test seldom uses all of them.
+    """
+    recorder = CallRecorder([operator.name])
+    recorder.start()
+    try:
+        yield recorder
+    finally:
+        recorder.stop()
+    reports = recorder.reports()
+    if not reports:
+        raise RbacError(f"operator {operator.name} made no call: was it running?")
+    if wrong := [str(report) for report in reports if report.missing or (unused and report.unused)]:
+        raise RbacError("\n".join(wrong))
+
+
+def _allows(one: Permission, call: ApiCall, namespaces: Iterable[str]) -> bool:
+    if call.url:
+        return one.verb in (call.verb, "*") and (
+            one.url == call.url or (one.url.endswith("*") and call.url.startswith(one.url[:-1]))
+        )
+    return (
+        not one.url
+        and one.group in (call.group, "*")
+        and _is_resource(one.resource, call.resource)
+        and one.verb in (call.verb, "*")
+        # A create has no name yet when it is authorized.
+        and (not one.name or (one.name == call.name and call.verb != "create"))
+        and _is_there(one.where, call.namespace, tuple(namespaces))
+    )
+
+
+def _is_resource(allowed: str, asked: str) -> bool:
+    return allowed in (asked, "*") or (allowed.startswith("*/") and allowed[1:] == f"/{asked.partition('/')[2]}")
+
+
+def _is_there(where: str, namespace: str, namespaces: tuple[str, ...]) -> bool:
+    if where == WATCHED:
+        return not namespaces or namespace in namespaces
+    # In a test nobody knows which namespace the operator will run in.
+    return where in (CLUSTER, OWN, namespace)
+
+
+def _is_free(call: ApiCall) -> bool:
+    if call.url:
+        return call.verb == "get" and any(call.url == free or call.url.startswith(f"{free}/") for free in _FREE_PATHS)
+    return call.group in ("authorization.k8s.io", "authentication.k8s.io") and call.resource in _FREE_KINDS
