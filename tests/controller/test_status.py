@@ -6,10 +6,11 @@ from typing import Any
 
 import msgspec
 
-from kubewright.api import JSON, Model, Resource, Untyped, encode
+from kubewright.api import JSON, Model, Object, Resource, Untyped, decode, encode
 from kubewright.api._resource import resource
 from kubewright.api.meta.v1 import Condition
-from kubewright.controller._status import status_changes
+from kubewright.client._diff import Operation
+from kubewright.controller._status import status_changes, status_of
 
 
 class Port(Model):
@@ -42,12 +43,16 @@ def raw(status: Any = None) -> bytes:
     return encode(content if status is None else content | {"status": status})
 
 
+def changes(kind: type[Object], there: bytes, wanted: Any) -> list[Operation]:
+    return status_changes(kind, there, status_of(decode(kind, there)), wanted)
+
+
 def test_an_explicit_zero_is_written_when_the_server_has_none() -> None:
-    assert status_changes(Box, raw(), BoxStatus()) == [
+    assert changes(Box, raw(), BoxStatus()) == [
         GUARD,
         {"op": "add", "path": "/status", "value": {"available": 0, "ports": [], "conditions": []}},
     ]
-    assert status_changes(Box, raw({"ports": [], "conditions": []}), BoxStatus()) == [
+    assert changes(Box, raw({"ports": [], "conditions": []}), BoxStatus()) == [
         GUARD,
         {"op": "add", "path": "/status/available", "value": 0},
     ]
@@ -55,12 +60,12 @@ def test_an_explicit_zero_is_written_when_the_server_has_none() -> None:
 
 def test_nothing_is_sent_when_nothing_differs() -> None:
     there = {"available": 0, "ports": [{"name": "http", "number": 80}], "conditions": []}
-    assert status_changes(Box, raw(there), BoxStatus(ports=[Port(name="http", number=80)])) == []
+    assert changes(Box, raw(there), BoxStatus(ports=[Port(name="http", number=80)])) == []
 
 
 def test_only_the_field_that_differs_is_sent() -> None:
     there = {"available": 1, "ports": [], "conditions": []}
-    assert status_changes(Box, raw(there), BoxStatus(available=2)) == [
+    assert changes(Box, raw(there), BoxStatus(available=2)) == [
         GUARD,
         {"op": "replace", "path": "/status/available", "value": 2},
     ]
@@ -69,7 +74,7 @@ def test_only_the_field_that_differs_is_sent() -> None:
 def test_what_the_model_does_not_know_stays_also_inside_lists() -> None:
     there = {"available": 1, "ports": [{"name": "http", "number": 80, "secret": 1}], "conditions": [], "phase": "Up"}
     wanted = BoxStatus(available=1, ports=[Port(name="http", number=81)])
-    assert status_changes(Box, raw(there), wanted) == [
+    assert changes(Box, raw(there), wanted) == [
         GUARD,
         {"op": "replace", "path": "/status/ports/0/number", "value": 81},
     ]
@@ -77,18 +82,18 @@ def test_what_the_model_does_not_know_stays_also_inside_lists() -> None:
 
 def test_what_the_model_knows_and_no_longer_wants_is_removed() -> None:
     there = {"available": 1, "note": "old", "ports": [], "conditions": []}
-    assert status_changes(Box, raw(there), BoxStatus(available=1)) == [GUARD, {"op": "remove", "path": "/status/note"}]
+    assert changes(Box, raw(there), BoxStatus(available=1)) == [GUARD, {"op": "remove", "path": "/status/note"}]
 
 
 def test_a_status_that_is_a_text() -> None:
-    assert status_changes(Plain, raw(), "HANDLED") == [GUARD, {"op": "add", "path": "/status", "value": "HANDLED"}]
-    assert status_changes(Plain, raw("HANDLED"), "HANDLED") == []
-    assert status_changes(Plain, raw("HANDLED"), None) == [GUARD, {"op": "remove", "path": "/status"}]
+    assert changes(Plain, raw(), "HANDLED") == [GUARD, {"op": "add", "path": "/status", "value": "HANDLED"}]
+    assert changes(Plain, raw("HANDLED"), "HANDLED") == []
+    assert changes(Plain, raw("HANDLED"), None) == [GUARD, {"op": "remove", "path": "/status"}]
 
 
 def test_the_status_of_an_untyped_object() -> None:
     kind = Untyped.kind_of("example.com/v1", "Box", plural="boxes")
-    assert status_changes(kind, raw({"available": 1}), {"available": 2}) == [
+    assert changes(kind, raw({"available": 1}), {"available": 2}) == [
         GUARD,
         {"op": "replace", "path": "/status/available", "value": 2},
     ]

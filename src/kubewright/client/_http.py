@@ -8,6 +8,7 @@ import ipaddress
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -67,11 +68,6 @@ class HttpTransport:
         headers = CIMultiDict(request.headers)
         headers.extend(identity.headers)
         headers["Accept-Encoding"] = "gzip" if self._compress else "identity"
-        timeout = aiohttp.ClientTimeout(
-            total=None if request.stream else request.timeout,
-            sock_connect=_CONNECT_TIMEOUT,
-            sock_read=request.timeout if request.stream else None,
-        )
         body = _as_data(request.body)
         data = guarded(body, request.before_send) if request.before_send is not None else body
         try:
@@ -80,7 +76,7 @@ class HttpTransport:
                 self._url(request),
                 data=data,
                 headers=headers,
-                timeout=timeout,
+                timeout=_timeouts(request.timeout, stream=request.stream),
                 ssl=identity.ssl,
                 server_hostname=identity.server_name,
                 proxy=self._config.proxy,
@@ -108,10 +104,8 @@ class HttpTransport:
         return self._session
 
     def _url(self, request: Request) -> URL:
-        query = "&".join(
-            f"{quote(name, safe=_QUERY_SAFE)}={quote(value, safe=_QUERY_SAFE)}" for name, value in request.query
-        )
-        return URL(f"{self._config.server}{request.path}{'?' if query else ''}{query}", encoded=True)
+        query = _query_text(tuple(request.query))
+        return URL(f"{self._config.server}{request.path}{query}", encoded=True)
 
     def _lost(self, error: aiohttp.ClientError) -> ConnectionLost | ConfigError:
         """What to raise: a connection that may work again later, or a configuration that never will."""
@@ -201,6 +195,24 @@ class HttpResponse:
         self._response.close()
 
 
+# The queries and time-outs of an operator are few, and preparing them was a tenth of what a request costs.
+
+
+@lru_cache(maxsize=256)
+def _query_text(query: tuple[tuple[str, str], ...]) -> str:
+    text = "&".join(f"{quote(name, safe=_QUERY_SAFE)}={quote(value, safe=_QUERY_SAFE)}" for name, value in query)
+    return f"?{text}" if text else ""
+
+
+@lru_cache(maxsize=64)
+def _timeouts(timeout: float | None, *, stream: bool) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(
+        total=None if stream else timeout,
+        sock_connect=_CONNECT_TIMEOUT,
+        sock_read=timeout if stream else None,
+    )
+
+
 def _as_data(body: bytes | None) -> bytes | io.BytesIO | None:
     """Large bodies in pieces, so that they do not hold up the event loop."""
     return io.BytesIO(body) if body is not None and len(body) > _READ_BUFFER else body
@@ -227,5 +239,7 @@ def _is_near(server: str) -> bool:
 
 
 def _short(error: BaseException) -> str:
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "its answer broke off"  # what aiohttp says looks like an answer 400 of the server, over two lines
     cause = getattr(error, "os_error", None) or error.__cause__ or error
     return getattr(cause, "strerror", None) or str(cause) or type(cause).__name__

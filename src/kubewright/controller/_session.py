@@ -286,8 +286,9 @@ class Session(Generic[R]):
 
     async def _write_status(self, status: Any) -> R:
         wanted = self.primary()
+        known = status_of(wanted)
         put_status(wanted, status)
-        operations = status_changes(self.kind, self.raw, status_of(wanted))
+        operations = status_changes(self.kind, self.raw, known, status_of(wanted))
         self._conditions.clear()
         if not operations:
             return wanted

@@ -6,11 +6,25 @@ from typing import Any
 
 import msgspec
 
-from kubewright.api import Object, Untyped, decode, encode, to_dict
+from kubewright.api import Object, Untyped, encode, to_dict
 from kubewright.client._diff import Operation, diff
 from kubewright.client._list_keys import ListKeys
 
 __all__ = ["put_status", "status_changes", "status_of"]
+
+
+class _Version(msgspec.Struct, gc=False, rename="camel"):
+    resource_version: str
+
+
+class _Content(msgspec.Struct, gc=False):
+    """Only what is compared: most objects are larger than their status."""
+
+    metadata: _Version
+    status: Any = None
+
+
+_decoder = msgspec.json.Decoder(_Content)
 
 
 def status_of(obj: Object) -> Any:
@@ -28,21 +42,20 @@ def put_status(obj: Object, status: Any) -> None:
         obj.status = status
 
 
-def status_changes(kind: type[Object], raw: bytes, wanted: Any) -> list[Operation]:
-    """The JSON patch from the object in `raw` to the same one with that status; empty when they are equal.
+def status_changes(kind: type[Object], raw: bytes, known: Any, wanted: Any) -> list[Operation]:
+    """The JSON patch from the object in `raw`, whose status is `known`, to one with `wanted`; empty when equal.
 
     What the model does not know stays. What the server does not have yet is written, also when it equals the model's
     default: a reader without our model cannot tell an absent number from 0. The patch carries the resource version, so
     that the server refuses it when the object has changed meanwhile.
     """
-    content = msgspec.json.decode(raw)
-    there = content.get("status")
-    known = _only_known(_plain(status_of(decode(kind, raw))), there)
-    after = _plain(wanted)
-    operations = list(diff(ListKeys(kind), _part(there), _part(known), _part(after)))
+    content = _decoder.decode(raw)
+    there = content.status
+    before = _only_known(_plain(known), there)
+    operations = list(diff(ListKeys(kind), _part(there), _part(before), _part(_plain(wanted))))
     if not operations:
         return []
-    version = content["metadata"]["resourceVersion"]
+    version = content.metadata.resource_version
     return [{"op": "replace", "path": "/metadata/resourceVersion", "value": version}, *operations]
 
 
