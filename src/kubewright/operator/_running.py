@@ -100,12 +100,12 @@ class Running:
         )
         if self._install_crds:
             await _install(client, registrations)
-        gate = Gate(operator, registrations, operator.permissions(settings))
+        gate = Gate(operator, settings)
         client = gate.around(client)
         caches = Caches(
             client, namespaces=settings.namespaces, field_manager=operator.name, clock=clock, rng=operator.rng
         )
-        environment = self._environment(client)
+        environment = self._environment(client, gate)
         for registration in registrations:
             for kind, labels in _kinds_of(registration):
                 environment.caches.add(kind, labels, caches.informer(kind, labels=labels))
@@ -135,7 +135,7 @@ class Running:
         client = Client(config, clock=self._operator.clock, rng=self._operator.rng)
         return await self._stack.enter_async_context(client)
 
-    def _environment(self, client: Client) -> Environment:
+    def _environment(self, client: Client, gate: Gate) -> Environment:
         """What the controllers share. All that they write, also events, they write only while this replica leads."""
         from kubewright.events import EventRecorder  # with all of core/v1: not needed to import an operator
 
@@ -145,7 +145,7 @@ class Running:
         return Environment(
             client=self._client,
             caches=kinds,
-            applier=Applier(self._client, kinds, field_manager=operator.name),
+            applier=Applier(self._client, kinds, field_manager=operator.name, before_create=gate.check_create),
             recorder=EventRecorder(self._client, operator.name, clock=clock),
             clock=clock,
             loop=asyncio.get_running_loop(),

@@ -5,6 +5,9 @@ processes of this machine, and disturbs them on request. `FakeNode` plays the sc
 become Running and Ready. The pytest plugin, which is active when Kubewright is installed, gives tests the fixtures
 `control_plane`, `namespace` and `client`.
 
+`verified_rbac`, and `pytest --kubewright-rbac`, compare what operators really ask of the server with their roles;
+`add_operator_account` lets an operator run with nothing but its roles.
+
 `setup_binaries` provides the binaries: found, fetched or built, once per machine. Everything that goes wrong is a
 `ControlPlaneError` whose text says what to do.
 """
@@ -20,12 +23,16 @@ if TYPE_CHECKING:
     from kubewright.testing._fakenode import FakeNode, PodPlan
     from kubewright.testing._gateway import Exchange, Fault, Gateway, Refusal, every
     from kubewright.testing._proxy import Proxy
+    from kubewright.testing._rbac import ApiCall, CallRecorder, RbacError, RbacReport, verified_rbac
+    from kubewright.testing._rbac_account import add_operator_account
     from kubewright.testing._service_account import ServiceAccount
     from kubewright.testing._versions import ETCD_VERSION, KUBERNETES_VERSION
 
 __all__ = [
     "ETCD_VERSION",
     "KUBERNETES_VERSION",
+    "ApiCall",
+    "CallRecorder",
     "ControlPlane",
     "ControlPlaneError",
     "Exchange",
@@ -34,18 +41,24 @@ __all__ = [
     "Gateway",
     "PodPlan",
     "Proxy",
+    "RbacError",
+    "RbacReport",
     "Refusal",
     "ServiceAccount",
     "SetupError",
+    "add_operator_account",
     "every",
     "find_binaries",
     "setup_binaries",
+    "verified_rbac",
 ]
 
 # Behind a door that opens on first use: the plugin and the command line are loaded far more often than they are used.
 _HOMES = {
     "ETCD_VERSION": "_versions",
     "KUBERNETES_VERSION": "_versions",
+    "ApiCall": "_api_calls",
+    "CallRecorder": "_rbac",
     "ControlPlane": "_controlplane",
     "ControlPlaneError": "_errors",
     "Exchange": "_gateway",
@@ -54,12 +67,16 @@ _HOMES = {
     "Gateway": "_gateway",
     "PodPlan": "_fakenode",
     "Proxy": "_proxy",
+    "RbacError": "_rbac",
+    "RbacReport": "_rbac",
     "Refusal": "_gateway",
     "ServiceAccount": "_service_account",
     "SetupError": "_errors",
+    "add_operator_account": "_rbac_account",
     "every": "_gateway",
     "find_binaries": "_binaries",
     "setup_binaries": "_binaries",
+    "verified_rbac": "_rbac",
 }
 
 

@@ -8,7 +8,7 @@ with a `ControlPlane(controllers=True)` of their own, as a fixture of their modu
 `client`: an async `kubewright.client.Client` of an administrator, closed after the test (needs pytest-asyncio).
 
 Tests that use any of them carry the marker `control_plane`, so `-m "not control_plane"` leaves them out. The options
-`--control-plane-logs` and `--control-plane-controllers` are described by `pytest --help`.
+`--control-plane-logs`, `--control-plane-controllers` and `--kubewright-rbac` are described by `pytest --help`.
 
 This module is loaded with every pytest run where Kubewright is installed, so it imports nothing heavy.
 """
@@ -45,6 +45,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="keep the logs of etcd, kube-apiserver and kube-controller-manager in this folder",
     )
     group.addoption(
+        "--kubewright-rbac",
+        action="store_true",
+        help="note the calls of all operators that run in the tests, and fail when their roles lack one or list what "
+        "nothing used",
+    )
+    group.addoption(
+        "--kubewright-rbac-operator",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with --kubewright-rbac: look only at operators of this name; may be given several times",
+    )
+    group.addoption(
         "--control-plane-controllers",
         action="store_true",
         help="start kube-controller-manager with the control plane; pods then need a service account",
@@ -52,8 +65,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker."""
+    """Declare the marker, and listen to operators when asked to."""
     config.addinivalue_line("markers", f"{_MARKER}: needs the real control plane, which is provided on first use")
+    if config.getoption("--kubewright-rbac"):
+        from kubewright.testing._rbac_plugin import RbacPlugin
+
+        config.pluginmanager.register(RbacPlugin(config.getoption("--kubewright-rbac-operator")), "kubewright-rbac")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
