@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.util
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -62,13 +63,11 @@ async def install_foos(client: Client) -> None:
 async def install(client: Client, definition: dict[str, Any]) -> None:
     """Install a definition and wait until the server serves it."""
     wanted = from_dict(CustomResourceDefinition, definition)
-    try:
+    with contextlib.suppress(AlreadyExists):
         await client.create(wanted)
-    except AlreadyExists:
-        return
-    async for event in client.watch(CustomResourceDefinition, fields=f"metadata.name={wanted.metadata.name}"):
-        if is_condition_true(event.object.status, "Established"):
-            return
+    await client.wait_for(
+        CustomResourceDefinition, wanted.metadata.name, lambda crd: is_condition_true(crd.status, "Established")
+    )
 
 
 @dataclass

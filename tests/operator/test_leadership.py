@@ -1,0 +1,201 @@
+"""Replicas of an operator: one works, the others are ready to. On the real control plane, except where nothing runs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import pytest
+
+from kubewright.api import core, meta
+from kubewright.api.coordination.v1 import Lease
+from kubewright.client import Client, ClientConfig, MergePatch
+from kubewright.controller import Context
+from kubewright.election import NotLeader
+from kubewright.operator import Operator, Running, SettingError, Settings
+from kubewright.operator._leadership import make_elector
+from kubewright.testing import ControlPlane
+from tests.operator.conftest import events, find, settled, until
+
+
+def config_map(namespace: str, name: str = "one") -> core.ConfigMap:
+    return core.ConfigMap(metadata=meta.ObjectMeta(name=name, namespace=namespace))
+
+
+@pytest.fixture
+def operator(namespace: str) -> Operator:
+    """Its replicas mark every ConfigMap that they have seen to."""
+    made = Operator(
+        "replicated",
+        namespaces=[namespace],
+        leader_elect=True,
+        lease_namespace=namespace,
+        lease_duration="4s",
+        renew_deadline="3s",
+        retry_period="500ms",
+    )
+
+    @made.reconciles(core.ConfigMap)
+    async def mark(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None:
+        obj.data = {"seen": "yes"}
+        await ctx.update(obj)
+        ctx.record("Marked", "it was seen")
+
+    return made
+
+
+@contextlib.asynccontextmanager
+async def replica(operator: Operator, control_plane: ControlPlane) -> AsyncIterator[Running]:
+    """One more, with connections of its own."""
+    async with operator.running(control_plane, install_crds=False) as running:
+        yield running
+
+
+async def marked(client: Client, namespace: str, name: str) -> None:
+    async def check() -> bool:
+        found = await find(client, core.ConfigMap, name, namespace)
+        return found is not None and found.data == {"seen": "yes"}
+
+    await until(check)
+
+
+async def taken_away(client: Client, namespace: str, by: str = "somebody-else") -> None:
+    """Another holder writes itself into the Lease."""
+    spec = {"holderIdentity": by, "acquireTime": "2030-01-01T00:00:00.000000Z"}
+    await client.patch(Lease, "replicated", MergePatch({"spec": spec}), namespace)
+
+
+async def test_one_replica_works_and_the_next_takes_over_with_warm_caches(
+    operator: Operator, control_plane: ControlPlane, client: Client, namespace: str
+) -> None:
+    async with contextlib.AsyncExitStack() as second_stack:
+        async with replica(operator, control_plane) as first:
+            await first.wait_for_leadership()
+            second = await second_stack.enter_async_context(replica(operator, control_plane))
+            made = await client.create(config_map(namespace))
+            await marked(client, namespace, "one")
+            assert (first.is_leader, second.is_leader) == (True, False)
+            await until(lambda: _has(second, made))
+            assert second.controllers[0].stats.reconciles.total() == 0
+            assert len(second.controllers[0].queue) == 0, "a standby gathers no keys"
+        lease = await client.get(Lease, "replicated", namespace)
+        assert lease.spec is not None
+        await second.wait_for_leadership()
+        await client.create(config_map(namespace, "two"))
+        await marked(client, namespace, "two")
+        await settled(second)
+        assert second.controllers[0].stats.reconciles["success"] >= 2, "it went through what was there already, too"
+    told = [event.message or "" for event in await events(client, namespace, "LeaderElection")]
+    assert {message.split()[1] for message in told} == {"became", "stopped"}
+
+
+async def _has(running: Running, obj: core.ConfigMap) -> bool:
+    lister = running.controllers[0]._informer.lister
+    return lister.snapshot((obj.metadata.namespace, obj.metadata.name)) is not None
+
+
+async def test_a_replica_that_stops_gives_its_lease_back_after_its_last_event(
+    operator: Operator, control_plane: ControlPlane, client: Client, namespace: str
+) -> None:
+    async with replica(operator, control_plane) as running:
+        await running.wait_for_leadership()
+        await client.create(config_map(namespace))
+        await marked(client, namespace, "one")
+    lease = await client.get(Lease, "replicated", namespace)
+    assert lease.spec is not None
+    assert not lease.spec.holder_identity
+    assert await events(client, namespace, "Marked"), "what was recorded last was written while it still led"
+
+
+async def test_a_lost_lease_ends_the_work_at_once_and_nothing_is_written_any_more(
+    operator: Operator, control_plane: ControlPlane, client: Client, namespace: str
+) -> None:
+    entered, let_go = asyncio.Event(), asyncio.Event()
+    told: list[str] = []
+
+    @operator.reconciles(core.Secret)
+    async def wait(obj: core.Secret, ctx: Context[core.Secret]) -> None:
+        entered.set()
+        try:
+            await let_go.wait()
+        finally:
+            told.append("interrupted" if not let_go.is_set() else "finished")
+
+    await client.create(core.Secret(metadata=meta.ObjectMeta(name="s", namespace=namespace)))
+    async with replica(operator, control_plane) as running:
+        await running.wait_for_leadership()
+        await entered.wait()
+        await taken_away(client, namespace)
+        with pytest.raises(NotLeader, match=f"the leadership of {namespace}/replicated was lost: somebody-else holds"):
+            await running.wait_for_failure()
+        await until(lambda: _is(told == ["interrupted"]))
+        assert not running.is_leader
+        with pytest.raises(NotLeader, match="create configmaps"):
+            await running.client.create(config_map(namespace, "late"))
+        assert await running.client.list(core.ConfigMap, namespace) is not None, "reading is no harm"
+        await client.create(config_map(namespace, "after"))
+    unmarked = await client.get(core.ConfigMap, "after", namespace)
+    assert not unmarked.data
+    lease = await client.get(Lease, "replicated", namespace)
+    assert lease.spec is not None
+    assert lease.spec.holder_identity == "somebody-else", "what is another's is not given back"
+
+
+async def _is(truth: bool) -> bool:
+    return truth
+
+
+async def test_without_election_an_operator_works_at_once(client: Client, namespace: str) -> None:
+    operator = Operator("alone", namespaces=[namespace])
+
+    @operator.reconciles(core.ConfigMap)
+    async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
+
+    async with operator.running(client, install_crds=False) as running:
+        await running.wait_for_leadership()
+        assert running.is_leader
+        assert running.elector is None
+
+
+async def test_a_replica_that_waits_can_be_stopped(
+    operator: Operator, control_plane: ControlPlane, client: Client, namespace: str
+) -> None:
+    async with replica(operator, control_plane) as first:
+        await first.wait_for_leadership()
+        async with replica(operator, control_plane) as second:
+            assert not second.is_leader
+        assert first.is_leader
+
+
+# Whether to stand, and where
+
+
+def elect(settings: Settings, config: ClientConfig) -> tuple[str, str] | None:
+    client = Client(config)
+    elector = make_elector(settings, client, "mine", on_event=lambda _: None, clock=None, rng=None)
+    return None if elector is None else (elector.namespace, elector.name)
+
+
+POD = ClientConfig(server="https://10.0.0.1", namespace="shop", source="in-cluster")
+LAPTOP = ClientConfig(server="https://10.0.0.1", namespace="work", source="~/.kube/config")
+
+
+async def test_in_a_pod_it_stands_for_a_lease_of_its_name_in_its_own_namespace() -> None:
+    assert elect(Settings(), POD) == ("shop", "mine")
+
+
+async def test_elsewhere_it_does_not_unless_it_is_told_to() -> None:
+    assert elect(Settings(), LAPTOP) is None
+    assert elect(Settings(leader_elect=True, lease_namespace="there", lease_name="that"), LAPTOP) == ("there", "that")
+    assert elect(Settings(leader_elect=False), POD) is None
+
+
+async def test_outside_of_a_pod_the_namespace_of_the_lease_must_be_said() -> None:
+    with pytest.raises(SettingError, match=r"needs a namespace for its Lease.*--lease-namespace, KUBEWRIGHT_LEASE_NAM"):
+        elect(Settings(leader_elect=True), LAPTOP)
+
+
+async def test_times_that_cannot_work_together_are_refused() -> None:
+    with pytest.raises(SettingError, match=r"renew_deadline \(20 s\) must be shorter than lease_duration"):
+        elect(Settings(renew_deadline=20.0), POD)
