@@ -51,7 +51,9 @@ if TYPE_CHECKING:
     from kubewright.client import load_config as load_config
     from kubewright.controller import BlockingContext as BlockingContext
     from kubewright.controller import Context as Context
+    from kubewright.controller import NotDeclared as NotDeclared
     from kubewright.controller import NotOwned as NotOwned
+    from kubewright.controller import Owned as Owned
     from kubewright.controller import Owns as Owns
     from kubewright.controller import Reader as Reader
     from kubewright.controller import ReconcileTimeout as ReconcileTimeout
@@ -105,7 +107,9 @@ _HOMES = {
     "ObjectKey": "kubewright.cache",
     "BlockingContext": "kubewright.controller",
     "Context": "kubewright.controller",
+    "NotDeclared": "kubewright.controller",
     "NotOwned": "kubewright.controller",
+    "Owned": "kubewright.controller",
     "Owns": "kubewright.controller",
     "Reader": "kubewright.controller",
     "ReconcileTimeout": "kubewright.controller",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kubewright.controller._controller import ControllerStats as ControllerStats
     from kubewright.controller._environment import Environment as Environment
     from kubewright.controller._environment import NotCached as NotCached
+    from kubewright.controller._mapping import Owned as Owned
     from kubewright.controller._mapping import Owns as Owns
     from kubewright.controller._mapping import Reader as Reader
     from kubewright.controller._mapping import Watch as Watch
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from kubewright.controller._ownership import BeingDeleted as BeingDeleted
     from kubewright.controller._ownership import NotOwned as NotOwned
     from kubewright.controller._ownership import Outdated as Outdated
+    from kubewright.controller._permissions import NotDeclared as NotDeclared
+    from kubewright.controller._permissions import Permission as Permission
     from kubewright.controller._predicates import Predicate as Predicate
     from kubewright.controller._predicates import annotations_changed as annotations_changed
     from kubewright.controller._predicates import generation_changed as generation_changed
@@ -53,9 +56,12 @@ _HOMES = {
     "ControllerStats": "_controller",
     "Environment": "_environment",
     "NotCached": "_environment",
+    "NotDeclared": "_permissions",
     "NotOwned": "_ownership",
     "Outdated": "_ownership",
+    "Owned": "_mapping",
     "Owns": "_mapping",
+    "Permission": "_permissions",
     "Predicate": "_predicates",
     "Reader": "_mapping",
     "ReconcileTimeout": "_reconcile",

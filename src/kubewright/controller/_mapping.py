@@ -16,7 +16,7 @@ from kubewright.controller._options import check_kind, known_options
 from kubewright.controller._permissions import check_verbs
 from kubewright.controller._predicates import Predicate, PredicateFunction, predicate
 
-__all__ = ["MapFunction", "Owns", "Reader", "Watch", "as_key", "keys_of_owners", "owner_keys"]
+__all__ = ["MapFunction", "Owned", "Owns", "Reader", "Watch", "as_key", "keys_of_owners", "owner_keys"]
 
 R = TypeVar("R", bound=Object)
 O = TypeVar("O", bound=Object)  # noqa: E741  # another kind than R
@@ -70,6 +70,10 @@ class Owns(Generic[R]):
 
     def __repr__(self) -> str:
         return f"Owns({self.kind.__name__})"
+
+
+Owned = Owns
+"""The same under another name: `owns=[Owned(core.Secret, verbs=[...])]` reads better where the objects are meant."""
 
 
 class Watch(Generic[R]):
