@@ -15,7 +15,7 @@ FLOORS = [
     {"testing"},
     {"cluster"},
     {"manifests"},
-    {"operator"},
+    {"operator", "codegen"},
     {"controller"},
     {"events", "election"},
     {"queue", "cache", "crd"},

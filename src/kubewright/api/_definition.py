@@ -49,11 +49,15 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where `/scale`, and so an autoscaler, finds the number of replicas, asked for and there, and their labels."""
+    """Where `/scale`, and so an autoscaler, finds the number of replicas, asked for and there, and their labels.
+
+    With `checked=False` the paths may also lead nowhere.
+    """
 
     spec: str = ".spec.replicas"
     status: str = ".status.replicas"
     selector: str | None = None
+    checked: bool = True
 
     def __post_init__(self) -> None:
         for name, path, below in (("spec", self.spec, (".spec.",)), ("status", self.status, (".status.",))):
@@ -92,7 +96,7 @@ class Definition:
                 raise TypeError(f"the selectable field {path} of {name} must not be in the metadata or in a list")
             if found is not None and found.type not in ("string", "integer", "boolean"):
                 raise TypeError(f"the selectable field {path} of {name} must be a text, a whole number or a boolean")
-        if self.scale is not None:
+        if self.scale is not None and self.scale.checked:
             self.check_scale(kind, self.scale)
 
     def check_scale(self, kind: type, scale: Scale) -> None:

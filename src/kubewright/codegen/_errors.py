@@ -1,0 +1,14 @@
+"""What can go wrong, as one exception."""
+
+from __future__ import annotations
+
+__all__ = ["CodegenError"]
+
+
+class CodegenError(ValueError):
+    """No types can be written; the text names the source and the place in it, and says why and what to do."""
+
+    def __init__(self, source: str, reason: str) -> None:
+        super().__init__(f"{source}: {reason}")
+        self.source = source
+        self.reason = reason

@@ -1,0 +1,332 @@
+"""From the schemas of kinds to classes: which there are, which of them are shared, and what each field is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import msgspec
+
+from kubewright.api import JSON, Nullable
+from kubewright.api._constraints import Constraint
+from kubewright.api._model import wire_name
+from kubewright.api._shapes import Shape
+from kubewright.api._validation import violations
+from kubewright.codegen._definition import KindSource, VersionSource
+from kubewright.codegen._names import attribute_names, singular
+from kubewright.codegen._types import (
+    PLACE_MEMBERS,
+    Annotation,
+    difference,
+    list_type_holds,
+    place_rules,
+    scalar,
+    unsaid,
+)
+
+__all__ = ["ABSENT", "Field", "Kind", "Model", "Walk"]
+
+ABSENT: Final = object()
+"""The default of a field that has none."""
+
+_ANYTHING: Final = "x-kubernetes-preserve-unknown-fields"
+_HEAD: Final = ("apiVersion", "kind", "metadata")
+_key = msgspec.json.Encoder(order="sorted").encode
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Field:
+    """An attribute of a class."""
+
+    attribute: str
+    wire: str
+    annotation: Annotation
+    default: Any = ABSENT
+
+    @property
+    def explicit_name(self) -> str | None:
+        """The name on the wire, where it does not follow from the attribute."""
+        return self.wire if wire_name(self.attribute) != self.wire else None
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Model:
+    """A class. `uses` are the places that have this very schema: their path, for the name, and their description."""
+
+    fields: list[Field] = field(default_factory=list)
+    rules: list[Constraint] = field(default_factory=list)
+    members: dict[str, Any] = field(default_factory=dict)  # what only a `Schema` can say
+    uses: list[tuple[str, ...]] = field(default_factory=list)
+    places: list[Annotation] = field(default_factory=list)
+    name: str = ""
+    doc: str | None = None
+
+    @property
+    def required(self) -> list[str]:
+        """The names on the wire of the fields without a default."""
+        return sorted(field.wire for field in self.fields if field.default is ABSENT)
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Kind(Model):
+    """The class of a version of a kind. With a `spec` it is a `Resource`, else a plain `Object`."""
+
+    source: KindSource
+    version: VersionSource
+    spec: Annotation | None = None
+    status: Annotation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the walk is. The names are for classes; the rest says what `schema_of` will do here."""
+
+    names: tuple[str, ...]
+    defaults: bool = True
+    old_self: bool = True
+
+    def __truediv__(self, name: str) -> _Place:
+        return replace(self, names=(*self.names, name))
+
+    @property
+    def element(self) -> _Place:
+        return replace(self, names=(*self.names[:-1], singular(self.names[-1])))
+
+
+class Walk:
+    """Collects the classes of one module. Nested schemas that are identical become one class."""
+
+    def __init__(self) -> None:
+        self.kinds: list[Kind] = []
+        self.models: list[Model] = []  # each after those that it needs
+        self._shared: dict[Any, Model] = {}
+
+    def add(self, source: KindSource, version: VersionSource, class_name: str) -> Kind:
+        """Add the class of one version of a kind."""
+        kind = Kind(source=source, version=version, name=class_name, doc=version.schema.get("description"))
+        schema = version.schema
+        properties: dict[str, Any] = dict(schema["properties"])
+        taken_away: dict[str, Any] = {}
+        if schema.get(_ANYTHING) and not properties.keys() - set(_HEAD):
+            # The server keeps what it does not know, so there is something to type after all.
+            taken_away = {"spec": None, "status": None}
+            properties |= {"spec": {_ANYTHING: True, "nullable": True}, "status": {_ANYTHING: True, "nullable": True}}
+        place = _Place((class_name,))
+        said: dict[str, Any] = {"type": "object", "required": []}
+        changes: dict[str, Any] = dict(taken_away)
+        if "spec" in properties:
+            kind.spec = self._annotation(properties.pop("spec"), place / "spec", shared=False)
+            kind.status = Annotation(text="None", shape=Shape(place="any"), said={})
+            if "status" in properties:
+                below = replace(place / "status", defaults=False)
+                kind.status = self._annotation(properties.pop("status"), below, shared=False)
+            _bind(kind.spec, kind.status, schema["properties"], said, changes)
+        taken = ("api_version", "kind", "metadata", "spec", "status")
+        names = attribute_names((name for name in properties if name not in _HEAD), taken)
+        for wire, attribute in names.items():
+            below = replace(place / wire, defaults=wire != "status")
+            required = wire in schema.get("required", ())
+            kind.fields.append(self._field(attribute, wire, properties[wire], below, required=required))
+        said["required"] = sorted([*said["required"], *kind.required])
+        for name, type_ in (("apiVersion", "string"), ("kind", "string"), ("metadata", "object")):
+            if more := difference({"type": type_}, schema["properties"][name]):
+                changes[name] = more
+        _whole_rules(kind, schema, said, old_self=True)
+        if changes:
+            kind.members["properties"] = changes
+        self.kinds.append(kind)
+        return kind
+
+    def _annotation(self, node: dict[str, Any], place: _Place, *, shared: bool = True) -> Annotation:
+        """The annotation for a schema, without what is said about the place itself."""
+        if node.get("type") == "object":
+            made = self._object(node, place, shared=shared)
+        elif node.get("type") == "array":
+            keyed = node.get("x-kubernetes-list-type") == "map" and list_type_holds(node)
+            below = replace(place.element, old_self=place.old_self and keyed)
+            element = self._element(node.get("items") or {}, below)
+            shape = Shape(place="array", type="array")
+            made = Annotation(text="list", element=element, shape=shape, said={"type": "array"})
+        else:
+            made = scalar(node)
+        if made.model is None:
+            place_rules(made, node, old_self=place.old_self)
+            made.members |= unsaid(made, node)
+        made.description = node.get("description")
+        return made
+
+    def _object(self, node: dict[str, Any], place: _Place, *, shared: bool) -> Annotation:
+        if node.get("x-kubernetes-map-type") == "atomic":
+            place = replace(place, old_self=False)
+        inner = node.get("additionalProperties")
+        said: dict[str, Any] = {"type": "object"}
+        if "properties" not in node:
+            if isinstance(inner, dict):
+                element = self._element(inner, place.element)
+                plain = element.text == "JSON" and not element.rules and not element.members
+                shape = Shape(place="object", type="object", element=JSON if plain else element)
+                return Annotation(text="dict", element=element, shape=shape, said=said)
+            if node.get(_ANYTHING) or inner is True:
+                anything = Annotation(text="JSON", shape=Shape(place="any"), said={})
+                shape = Shape(place="object", type="object", element=JSON)
+                # PreserveUnknown takes the schema of the elements away again.
+                made = Annotation(text="dict", element=anything, shape=shape, said=said | {"additionalProperties": {}})
+                if inner is True:
+                    made.members["additionalProperties"] = True
+                return made
+        return Annotation(model=self._model(node, place, shared=shared), shape=Shape(place="object"), said=said)
+
+    def _element(self, node: dict[str, Any], place: _Place) -> Annotation:
+        """An element of a list or map: there, None can only be null."""
+        made = self._annotation(node, place)
+        if made.text == "JSON":
+            said = _say_null(made, node)
+        else:
+            made.optional = bool(node.get("nullable"))
+            said = {"nullable": True} if made.optional else {}
+        made.members |= _unsaid_of_place(said, node)
+        if made.model is not None:
+            made.model.places.append(made)
+        return made
+
+    def _model(self, node: dict[str, Any], place: _Place, *, shared: bool) -> Model:
+        text = _key({name: value for name, value in node.items() if name not in PLACE_MEMBERS})
+        key = (
+            text,
+            place.defaults or b'"default":' not in text,
+            place.old_self or b"oldSelf" not in text,
+            None if shared else place.names,
+        )
+        model = self._shared.get(key)
+        if model is None:
+            model = self._shared[key] = Model()
+            required = node.get("required", ())
+            properties = node.get("properties", {})
+            for wire, attribute in attribute_names(properties).items():
+                made = self._field(attribute, wire, properties[wire], place / wire, required=wire in required)
+                model.fields.append(made)
+            said = {"type": "object", "required": model.required}
+            _whole_rules(model, node, said, old_self=place.old_self)
+            self.models.append(model)
+        model.uses.append(place.names)
+        return model
+
+    def _field(self, attribute: str, wire: str, node: dict[str, Any], place: _Place, *, required: bool) -> Field:
+        annotation = self._annotation(node, place)
+        made = Field(attribute=attribute, wire=wire, annotation=annotation)
+        annotation.is_field = True
+        said: dict[str, Any] = {}
+        nullable = bool(node.get("nullable"))
+        if annotation.text == "JSON":
+            said = _say_null(annotation, node)
+        elif nullable and required and "default" not in node:
+            annotation.optional = said["nullable"] = True  # by itself
+        elif nullable:
+            annotation.optional = True
+            annotation.rules.append(Nullable())
+            said["nullable"] = True
+        if not required or "default" in node:
+            self._default(made, node, place, said)
+        annotation.members |= _unsaid_of_place(said, node)
+        if annotation.model is not None:
+            annotation.model.places.append(annotation)
+        return made
+
+    def _default(self, made: Field, node: dict[str, Any], place: _Place, said: dict[str, Any]) -> None:
+        """A default as a value of Python where it is a plain one; else the server fills it in alone."""
+        value = node.get("default")
+        if value is None or not _is_plain(made.annotation, value) or _breaks_rules(made.annotation, node, value):
+            made.default = None
+            made.annotation.optional = made.annotation.text != "JSON"
+            return
+        made.default = value
+        if place.defaults:
+            said["default"] = value
+
+
+def _bind(
+    spec: Annotation, status: Annotation, properties: Mapping[str, Any], said: dict[str, Any], changes: dict[str, Any]
+) -> None:
+    """What `Resource[Spec, Status]` says about both, and where the definition says something else."""
+    spec.optional = spec.text == "JSON"
+    if not spec.optional and (spec.model is None or spec.model.required):
+        said["required"] = ["spec"]
+    if status.text != "None":
+        status.optional = status.model is None or bool(status.model.required)
+    for name, annotation in (("spec", spec), ("status", status)):
+        wanted = properties.get(name)
+        if wanted is None:
+            continue
+        made: dict[str, Any] = {}
+        if annotation.model is not None:
+            annotation.model.doc = annotation.description
+            made = {"description": annotation.description} if annotation.description else {}
+            if name == "spec" and not annotation.model.required and (filled := _filled(annotation.model)):
+                made["default"] = filled
+        elif annotation.text == "JSON":
+            made = {"nullable": True}
+        asked = {member: wanted[member] for member in PLACE_MEMBERS if member in wanted}
+        if more := difference(made, asked):
+            changes[name] = more
+
+
+def _breaks_rules(annotation: Annotation, node: dict[str, Any], value: Any) -> bool:
+    """Whether the check of the class would refuse the default; it does not look at what only a `Schema` says."""
+    checked = {name: member for name, member in node.items() if name not in annotation.members}
+    try:
+        return bool(violations(checked, value))
+    except ValueError:  # a pattern of elements that only Go can read
+        return True
+
+
+def _is_plain(annotation: Annotation, value: Any) -> bool:
+    """Whether the value can stand in the code as it is, where this type is expected."""
+    match annotation.text:
+        case "list":
+            element = annotation.element
+            return isinstance(value, list) and element is not None and all(_is_plain(element, one) for one in value)
+        case "dict":
+            element = annotation.element
+            return (
+                isinstance(value, dict)
+                and element is not None
+                and all(isinstance(name, str) and _is_plain(element, one) for name, one in value.items())
+            )
+        case "str":
+            return isinstance(value, str)
+        case "bool":
+            return isinstance(value, bool)
+        case "int":
+            return type(value) is int
+        case "float":
+            return type(value) in (int, float)
+        case "IntOrString":
+            return type(value) in (int, str)
+        case text:
+            return text.startswith("Literal[") and value in annotation.said["enum"]
+
+
+def _whole_rules(model: Model, node: dict[str, Any], said: dict[str, Any], *, old_self: bool) -> None:
+    """The rules of a class as a whole."""
+    whole = Annotation(shape=Shape(place="object", type="object"), said={k: v for k, v in said.items() if v})
+    place_rules(whole, node, old_self=old_self)
+    model.rules, model.members = whole.rules, unsaid(whole, node)
+
+
+def _say_null(annotation: Annotation, node: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON takes null by itself; what it then says about null."""
+    if node.get("nullable"):
+        return {"nullable": True}
+    annotation.rules.append(Nullable(allowed=False))
+    return {}
+
+
+def _unsaid_of_place(said: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, Any]:
+    """What must be said word for word about a place. Descriptions wait until the classes have theirs."""
+    return difference(said, {member: node[member] for member in ("nullable", "default") if member in node})
+
+
+def _filled(model: Model) -> dict[str, Any]:
+    """The defaults of a class, as an empty object of it is sent."""
+    return {field.wire: field.default for field in model.fields if field.default not in (ABSENT, None)}

@@ -1,0 +1,197 @@
+"""From one place of a schema to an annotation: the type, the rules that say the rest, and what only `Schema` can say.
+
+Nothing is guessed about what an annotation means. The rules are made and placed by the same code that later writes the
+schema of the class (`kubewright.api`); what comes out is compared with what was asked for, and the difference, if there
+is any, is said word for word by a `Schema`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from kubewright.api import (
+    Choices,
+    EmbeddedResource,
+    Example,
+    Format,
+    Items,
+    Length,
+    ListType,
+    MapType,
+    MultipleOf,
+    Pattern,
+    PreserveUnknown,
+    Properties,
+    Range,
+    Rule,
+)
+from kubewright.api._constraints import Constraint
+from kubewright.api._paths import parse_path
+from kubewright.api._placement import add_constraint
+from kubewright.api._shapes import Shape
+from kubewright.api._structural import QUANTITY
+
+if TYPE_CHECKING:
+    from kubewright.codegen._models import Model
+
+__all__ = ["PLACE_MEMBERS", "Annotation", "difference", "list_type_holds", "place_rules", "scalar", "unsaid"]
+
+PLACE_MEMBERS: Final = frozenset({"description", "nullable", "default"})
+"""What a schema says about a place, and not about the type of what stands there."""
+
+_BELOW: Final = {"list": "items", "dict": "additionalProperties", "": "properties"}  # compared where they are made
+_ANYTHING: Final = "x-kubernetes-preserve-unknown-fields"
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Annotation:
+    """A type as it will be written. `said` is the schema that it makes, without what stands below."""
+
+    text: str = ""  # of a scalar; "list" and "dict" have an element, a model has its class
+    element: Annotation | None = None
+    model: Model | None = None
+    rules: list[Constraint] = field(default_factory=list)
+    members: dict[str, Any] = field(default_factory=dict)  # what only a `Schema` can say
+    optional: bool = False
+    shape: Shape
+    said: dict[str, Any]
+    description: str | None = None  # that the place is to have
+    is_field: bool = False  # so that a text can stand below it
+
+
+def scalar(node: Mapping[str, Any]) -> Annotation:
+    """The annotation for a text, a number, a boolean, a number or text, or any JSON; rules not yet placed."""
+    if node.get("x-kubernetes-int-or-string"):
+        said: dict[str, Any] = {"x-kubernetes-int-or-string": True}
+        if node.get("pattern") == QUANTITY:
+            return Annotation(text="Quantity", shape=Shape(place="quantity"), said=said | {"pattern": QUANTITY})
+        return Annotation(text="IntOrString", shape=Shape(place="int-or-string"), said=said)
+    type_ = node.get("type")
+    if type_ in ("string", "integer") and (literal := _literal(node, type_)):
+        shape = Shape(place="enum", type=type_)
+        return Annotation(text=literal, shape=shape, said={"type": type_, "enum": list(node["enum"])})
+    if type_ == "string" and node.get("format") in ("date-time", "byte"):
+        text = "Time" if node["format"] == "date-time" else "bytes"
+        said = {"type": "string", "format": node["format"]}
+        return Annotation(text=text, shape=Shape(place="formatted", type="string"), said=said)
+    if type_ in ("string", "boolean"):
+        text = "str" if type_ == "string" else "bool"
+        return Annotation(text=text, shape=Shape(place=type_, type=type_), said={"type": type_})
+    if type_ in ("integer", "number"):
+        text, format_ = ("int", "int64") if type_ == "integer" else ("float", "double")
+        said = {"type": type_, "format": format_}
+        return Annotation(text=text, shape=Shape(place=type_, type=type_), said=said)
+    return Annotation(text="JSON", shape=Shape(place="any"), said={"nullable": True, _ANYTHING: True})
+
+
+def _literal(node: Mapping[str, Any], type_: str) -> str | None:
+    """The `Literal` for an enum, where one can say it. The server takes null for no enum, so neither may a Literal."""
+    values = node.get("enum")
+    wanted = str if type_ == "string" else int
+    if not isinstance(values, list) or not values or node.get("nullable"):
+        return None
+    if any(type(value) is not wanted for value in values) or len(set(values)) < len(values):
+        return None
+    from kubewright.codegen._text import literal
+
+    return f"Literal[{', '.join(map(literal, values))}]"
+
+
+def place_rules(annotation: Annotation, node: Mapping[str, Any], *, old_self: bool) -> None:
+    """Add the rules that say what the schema says at this place; what they cannot say stays a difference."""
+    for make in _candidates(node, annotation.said):
+        said = dict(annotation.said)
+        try:
+            rules = make()
+            for rule in rules:
+                add_constraint(said, annotation.shape, rule, "", old_self=old_self)
+        except (TypeError, ValueError, KeyError, AttributeError):
+            continue  # not a rule of ours, or not here: `Schema` says it
+        changed = {name for name in said.keys() | annotation.said.keys() if said.get(name) != annotation.said.get(name)}
+        if all(said.get(name) == node.get(name) for name in changed - {_BELOW.get(annotation.text)}):
+            annotation.rules += rules
+            annotation.said = said
+
+
+def _candidates(node: Mapping[str, Any], said: Mapping[str, Any]) -> Iterator[Callable[[], list[Constraint]]]:
+    """The rules that may say something of what the schema says."""
+    get = node.get
+    if get("format") != said.get("format"):
+        yield lambda: [Format(get("format"))]
+    if "minimum" in node or "maximum" in node:
+        exclusive = bool(get("exclusiveMinimum")), bool(get("exclusiveMaximum"))
+        yield lambda: [Range(get("minimum"), get("maximum"), *exclusive)]
+    if "multipleOf" in node:
+        yield lambda: [MultipleOf(node["multipleOf"])]
+    if "minLength" in node or "maxLength" in node:
+        yield lambda: [Length(get("minLength"), get("maxLength"))]
+    if "pattern" in node and "pattern" not in said:
+        yield lambda: [Pattern(node["pattern"])]
+    if "enum" in node and "enum" not in said and not get("nullable"):
+        yield lambda: [Choices(*node["enum"])]
+    if "minItems" in node or "maxItems" in node:
+        yield lambda: [Items(get("minItems"), get("maxItems"))]
+    if "minProperties" in node or "maxProperties" in node:
+        yield lambda: [Properties(get("minProperties"), get("maxProperties"))]
+    if "x-kubernetes-list-type" in node and list_type_holds(node):
+        yield lambda: [ListType(node["x-kubernetes-list-type"], get("x-kubernetes-list-map-keys") or ())]
+    if "x-kubernetes-map-type" in node:
+        yield lambda: [MapType(node["x-kubernetes-map-type"])]
+    if "example" in node:
+        yield lambda: [Example(node["example"])]
+    if get("x-kubernetes-embedded-resource") and get(_ANYTHING) and "properties" not in node:
+        yield lambda: [EmbeddedResource()]
+    elif get(_ANYTHING) and _ANYTHING not in said:
+        yield lambda: [PreserveUnknown()]
+    if "x-kubernetes-validations" in node:
+        yield lambda: [_rule(rule) for rule in node["x-kubernetes-validations"]]
+
+
+def _rule(rule: Mapping[str, Any]) -> Rule:
+    names = {
+        "rule": "rule",
+        "message": "message",
+        "messageExpression": "message_expression",
+        "reason": "reason",
+        "fieldPath": "field_path",
+        "optionalOldSelf": "optional_old_self",
+    }
+    if "fieldPath" in rule:
+        parse_path(rule["fieldPath"])  # raises for one that our own check could not follow
+    return Rule(**{names[name]: value for name, value in rule.items()})
+
+
+def list_type_holds(node: Mapping[str, Any]) -> bool:
+    """Whether the elements are what our own check of a list type asks of them."""
+    items = node.get("items") or {}
+    if node["x-kubernetes-list-type"] == "set":
+        atomic = "atomic" in (items.get("x-kubernetes-list-type"), items.get("x-kubernetes-map-type"))
+        return not items.get("nullable") and (items.get("type") in ("string", "integer", "number", "boolean") or atomic)
+    if node["x-kubernetes-list-type"] != "map":
+        return True
+    properties = items.get("properties") or {}
+    required = items.get("required") or ()
+    return not items.get("nullable") and all(
+        properties.get(key, {}).get("type") in ("string", "integer", "number", "boolean")
+        and not properties[key].get("nullable")
+        and (key in required or "default" in properties[key])
+        for key in node.get("x-kubernetes-list-map-keys") or ()
+    )
+
+
+def unsaid(annotation: Annotation, node: Mapping[str, Any]) -> dict[str, Any]:
+    """What a `Schema` must say so that the annotation makes this schema; what is about the place is left aside."""
+    return difference(annotation.said, node, ignored=PLACE_MEMBERS | {_BELOW.get(annotation.text, "")})
+
+
+def difference(
+    said: Mapping[str, Any], wanted: Mapping[str, Any], *, ignored: frozenset[str] = frozenset()
+) -> dict[str, Any]:
+    """The members that `Schema` must say so that one becomes the other; None for what must go."""
+    return {
+        name: wanted.get(name)
+        for name in {**wanted, **said}
+        if name not in ignored and said.get(name) != wanted.get(name)
+    }
