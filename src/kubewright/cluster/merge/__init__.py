@@ -17,21 +17,21 @@ Managed fields. One `FieldManager` for each resource, version and subresource:
         "apps/v1", "Deployment",
         schema_of=lambda api_version: ...,   # Schema of the kind at any served version; None when that is not served
         subresource="",                      # "status" for the status subresource; "scale" is below
-        reset={"apps/v1": RESET_STATUS},     # what writes here never own: RESET_STATUS on the main resource of a kind
-                                             # with status, RESET_ALL_BUT_STATUS on its status (both exported)
+        reset=reset_fields("apps/v1", "Deployment", "", has_status=True, custom=False),
+                                             # what writes here never own, as each of the server's kinds has it
         convert=None,                        # (obj, api_version) -> obj at that version; None: only apiVersion changes
         default=None,                        # (obj) -> None: fills in defaults in place, after an apply has merged
     )
     manager.update(live, new, name, now) -> dict     # create (live=None), PUT and the three patches: `new` with the
                                                      # managedFields that it has now
     manager.apply(live, config, name, now, force=False) -> dict
-                                                     # server-side apply; live=None creates. Raises Refused 409 with causes
+                                                     # server-side apply; live=None creates. Conflicts: Refused, 409
 
 `now` is a text such as 2026-11-15T10:00:00Z. `name` is the query's fieldManager, else the user agent up to the first
 slash (`manager_name`); an apply must have one. Order as in the real server, since it decides who owns what:
 
     create:  decode → default → `update(None, new)` → admission → name, uid, generation and so on → store
-    update:  decode → default → `update(live, new)` → admission → strategy (status reset and so on) → `keep_times` → store
+    update:  decode → default → `update(live, new)` → admission → strategy (status kept, ...) → `keep_times` → store
     apply:   `apply(live, config)` (defaults itself) → prune → admission → strategy → `keep_times` → store
 
 On update, `new` carries the managedFields of the request: `[]` and `[{}]` empty them, others are taken over if they are
@@ -45,9 +45,33 @@ No-ops:
 Scale (the managed fields of a scale are those of its parent that own the replicas):
 
     scale_managed_fields(entries, mappings) -> list          # parent's entries → entries of the Scale object
-    parent_managed_fields(entries, scale_entries, mappings, api_version) -> list    # and back, after a write to the Scale
+    parent_managed_fields(entries, scale_entries, mappings, api_version) -> list     # and back, after the write
 
 `mappings` gives the path of the replicas for each served version: {"apps/v1": ("spec", "replicas")}.
 
 Sets of fields: `FieldSet` parses, prints and combines the FieldsV1 of managedFields.
 """
+
+from __future__ import annotations
+
+from kubewright.cluster.merge._errors import Refused
+from kubewright.cluster.merge._field_set import FieldSet, path
+from kubewright.cluster.merge._manager import FieldManager, manager_name
+from kubewright.cluster.merge._noop import keep_times, same
+from kubewright.cluster.merge._reset import RESET_ALL_BUT_STATUS, RESET_STATUS, reset_fields
+from kubewright.cluster.merge._scale import parent_managed_fields, scale_managed_fields
+
+__all__ = [
+    "RESET_ALL_BUT_STATUS",
+    "RESET_STATUS",
+    "FieldManager",
+    "FieldSet",
+    "Refused",
+    "keep_times",
+    "manager_name",
+    "parent_managed_fields",
+    "path",
+    "reset_fields",
+    "same",
+    "scale_managed_fields",
+]

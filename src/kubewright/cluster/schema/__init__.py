@@ -23,7 +23,7 @@ and embedded resources are respected.
 Documents for clients, as decoded JSON:
 
     builtin_group_versions() -> tuple[str, ...]                   # "v1", "apps/v1", ...
-    builtin_resources(group_version) -> tuple[ResourceFacts, ...] # plural, kind, verbs, subresources, as in the document
+    builtin_resources(group_version) -> tuple[ResourceFacts, ...] # plural, kind, verbs, subresources
     openapi_v3_paths(custom=()) -> dict[str, str]       # "apis/apps/v1" -> digest, for /openapi/v3
     openapi_v3(group_version, custom=()) -> dict | None # /openapi/v3/apis/apps/v1
     openapi_v2(custom=()) -> dict                       # /openapi/v2
@@ -32,3 +32,28 @@ Documents for clients, as decoded JSON:
 `custom` are `CustomKind`s: group, version, kind, list kind, plural, namespaced, subresources and the schema as the CRD
 has it.
 """
+
+from __future__ import annotations
+
+from kubewright.cluster.schema._builtin import (
+    ResourceFacts,
+    SubresourceFacts,
+    builtin_group_versions,
+    builtin_resources,
+    builtin_schema,
+)
+from kubewright.cluster.schema._custom import custom_schema
+from kubewright.cluster.schema._node import ANYTHING, Schema
+from kubewright.cluster.schema._zero import zero_object
+
+__all__ = [
+    "ANYTHING",
+    "ResourceFacts",
+    "Schema",
+    "SubresourceFacts",
+    "builtin_group_versions",
+    "builtin_resources",
+    "builtin_schema",
+    "custom_schema",
+    "zero_object",
+]

@@ -1,0 +1,26 @@
+"""What merging refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["Refused"]
+
+
+class Refused(Exception):
+    """A request that cannot be merged. The attributes are those of the Status that the real server answers with.
+
+    `causes` are the `details.causes` of a conflict: reason, message and field of each.
+    """
+
+    def __init__(self, code: int, reason: str, message: str, causes: tuple[dict[str, Any], ...] = ()) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.causes = causes
+
+
+def bad_request(message: str) -> Refused:
+    """400: the request is wrong in itself."""
+    return Refused(400, "BadRequest", message)

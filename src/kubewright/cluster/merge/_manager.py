@@ -1,0 +1,310 @@
+"""Managed fields of requests: creates, updates and applies, as the server's field manager does them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from kubewright.cluster.merge._elements import ElementError, spelled
+from kubewright.cluster.merge._entries import Entries, Manager, Owned, is_reset, manager_of, read_entries, written
+from kubewright.cluster.merge._errors import Refused, bad_request
+from kubewright.cluster.merge._fields_of import compare, equal, fields_of
+from kubewright.cluster.merge._go import quoted
+from kubewright.cluster.merge._trees import Tree, difference, has, tree_of, union
+from kubewright.cluster.merge._typed import schema_errors
+from kubewright.cluster.merge._updater import Conflict, Conflicts, Updater
+from kubewright.cluster.schema import Schema, zero_object
+
+__all__ = ["FieldManager", "manager_name"]
+
+Object: TypeAlias = dict[str, Any]
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_ANNOTATIONS_LIMIT: Final = 256 * 1024
+_MOST_UPDATERS: Final = 10
+_OLD_UPDATES: Final = "ancient-changes"
+_BEFORE_APPLY: Final = "before-first-apply"
+# Nobody owns what names the object or what the server itself sets.
+_UNOWNED: Final = tree_of(
+    ("f:apiVersion",),
+    ("f:kind",),
+    ("f:metadata",),
+    *(
+        ("f:metadata", f"f:{name}")
+        for name in (
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "selfLink",
+            "uid",
+            "clusterName",
+            "generation",
+            "managedFields",
+            "resourceVersion",
+        )
+    ),
+)
+
+
+def manager_name(field_manager: str, user_agent: str) -> str:
+    """Who makes a request: the field manager that it names, else the beginning of the user agent."""
+    return field_manager or _printable(user_agent.partition("/")[0])
+
+
+def _printable(text: str) -> str:
+    """At most 128 bytes, and nothing that cannot be printed, as the server cuts a user agent."""
+    kept = ""
+    for character in text:
+        if not character.isprintable() or len((kept + character).encode()) > 128:
+            break
+        kept += character
+    return kept
+
+
+def _only_named(obj: Object, api_version: str) -> Object:
+    return obj if obj.get("apiVersion") == api_version else obj | {"apiVersion": api_version}
+
+
+class FieldManager:
+    """Managed fields of one version of one resource, or of one of its subresources. Holds no state between requests.
+
+    `schema_of` gives the schema of the kind at a version, None when that version is not served. `reset` has, by
+    version, the fields that writes here never change (`reset_fields`). `convert` brings an object to a version; by
+    default only the apiVersion changes. `default` fills in defaults, in place, after an apply has merged.
+    """
+
+    def __init__(
+        self,
+        api_version: str,
+        kind: str,
+        *,
+        schema_of: Callable[[str], Schema | None],
+        subresource: str = "",
+        reset: Mapping[str, Tree] | None = None,
+        convert: Callable[[Object, str], Object] | None = None,
+        default: Callable[[Object], None] | None = None,
+    ) -> None:
+        self.api_version = api_version
+        self.kind = kind
+        self.subresource = subresource
+        self._updater = Updater(api_version, schema_of, convert or _only_named, reset or {})
+        self._default = default
+        self._zero: Object | None = None
+
+    def update(self, live: Object | None, new: Object, name: str, now: str) -> Object:
+        """The new object of a create, a PUT or a patch, with its managed fields.
+
+        `live` is None for a create. A new object whose fields cannot be told apart has no managed fields.
+        """
+        entries = self._entries(live, new)
+        body = _without_entries(new)
+        if not entries and live is not None and live.get("metadata", {}).get("uid"):
+            return body  # nothing is tracked until the first apply
+        try:
+            entries = self._updated(self._empty() if live is None else _without_entries(live), body, entries, name, now)
+        except ElementError:
+            return body
+        return _with_entries(body, entries)
+
+    def _updated(self, live: Object, new: Object, entries: Entries, name: str, now: str) -> Entries:
+        entries, tree = self._updater.update(live, new, entries)
+        tree = difference(tree, _UNOWNED)
+        if tree:
+            manager = manager_of(name, "Update", self.api_version, self.subresource)
+            before = entries.get(manager)
+            entries[manager] = Owned(union(tree, before.tree) if before else tree, self.api_version, now)
+        return _capped(entries)
+
+    def _entries(self, live: Object | None, new: Object) -> Entries:
+        before = (live or {}).get("metadata", {}).get("managedFields")
+        given = new.get("metadata", {}).get("managedFields")
+        if not self.subresource:
+            if is_reset(given):
+                return {}
+            try:
+                entries = read_entries(given)
+            except (ValueError, AttributeError):
+                entries = {}
+            if entries:
+                return entries
+        try:
+            return read_entries(before)
+        except (ValueError, AttributeError):
+            return {}
+
+    def apply(self, live: Object | None, config: Object, name: str, now: str, *, force: bool = False) -> Object:
+        """The object after a server-side apply, with its managed fields; `live` is None when there is none yet.
+
+        Raises `Refused`: 409 with the conflicts as causes, 400 for a config of another kind, 500 for one that does not
+        fit the schema, as the server does.
+        """
+        self._check(config)
+        try:
+            entries = read_entries((live or {}).get("metadata", {}).get("managedFields"))
+        except (ValueError, AttributeError) as error:
+            raise Refused(500, "", f"failed to decode managed fields: {error}") from None
+        before = self._empty() if live is None else _without_entries(live)
+        if not entries:
+            entries = self._updated(self._empty(), before, entries, _BEFORE_APPLY, now)
+        try:
+            after, entries = self._applied(before, config, entries, name, now, force=force)
+        except Conflicts as found:
+            conflicts = found.conflicts
+            if name == "kubectl":
+                allowed = self._last_applied(before)
+                conflicts = [each for each in conflicts if not has(allowed, *each.path)]
+            if conflicts:
+                raise _refused(conflicts) from None
+            after, entries = self._applied(before, config, entries, name, now, force=True)
+        if name == "kubectl":
+            after = _with_last_applied(after, config)
+        return _with_entries(after, entries)
+
+    def _check(self, config: Object) -> None:
+        version, kind = config.get("apiVersion", ""), config.get("kind", "")
+        if (version, kind) != (self.api_version, self.kind):
+            raise bad_request(f"invalid object type: {version}, Kind={kind}")
+        if config.get("metadata", {}).get("managedFields") is not None:
+            raise bad_request("metadata.managedFields must be nil")
+        wrong = schema_errors(self._updater.schema(self.api_version), config)
+        if wrong:
+            metadata = config.get("metadata", {})
+            what = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {version}, Kind={kind}"
+            raise Refused(500, "", f"failed to create typed patch object ({what}): {wrong}")
+
+    def _applied(
+        self, live: Object, config: Object, entries: Entries, name: str, now: str, *, force: bool
+    ) -> tuple[Object, Entries]:
+        manager = manager_of(name, "Apply", self.api_version, self.subresource)
+        merged, entries = self._updater.apply(live, config, entries, manager, force=force)
+        owned = entries.get(manager)
+        if owned is not None:
+            tree = difference(owned.tree, _UNOWNED)
+            if tree:
+                entries[manager] = owned._replace(tree=tree)
+            else:
+                del entries[manager]
+        if equal(live, merged):
+            return live, entries
+        if manager in entries:
+            entries[manager] = entries[manager]._replace(time=now)
+        if self._default is not None:
+            merged = msgspec.json.decode(msgspec.json.encode(merged))  # parts of it belong to the live object
+            self._default(merged)
+        return merged, entries
+
+    def _last_applied(self, live: Object) -> Tree:
+        """What kubectl's annotation says was applied and still is so; fields that kubectl may take over."""
+        schema = self._updater.schema(self.api_version)
+        text = live.get("metadata", {}).get("annotations", {}).get(LAST_APPLIED)
+        try:
+            applied = msgspec.json.decode(text) if text else None
+        except msgspec.DecodeError:
+            return {}
+        if not isinstance(applied, dict) or applied.get("apiVersion") != self.api_version:
+            return {}
+        if schema_errors(schema, applied):
+            return {}
+        tree = fields_of(schema, applied)
+        for changed in compare(schema, applied, live):
+            tree = difference(tree, changed)
+        return tree
+
+    def _empty(self) -> Object:
+        if self._zero is None:
+            named = {"apiVersion": self.api_version, "kind": self.kind}
+            self._zero = zero_object(self._updater.schema(self.api_version)) | named
+        return self._zero
+
+
+def _capped(entries: Entries) -> Entries:
+    """The oldest updates of a version in one entry, until there are few enough."""
+    updaters = sorted(
+        (manager for manager in entries if manager.operation == "Update"),
+        key=lambda manager: (entries[manager].time or "", manager.identity()),
+    )
+    left = len(updaters)
+    first: dict[str, Manager] = {}
+    for manager in updaters:
+        if left <= _MOST_UPDATERS:
+            break
+        owned = entries[manager]
+        version = owned.api_version
+        bucket = Manager(_OLD_UPDATES, "Update", version, "")
+        if version not in first:
+            first[version] = manager
+            continue
+        if bucket not in entries:
+            entries[bucket] = entries.pop(first[version])
+        del entries[manager]
+        entries[bucket] = Owned(union(owned.tree, entries[bucket].tree), version, owned.time)
+        left -= 1
+    return entries
+
+
+def _without_entries(obj: Object) -> Object:
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict) or "managedFields" not in metadata:
+        return obj
+    return obj | {"metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
+
+
+def _with_entries(obj: Object, entries: Entries) -> Object:
+    if not entries:
+        return _without_entries(obj)
+    return obj | {"metadata": {**(obj.get("metadata") or {}), "managedFields": written(entries)}}
+
+
+def _with_last_applied(obj: Object, config: Object) -> Object:
+    """The object with kubectl's annotation brought up to date, if it has one."""
+    metadata = obj.get("metadata") or {}
+    annotations = metadata.get("annotations") or {}
+    if not annotations.get(LAST_APPLIED):
+        return obj
+    its = config.get("metadata") or {}
+    if LAST_APPLIED in (its.get("annotations") or {}):
+        rest = {name: value for name, value in its["annotations"].items() if name != LAST_APPLIED}
+        its = {name: value for name, value in its.items() if name != "annotations"} | (
+            {"annotations": rest} if rest else {}
+        )
+        config = config | {"metadata": its}
+    text = msgspec.json.encode(config, order="deterministic").decode() + "\n"
+    for character, escape in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
+        text = text.replace(character, escape)
+    changed = annotations | {LAST_APPLIED: text}
+    if sum(len(name.encode()) + len(value.encode()) for name, value in changed.items()) > _ANNOTATIONS_LIMIT:
+        del changed[LAST_APPLIED]
+    return obj | {"metadata": metadata | {"annotations": changed}}
+
+
+def _refused(conflicts: list[Conflict]) -> Refused:
+    causes = tuple(
+        {
+            "reason": "FieldManagerConflict",
+            "message": f"conflict with {_described(conflict.manager)}",
+            "field": _path(conflict),
+        }
+        for conflict in conflicts
+    )
+    if len(conflicts) == 1:
+        message = f"Apply failed with 1 conflict: {causes[0]['message']}: {causes[0]['field']}"
+    else:
+        lines = []
+        for manager in dict.fromkeys(conflict.manager for conflict in conflicts):
+            lines.append(f"conflicts with {_described(manager)}:")
+            lines += [f"- {_path(conflict)}" for conflict in conflicts if conflict.manager == manager]
+        message = f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)
+    return Refused(409, "Conflict", message, causes)
+
+
+def _path(conflict: Conflict) -> str:
+    return "".join(map(spelled, conflict.path))
+
+
+def _described(manager: Manager) -> str:
+    text = quoted(manager.name)
+    if manager.subresource:
+        text += f" with subresource {quoted(manager.subresource)}"
+    return f"{text} using {manager.api_version}" if manager.operation == "Update" else text

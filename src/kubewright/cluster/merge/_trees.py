@@ -1,0 +1,209 @@
+"""Sets of fields as trees of plain dicts, in the form in which managedFields write them.
+
+`{"f:spec": {"f:replicas": {}}}` is the set of one field, `.spec.replicas`. An empty dict is a field that is in the set;
+a dict with steps leads further; one that also has `.` is in the set itself. Trees are never changed once they are made,
+so parts are shared freely.
+
+These functions are where most of the time goes, so they work on the trees directly; `FieldSet` is their friendly face.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+from kubewright.cluster.merge._elements import normal_step, sort_key
+from kubewright.cluster.schema import Schema
+
+__all__ = [
+    "EMPTY",
+    "LEAF",
+    "SELF",
+    "Tree",
+    "at",
+    "difference",
+    "has",
+    "intersection",
+    "named_fields",
+    "ordered",
+    "parse",
+    "paths",
+    "recursive_difference",
+    "tree_of",
+    "union",
+]
+
+Tree: TypeAlias = Mapping[str, Any]
+
+LEAF: Final[dict[str, Any]] = {}
+EMPTY: Final[Tree] = {}
+SELF: Final = "."
+
+
+def union(one: Tree, other: Tree) -> Tree:
+    """The fields that are in either."""
+    if not other or one is other:
+        return one
+    if not one:
+        return other
+    result = dict(one)
+    for step, theirs in other.items():
+        ours = result.get(step)
+        if ours is None:
+            result[step] = theirs
+        elif ours is not theirs:
+            result[step] = _join(ours, theirs)
+    return result
+
+
+def _join(one: Tree, other: Tree) -> Tree:
+    if not one:
+        return other if not other or SELF in other else {SELF: LEAF, **other}
+    if not other:
+        return one if SELF in one else {SELF: LEAF, **one}
+    return union(one, other)
+
+
+def intersection(one: Tree, other: Tree) -> Tree:
+    """The fields that are in both."""
+    result: dict[str, Any] = {}
+    for step, ours in one.items():
+        theirs = other.get(step)
+        if theirs is None:
+            continue
+        if not ours or not theirs:
+            if (not ours or SELF in ours) and (not theirs or SELF in theirs):
+                result[step] = LEAF
+            continue
+        both = intersection(ours, theirs)
+        if both:
+            result[step] = LEAF if both.keys() == _ONLY_SELF else both
+    return result
+
+
+_ONLY_SELF: Final = {SELF: LEAF}.keys()
+
+
+def difference(one: Tree, other: Tree) -> Tree:
+    """The fields of the first that are not in the second. A field below one that is taken away stays."""
+    if not one or not other:
+        return one
+    result: dict[str, Any] = {}
+    for step, ours in one.items():
+        theirs = other.get(step)
+        if theirs is None:
+            result[step] = ours
+        elif not ours:
+            if theirs and SELF not in theirs:
+                result[step] = LEAF
+        else:
+            left = _without_self(ours) if not theirs else difference(ours, theirs)
+            if left:
+                result[step] = LEAF if left.keys() == _ONLY_SELF else left
+    return result
+
+
+def _without_self(tree: Tree) -> Tree:
+    return {step: below for step, below in tree.items() if step != SELF} if SELF in tree else tree
+
+
+def recursive_difference(one: Tree, other: Tree) -> Tree:
+    """As `difference`, but with a field everything below it is taken away."""
+    if not one or not other:
+        return one
+    result: dict[str, Any] = {}
+    for step, ours in one.items():
+        theirs = other.get(step)
+        if theirs is None:
+            result[step] = ours
+        elif not theirs or SELF in theirs:
+            continue
+        elif not ours:
+            result[step] = LEAF
+        else:
+            left = recursive_difference(ours, theirs)
+            if left:
+                result[step] = LEAF if left.keys() == _ONLY_SELF else left
+    return result
+
+
+def at(tree: Tree, step: str) -> Tree:
+    """What lies below a step, without the step itself."""
+    below = tree.get(step)
+    return _without_self(below) if below else EMPTY
+
+
+def has(tree: Tree, *steps: str) -> bool:
+    """Whether the field at that path is in the set."""
+    for step in steps:
+        below = tree.get(step)
+        if below is None:
+            return False
+        tree = below
+    return bool(steps) and (not tree or SELF in tree)
+
+
+def paths(tree: Tree, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every field, as the server lists them: those of a level first, then what is below each."""
+    steps = sorted((step for step in tree if step != SELF), key=sort_key)
+    for step in steps:
+        below = tree[step]
+        if not below or SELF in below:
+            yield (*prefix, step)
+    for step in steps:
+        yield from paths(tree[step], (*prefix, step))
+
+
+def tree_of(*fields: tuple[str, ...]) -> Tree:
+    """The set of these fields, each given by its steps."""
+    result: Tree = EMPTY
+    for steps in fields:
+        tree: Tree = LEAF
+        for step in reversed(steps):
+            tree = {step: tree}
+        result = union(result, tree)
+    return result
+
+
+def named_fields(tree: Tree, schema: Schema | None) -> Tree:
+    """The set with those fields of structs added that only have something below them in it."""
+    result: dict[str, Any] = {}
+    for step, below in tree.items():
+        if not below:
+            result[step] = below
+            continue
+        inner, named = None, False
+        if schema is not None:
+            if step[0] == "f" and schema.is_map:
+                inner = schema.fields[step[2:]]
+                named = inner is not None
+                inner = inner or schema.element
+            elif step[0] == "k" and schema.is_list:
+                inner = schema.items
+        extended = named_fields(below, inner)
+        result[step] = {SELF: LEAF, **extended} if named and SELF not in extended else extended
+    return result
+
+
+def ordered(tree: Tree) -> dict[str, Any]:
+    """The same set, with the steps in the order in which the server writes them."""
+    steps = sorted(tree)
+    if steps and steps[-1][0] in "ikv":  # these sort by what they say, not by how it is written
+        steps.sort(key=sort_key)
+    return {step: ordered(tree[step]) if tree[step] else LEAF for step in steps}
+
+
+def parse(fields: Any) -> Tree:
+    """The set that a FieldsV1 says. Raises ValueError for what is none."""
+    if not isinstance(fields, dict):
+        raise ValueError(f"fields are an object, not {fields!r}")
+    result: dict[str, Any] = {}
+    for step, below in fields.items():
+        if step == SELF:
+            result[SELF] = LEAF
+            continue
+        normal = step if step.startswith("f:") else normal_step(step)
+        if normal is not None:
+            parsed = parse(below) if below else LEAF
+            result[normal] = LEAF if parsed.keys() == _ONLY_SELF else parsed
+    return result

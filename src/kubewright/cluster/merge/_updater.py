@@ -1,0 +1,181 @@
+"""Who owns what after a write, and what an apply makes of an object: the rules, on sets of fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from kubewright.cluster.merge._entries import Entries, Manager, Owned
+from kubewright.cluster.merge._fields_of import Comparison, compare, fields_of
+from kubewright.cluster.merge._trees import (
+    EMPTY,
+    Tree,
+    difference,
+    intersection,
+    named_fields,
+    paths,
+    recursive_difference,
+    union,
+)
+from kubewright.cluster.merge._typed import merge, remove, with_schema_changes
+from kubewright.cluster.schema import Schema
+
+__all__ = ["Conflict", "Conflicts", "Updater"]
+
+Object: TypeAlias = dict[str, Any]
+
+
+class Conflict(NamedTuple):
+    """A field that another manager owns and that an apply would change."""
+
+    manager: Manager
+    path: tuple[str, ...]
+
+
+class Conflicts(Exception):
+    """An apply would change what others own."""
+
+    def __init__(self, conflicts: list[Conflict]) -> None:
+        super().__init__(f"{len(conflicts)} conflicts")
+        self.conflicts = conflicts
+
+
+class Updater:
+    """The rules for one version of one resource.
+
+    `schema_of` gives the schema at a version, None when the version is not served; `convert` the object at a version;
+    `reset` the fields, by version, that writes here never change.
+    """
+
+    def __init__(
+        self,
+        api_version: str,
+        schema_of: Callable[[str], Schema | None],
+        convert: Callable[[Object, str], Object],
+        reset: Mapping[str, Tree],
+    ) -> None:
+        self._version = api_version
+        self._schema_of = schema_of
+        self._convert = convert
+        self._reset = reset
+
+    def schema(self, api_version: str) -> Schema:
+        """The schema at a version that is served."""
+        schema = self._schema_of(api_version)
+        assert schema is not None, api_version
+        return schema
+
+    def update(self, live: Object, new: Object, entries: Entries) -> tuple[Entries, Tree]:
+        """What everyone owns after `live` became `new`, and what the writer of this change owns of it."""
+        entries = self._with_schema_changes(entries)
+        entries, changes = self._changed(live, new, entries, None, force=True)
+        return entries, self._without_reset(union(changes.modified, changes.added))
+
+    def apply(
+        self, live: Object, config: Object, entries: Entries, manager: Manager, *, force: bool
+    ) -> tuple[Object, Entries]:
+        """The object after an apply, and what everyone owns then; the applier's time is that of its last entry.
+
+        Raises `Conflicts` unless forced.
+        """
+        entries = self._with_schema_changes(entries)
+        schema = self.schema(self._version)
+        merged = merge(schema, live, config)
+        last = entries.get(manager)
+        applied = self._without_reset(fields_of(schema, config))
+        entries[manager] = Owned(applied, self._version, last.time if last else None)
+        if last is not None and last.tree:
+            merged = self._pruned(merged, entries, last)
+        entries, _ = self._changed(live, merged, entries, manager, force=force)
+        return merged, entries
+
+    def _without_reset(self, tree: Tree) -> Tree:
+        reset = self._reset.get(self._version)
+        return recursive_difference(tree, reset) if reset else tree
+
+    def _with_schema_changes(self, entries: Entries) -> Entries:
+        """The entries as the schemas of today have them; those of versions that are gone are left out."""
+        result = {}
+        for manager, owned in entries.items():
+            schema = self._schema_of(owned.api_version)
+            if schema is not None:
+                tree = with_schema_changes(owned.tree, schema)
+                result[manager] = owned if tree is owned.tree else owned._replace(tree=tree)
+        return result
+
+    def _changed(
+        self, live: Object, new: Object, entries: Entries, writer: Manager | None, *, force: bool
+    ) -> tuple[Entries, Comparison]:
+        """Take from everyone but the writer what changed. Raises `Conflicts` unless forced."""
+        comparisons = {self._version: self._compared(live, new, self._version)}
+        conflicts: dict[Manager, Tree] = {}
+        for manager, owned in entries.items():
+            if manager == writer:
+                continue
+            version = owned.api_version
+            if version not in comparisons:
+                comparisons[version] = self._compared(
+                    self._convert(live, version), self._convert(new, version), version
+                )
+            _, modified, added = comparisons[version]
+            taken = intersection(owned.tree, union(modified, added)) if modified or added else EMPTY
+            if taken:
+                conflicts[manager] = taken
+        if conflicts and not force:
+            raise Conflicts(
+                [
+                    Conflict(manager, path)
+                    for manager in sorted(conflicts, key=Manager.identity)
+                    for path in paths(conflicts[manager])
+                ]
+            )
+        result = {}
+        for manager, owned in entries.items():
+            tree = owned.tree
+            if manager != writer:
+                if manager in conflicts:
+                    tree = difference(tree, conflicts[manager])
+                tree = difference(tree, comparisons[owned.api_version].removed)
+            if tree:
+                result[manager] = owned if tree is owned.tree else owned._replace(tree=tree)
+        return result, comparisons[self._version]
+
+    def _compared(self, live: Object, new: Object, version: str) -> Comparison:
+        comparison = compare(self.schema(version), live, new)
+        reset = self._reset.get(version)
+        return Comparison(*(recursive_difference(tree, reset) for tree in comparison)) if reset else comparison
+
+    def _pruned(self, merged: Object, entries: Entries, last: Owned) -> Object:
+        """The merged object without what the manager applied last time, not this time, and nobody else owns."""
+        version = last.api_version
+        if self._schema_of(version) is None:
+            return merged
+        owned_by_version: dict[str, Tree] = {}
+        for owned in entries.values():
+            owned_by_version[owned.api_version] = union(owned_by_version.get(owned.api_version, EMPTY), owned.tree)
+        if not difference(last.tree, owned_by_version.get(version, EMPTY)):
+            return merged  # everything is still owned, so everything that was taken away would be put back
+        merged = self._convert(merged, version)
+        schema = self.schema(version)
+        last_named = named_fields(last.tree, schema)
+        pruned = remove(schema, merged, last_named) or {}
+        ours = owned_by_version.pop(version, None)
+        if ours is not None:
+            pruned = self._owned_put_back(merged, pruned, version, ours)
+        for other, owned_there in owned_by_version.items():
+            if self._schema_of(other) is not None:
+                there = self._owned_put_back(
+                    self._convert(merged, other), self._convert(pruned, other), other, owned_there
+                )
+                pruned = self._convert(there, version)
+        merged_named = named_fields(fields_of(schema, merged), schema)
+        pruned_named = named_fields(fields_of(schema, pruned), schema)
+        gone = intersection(difference(merged_named, pruned_named), last_named)
+        return self._convert(remove(schema, merged, gone) or {}, self._version)
+
+    def _owned_put_back(self, merged: Object, pruned: Object, version: str, owned: Tree) -> Object:
+        schema = self.schema(version)
+        merged_named = named_fields(fields_of(schema, merged), schema)
+        kept = union(named_fields(fields_of(schema, pruned), schema), named_fields(owned, schema))
+        put_back: Object = remove(schema, merged, difference(merged_named, kept)) or {}
+        return put_back

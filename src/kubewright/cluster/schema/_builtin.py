@@ -1,0 +1,114 @@
+"""The schemas of the built-in kinds, from the packaged file.
+
+The file (`builtin.bin`, written by `tools/generate_schemas`) holds one compressed part for each Go package of types. A
+part is read when a schema in it is first asked for.
+"""
+
+from __future__ import annotations
+
+import zlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kubewright.cluster.schema._node import Schema, read
+
+__all__ = [
+    "ResourceFacts",
+    "SubresourceFacts",
+    "builtin_group_versions",
+    "builtin_resources",
+    "builtin_schema",
+    "definition",
+    "definition_names",
+    "definition_schema",
+    "kinds",
+]
+
+_FILE = Path(__file__).with_name("builtin.bin")
+
+
+class SubresourceFacts(msgspec.Struct, frozen=True, array_like=True):
+    """A subresource: its name, the kind that it takes, that kind's group version if it is another, and its verbs."""
+
+    name: str
+    kind: str
+    group_version: str
+    verbs: tuple[str, ...]
+
+
+class ResourceFacts(msgspec.Struct, frozen=True, array_like=True):
+    """A resource as the server's document has it; the verbs are those of discovery."""
+
+    plural: str
+    kind: str
+    namespaced: bool
+    verbs: tuple[str, ...]
+    subresources: tuple[SubresourceFacts, ...]
+
+
+class _Index(msgspec.Struct):
+    """Where things are in the file."""
+
+    version: str
+    parts: dict[str, tuple[int, int]]
+    kinds: dict[str, dict[str, str]]
+    members: dict[str, list[str]]
+    resources: dict[str, msgspec.Raw]
+
+
+def builtin_schema(api_version: str, kind: str) -> Schema | None:
+    """The schema of a built-in kind; None when there is no such kind."""
+    name = _index()[0].kinds.get(api_version, {}).get(kind)
+    return None if name is None else definition_schema(name)
+
+
+def builtin_group_versions() -> tuple[str, ...]:
+    """Every group version that has a document: `v1`, `apps/v1` and so on."""
+    return tuple(_index()[0].members)
+
+
+@cache
+def builtin_resources(group_version: str) -> tuple[ResourceFacts, ...]:
+    """What is served in a group version; empty for one that is not built in."""
+    facts = _index()[0].resources.get(group_version)
+    return () if facts is None else msgspec.json.decode(facts, type=tuple[ResourceFacts, ...])
+
+
+def kinds(group_version: str) -> dict[str, str]:
+    """The name of the definition of each kind in a group version, lists and options included."""
+    return _index()[0].kinds.get(group_version, {})
+
+
+def definition_names(group_version: str) -> list[str]:
+    """The names of all definitions that the document of a group version holds."""
+    return _index()[0].members.get(group_version, [])
+
+
+def definition(name: str) -> dict[str, Any]:
+    """A definition as OpenAPI v3, by its full name, with our own `x-go`. Raises KeyError."""
+    package, _, short = name.rpartition(".")
+    found: dict[str, Any] = _part(package)[short]
+    return found
+
+
+@cache  # as many as there are definitions
+def definition_schema(name: str) -> Schema:
+    """The schema of a definition by its full name, `io.k8s.api.core.v1.PodSpec`. Raises KeyError."""
+    return read(definition(name), definition_schema, name=name)
+
+
+@cache
+def _index() -> tuple[_Index, bytes]:
+    length, _, rest = _FILE.read_bytes().partition(b"\n")
+    return msgspec.json.decode(zlib.decompress(rest[: int(length)]), type=_Index), rest[int(length) :]
+
+
+@cache
+def _part(package: str) -> dict[str, Any]:
+    index, blobs = _index()
+    at, size = index.parts[package]
+    part: dict[str, Any] = msgspec.json.decode(zlib.decompress(blobs[at : at + size]))
+    return part

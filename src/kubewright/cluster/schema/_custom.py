@@ -1,0 +1,52 @@
+"""Schemas of custom resources, from what a CustomResourceDefinition says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kubewright.cluster.schema._builtin import definition_schema
+from kubewright.cluster.schema._node import Schema, read
+
+__all__ = ["OBJECT_META", "custom_openapi", "custom_schema"]
+
+OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_OWN: Final[dict[str, dict[str, Any]]] = {
+    "apiVersion": {"type": "string"},
+    "kind": {"type": "string"},
+    "metadata": {"allOf": [{"$ref": f"#/components/schemas/{OBJECT_META}"}]},
+}
+# Below these a schema may stand, as one or by name.
+_SINGLE: Final = frozenset(("items", "additionalProperties"))
+
+
+def custom_schema(open_api_v3_schema: Mapping[str, Any] | None, *, preserve_unknown: bool = False) -> Schema:
+    """The schema of a version of a custom resource; apiVersion, kind and metadata are added.
+
+    None is a definition that says nothing, so that anything is allowed. `preserve_unknown` is the definition's old
+    `spec.preserveUnknownFields`.
+    """
+    return read(custom_openapi(open_api_v3_schema), definition_schema, preserve=preserve_unknown)
+
+
+def custom_openapi(open_api_v3_schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The definition's schema as the server shows it in OpenAPI v3."""
+    if open_api_v3_schema is None:
+        return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    source = _with_embedded(open_api_v3_schema)
+    return source | {"properties": {**source.get("properties", {}), **_OWN}}
+
+
+def _with_embedded(source: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema, with the properties of an object wherever an object is embedded."""
+    result: dict[str, Any] = {}
+    for key, value in source.items():
+        if key == "properties" and isinstance(value, Mapping):
+            result[key] = {name: _with_embedded(each) for name, each in value.items()}
+        elif key in _SINGLE and isinstance(value, Mapping):
+            result[key] = _with_embedded(value)
+        else:
+            result[key] = value
+    if source.get("x-kubernetes-embedded-resource") is True:
+        result["properties"] = {**result.get("properties", {}), **_OWN}
+    return result

@@ -1,0 +1,59 @@
+"""The command line: `python -m tools.generate_schemas [--check]`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from kubewright.testing import KUBERNETES_VERSION
+from kubewright.testing._go import download_module
+from tools.generate_schemas._documents import Documents
+from tools.generate_schemas._gotypes import GoTypes
+from tools.generate_schemas._pack import pack, unpack
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+FILE: Final = ROOT / "src" / "kubewright" / "cluster" / "schema" / "builtin.bin"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the file, or compare it with what is there. The exit status is 1 if they differ."""
+    parser = argparse.ArgumentParser(prog="python -m tools.generate_schemas", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when anything would change")
+    check: bool = parser.parse_args(arguments).check
+    documents = Documents.load(download_module("k8s.io/kubernetes", f"v{KUBERNETES_VERSION}"))
+    content = pack(documents, load_types(), KUBERNETES_VERSION)
+    if not check:
+        FILE.write_bytes(content)
+        print(f"{len(documents.definitions)} definitions, {len(content)} bytes")
+    elif not FILE.exists() or unpack(FILE.read_bytes()) != unpack(content):
+        print(f"{FILE.relative_to(ROOT)} is not what Kubernetes {KUBERNETES_VERSION} gives", file=sys.stderr)
+        print("to write it anew: python -m tools.generate_schemas", file=sys.stderr)
+        return 1
+    return 0
+
+
+def load_types() -> GoTypes:
+    """The Go types of every group version; the modules have the version of Kubernetes, with a 0 in front."""
+    version = "v0." + KUBERNETES_VERSION.partition(".")[2]
+    types = GoTypes()
+    api = download_module("k8s.io/api", version)
+    for folder in sorted(api.glob("*/v*")):
+        types.add(folder, f"io.k8s.api.{folder.parent.name}.{folder.name}")
+    machinery = download_module("k8s.io/apimachinery", version)
+    types.add(machinery / "pkg/apis/meta/v1", "io.k8s.apimachinery.pkg.apis.meta.v1")
+    types.add(machinery / "pkg/api/resource", "io.k8s.apimachinery.pkg.api.resource")
+    types.add(machinery / "pkg/util/intstr", "io.k8s.apimachinery.pkg.util.intstr")
+    types.add(machinery / "pkg/runtime", "io.k8s.apimachinery.pkg.runtime")
+    types.add(machinery / "pkg/version", "io.k8s.apimachinery.pkg.version")
+    extensions = download_module("k8s.io/apiextensions-apiserver", version)
+    types.add(extensions / "pkg/apis/apiextensions/v1", "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1")
+    aggregator = download_module("k8s.io/kube-aggregator", version)
+    types.add(aggregator / "pkg/apis/apiregistration/v1", "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1")
+    return types
+
+
+if __name__ == "__main__":
+    sys.exit(main())
