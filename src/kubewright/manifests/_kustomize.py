@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from kubewright.api import Object, to_dict
 from kubewright.crd import crds_of, to_yaml
-from kubewright.manifests._access import certificate_access, leader_election_access
+from kubewright.manifests._access import certificate_access
 from kubewright.manifests._certificates import certificate, certificate_addition, injected_from, issuer
-from kubewright.manifests._files import crd_files, kustomization, rbac_files
+from kubewright.manifests._files import crd_files, rbac_files
 from kubewright.manifests._image import Image
 from kubewright.manifests._manager import Addition, budget, deployment, namespace
 from kubewright.manifests._monitoring import metrics_addition, metrics_service, service_monitor
@@ -51,11 +51,7 @@ def _crd(project: Project) -> list[File]:
 
 
 def _rbac(project: Project) -> list[File]:
-    made = rbac_files([project.operator], project.kinds or (), namespace=project.namespace)
-    files = [file for file in made if file.path != "rbac/kustomization.yaml"]
-    if leading := leader_election_access(project):
-        files.append(yaml_file("rbac/leader_election_role.yaml", *leading))
-    return [*files, *kustomization("rbac", files)]
+    return rbac_files([project.operator], project.kinds or (), namespace=project.namespace)
 
 
 def _manager(project: Project) -> list[File]:

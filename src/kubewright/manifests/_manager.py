@@ -86,7 +86,13 @@ def _container(project: Project, additions: Sequence[Addition]) -> core.Containe
         image=project.image,
         image_pull_policy=project.pull_policy,
         command=["kubewright", "run", project.target],
-        args=[elect, bind, *(text for addition in additions for text in addition.args)],
+        args=[
+            elect,
+            # The same that the operator says; here it can be changed together with the roles.
+            *(f"--namespace={name}" for name in project.operator.namespaces),
+            bind,
+            *(text for addition in additions for text in addition.args),
+        ],
         env=[
             # The root file system is read-only; Python need not try.
             core.EnvVar(name="PYTHONDONTWRITEBYTECODE", value="1"),

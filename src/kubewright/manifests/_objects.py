@@ -6,7 +6,6 @@ from kubewright.api import Object, apiextensions
 from kubewright.crd import crds_of
 from kubewright.manifests._access import (
     certificate_access,
-    leader_election_access,
     operator_access,
     people_access,
     service_account,
@@ -65,7 +64,6 @@ def access(project: Project) -> list[Object]:
     return [
         service_account(project),
         *operator_access(project),
-        *leader_election_access(project),
         *people_access(project),
     ]
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from kubewright.api import Object, Quantity, core, info_of
 from kubewright.api.networking.v1 import NetworkPolicyEgressRule
@@ -19,6 +19,8 @@ __all__ = ["Certificates", "Project"]
 
 Certificates = Literal["self-managed", "cert-manager", "files"]
 """Who provides the certificate of the webhook server: the operator itself, cert-manager, or whoever fills a Secret."""
+
+PullPolicy = Literal["IfNotPresent", "Always", "Never"]
 
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SEMVER: Final = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
@@ -71,7 +73,7 @@ class Project:
     version: str = "0.1.0"
     namespace: str = ""
     image: str = ""
-    pull_policy: Literal["IfNotPresent", "Always", "Never"] = "IfNotPresent"
+    pull_policy: PullPolicy = "IfNotPresent"
     replicas: int = 1
     resources: core.ResourceRequirements = field(default_factory=default_resources)
     metrics: bool = True
@@ -115,8 +117,16 @@ class Project:
             raise ValueError(f"version {self.version!r} must be a semantic version, such as 1.0.0: Helm takes no other")
         if self.replicas < 1:
             raise ValueError(f"replicas must be at least 1, not {self.replicas}")
+        if self.replicas > 1 and not self.leader_election:
+            raise ValueError(f"{self.replicas} replicas need leader election, and the operator says leader_elect=False")
         if not self.target or self.target.startswith("-"):
             raise ValueError("target is the file or module that `kubewright run` gets in the image, such as foo.py")
+        for what, word, words in (
+            ("certificates", self.certificates, get_args(Certificates)),
+            ("pull_policy", self.pull_policy, get_args(PullPolicy)),
+        ):
+            if word not in words:
+                raise ValueError(f"{what} is one of {', '.join(words)}, not {word!r}")
         if self.service_monitor and not self.metrics:
             raise ValueError("service_monitor needs metrics: there is nothing to monitor without them")
         if self.ca_bundle is not None and self.certificates != "files":
@@ -151,11 +161,11 @@ class Project:
 
     @property
     def leader_election(self) -> bool:
-        """Whether processes agree on a leader: always, unless the operator says otherwise and has one replica.
+        """Whether processes agree on a leader: unless the operator says otherwise.
 
         One replica is no promise of one process: an update lets two overlap, and so does a node that is cut off.
         """
-        return self.replicas > 1 or self.operator.settings.leader_elect is not False
+        return self.operator.settings.leader_elect is not False
 
     @property
     def termination_seconds(self) -> int:

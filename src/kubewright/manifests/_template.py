@@ -3,10 +3,11 @@
 A template is written by one function that knows both where it is indented and what has to be quoted; nobody pastes
 lines. What a place is left to is said by what stands there:
 
-- a `Hole` in a text: a name that only Helm knows, such as that of the release; it may stand inside a longer text;
+- a `hole` in a text: a name that only Helm knows, such as that of the release; it may stand inside a longer text;
 - `Value(expression)`: a number or a text, written so that YAML reads it as what it is;
 - `Structure(expression)`: a list or a mapping out of the values;
-- `When(condition, node)`: a member, or several elements of a list, that are there under a condition.
+- `When(condition, node)`: a member, or several elements of a list, that are there under a condition;
+- `Splice(expression)`: in a list, the elements of another one out of the values.
 
 Everything else is written as it is; text that looks like a template is escaped.
 """
@@ -20,21 +21,16 @@ from typing import Any, Final
 
 from kubewright.crd import to_yaml
 
-__all__ = ["Hole", "Structure", "Value", "When", "template"]
+__all__ = ["Splice", "Structure", "Value", "When", "hole", "template"]
 
 # Characters that belong to nobody, so that no text of a user's looks like a hole.
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _HOLE: Final = re.compile(f"{_OPEN}([a-z]+){_CLOSE}")
 
 
-class Hole(str):
-    """A piece of text that Helm fills in; `template` is told with what. Texts around it are ordinary ones."""
-
-    __slots__ = ()
-
-    def __new__(cls, name: str) -> Hole:
-        """The hole of that name."""
-        return super().__new__(cls, f"{_OPEN}{name}{_CLOSE}")
+def hole(name: str) -> str:
+    """A piece of text that Helm fills in; `template` is told with what. It may stand inside of other texts."""
+    return f"{_OPEN}{name}{_CLOSE}"
 
 
 @dataclass(frozen=True)
@@ -53,10 +49,21 @@ class Structure:
 
 @dataclass(frozen=True)
 class When:
-    """As the value of a member: the member exists under the condition. In a list: the elements of `node` do."""
+    """As the value of a member: the member exists under the condition. In a list: the elements of `node` do.
+
+    A member may have another value otherwise; None is no value.
+    """
 
     condition: str
     node: Any
+    otherwise: Any = None
+
+
+@dataclass(frozen=True)
+class Splice:
+    """In a list: the elements of a list that may be empty."""
+
+    expression: str
 
 
 def template(tree: Mapping[str, Any], holes: Mapping[str, str], *, when: str = "") -> str:
@@ -78,6 +85,9 @@ class _Writer:
             if isinstance(value, When):
                 yield f"{indent}{{{{- if {value.condition} }}}}"
                 yield from self._member(name, value.node, indent)
+                if value.otherwise is not None:
+                    yield f"{indent}{{{{- else }}}}"
+                    yield from self._member(name, value.otherwise, indent)
                 yield f"{indent}{{{{- end }}}}"
             else:
                 yield from self._member(name, value, indent)
@@ -102,6 +112,10 @@ class _Writer:
             if isinstance(element, When):
                 yield f"{indent}{{{{- if {element.condition} }}}}"
                 yield from self._elements(element.node, indent)
+                yield f"{indent}{{{{- end }}}}"
+            elif isinstance(element, Splice):
+                yield f"{indent}{{{{- with {element.expression} }}}}"
+                yield f"{indent}{{{{- toYaml . | nindent {len(indent)} }}}}"
                 yield f"{indent}{{{{- end }}}}"
             elif not _is_template(element):
                 yield from list(_plain({"-": [element]}, indent))[1:]
@@ -132,7 +146,7 @@ def _is_template(value: Any) -> bool:
         return any(_is_template(member) for member in value.values())
     if isinstance(value, Sequence):
         return any(_is_template(element) for element in value)
-    return isinstance(value, Value | Structure | When)
+    return isinstance(value, Value | Structure | When | Splice)
 
 
 def _plain(tree: Mapping[str, Any], indent: str) -> Iterator[str]:

@@ -1,0 +1,250 @@
+"""The Helm chart of a project.
+
+The templates are made from the same typed objects as everything else: names and namespaces become holes, settings
+become values, and what the parts add becomes conditions. With the values as they are, the chart renders what
+`objects` gives, except for what Helm does itself: the namespace.
+
+Definitions are templates and not in Helm's folder `crds/`: Helm never upgrades what is there, and a definition with a
+conversion webhook has to know the release's namespace. `crds.keep` lets them survive the release, with all objects.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from kubewright.api import Object, apiextensions, to_dict
+from kubewright.manifests._access import (
+    certificate_access,
+    operator_access,
+    people_access,
+    service_account,
+)
+from kubewright.manifests._certificates import INJECT, certificate, certificate_addition, injected_from, issuer
+from kubewright.manifests._helm_text import helpers, notes
+from kubewright.manifests._manager import Addition, budget, deployment, namespace, spread
+from kubewright.manifests._monitoring import metrics_addition, metrics_service, service_monitor
+from kubewright.manifests._network import metrics_ingress, network_policy, webhook_ingress
+from kubewright.manifests._objects import configurations, definitions
+from kubewright.manifests._project import Certificates, Project
+from kubewright.manifests._template import Splice, Structure, Value, When, hole, template
+from kubewright.manifests._values import values_schema, values_text
+from kubewright.manifests._webhooks import webhook_addition, webhook_service
+from kubewright.manifests._write import MARK, File, text_file, yaml_file
+
+__all__ = ["chart_files"]
+
+_METRICS: Final = ".Values.metrics.enabled"
+_WEBHOOK: Final = ".Values.webhook.enabled"
+_SEVERAL: Final = "gt (int .Values.replicas) 1"
+_KEEP: Final = "helm.sh/resource-policy"
+# What the objects use that is youngest: eviction policies of disruption budgets and match conditions of webhooks.
+_KUBERNETES: Final = ">=1.30.0-0"
+
+
+def chart_files(project: Project) -> list[File]:
+    """All files of the chart, below a folder of any name. `helm install` deploys it."""
+    holed = _with_holes(project)
+    return [
+        yaml_file("Chart.yaml", _chart(project)),
+        text_file("values.yaml", values_text(project)),
+        _schema_file(project),
+        text_file("templates/_helpers.tpl", helpers(project), before="{{- /* ", after=" */ -}}"),
+        text_file("templates/NOTES.txt", notes(project), before="{{- /* ", after=" */ -}}"),
+        *(_file(f"templates/{path}", documents) for path, documents in _templates(holed) if documents),
+    ]
+
+
+def _templates(project: Project) -> Iterator[tuple[str, list[str]]]:
+    """The path of each template, and its documents."""
+    write = _Writer(project)
+    yield "namespace.yaml", write(namespace(project), when=".Values.namespace.create")
+    for definition in definitions(_as(project, certificates="self-managed")):
+        path = f"crds/{definition.spec.group}_{definition.spec.names.plural}.yaml"
+        yield path, write(_definition(project, definition), when=".Values.crds.install")
+    yield "service_account.yaml", write(_service_account(project))
+    yield "role.yaml", write(*operator_access(project))
+    yield "people_roles.yaml", write(*people_access(project))
+    yield "manager.yaml", write(_manager(project))
+    yield "pod_disruption_budget.yaml", write(budget(project), when=_SEVERAL)
+    yield "metrics_service.yaml", write(metrics_service(project), when=_METRICS)
+    monitored = f"and {_METRICS} .Values.metrics.serviceMonitor.enabled"
+    yield "service_monitor.yaml", write(service_monitor(project), when=monitored)
+    yield "network_policy.yaml", write(_network_policy(project), when=".Values.networkPolicy.enabled")
+    if project.serves_webhooks:
+        yield "webhook_service.yaml", write(webhook_service(project), when=_WEBHOOK)
+        yield "webhook_configurations.yaml", write(*_configurations(project), when=_WEBHOOK)
+        yield "webhook_certificate_role.yaml", write(*certificate_access(project), when=_with("self-managed"))
+        yield "cert_manager.yaml", write(issuer(project), certificate(project), when=_with("cert-manager"))
+
+
+def _service_account(project: Project) -> dict[str, Any]:
+    tree = _tree(service_account(project))
+    annotations = ".Values.serviceAccount.annotations"
+    tree["metadata"]["annotations"] = When(annotations, Structure(annotations))
+    return tree
+
+
+def _manager(project: Project) -> dict[str, Any]:
+    tree = _tree(deployment(project))
+    tree["spec"]["replicas"] = Value(".Values.replicas")
+    pod = tree["spec"]["template"]["spec"]
+    container = pod["containers"][0]
+    container["imagePullPolicy"] = Value(".Values.image.pullPolicy | quote")
+    container["resources"] = Structure(".Values.resources")
+    for member in ("imagePullSecrets", "nodeSelector", "tolerations"):
+        pod[member] = When(f".Values.{member}", Structure(f".Values.{member}"))
+    pod["topologySpreadConstraints"] = When(_SEVERAL, [to_dict(spread(project))])
+    for condition, addition in _additions(project):
+        for where, member, added in (
+            (container, "args", addition.args),
+            (container, "env", addition.env),
+            (container, "ports", addition.ports),
+            (container, "volumeMounts", addition.mounts),
+            (pod, "volumes", addition.volumes),
+        ):
+            if added:
+                where[member].append(When(condition, to_dict(list(added))))
+    container["args"].append(Splice(".Values.extraArgs"))
+    container["env"].append(Splice(".Values.extraEnv"))
+    return tree
+
+
+def _additions(project: Project) -> Iterator[tuple[str, Addition]]:
+    """What each part adds to the manager, and when."""
+    yield _METRICS, metrics_addition(project)
+    if project.serves_webhooks:
+        yield _WEBHOOK, webhook_addition(project)
+        yield _with("self-managed"), certificate_addition(_as(project, certificates="self-managed"))
+        yield _with("self-managed", "ne"), certificate_addition(_as(project, certificates="files"))
+
+
+def _network_policy(project: Project) -> dict[str, Any]:
+    tree = _tree(network_policy(_as(project, egress=()), []))
+    tree["spec"]["egress"].append(Splice(".Values.networkPolicy.egress"))
+    ingress = [When(_METRICS, [to_dict(metrics_ingress())])]
+    if project.serves_webhooks:
+        ingress.append(When(_WEBHOOK, [to_dict(webhook_ingress())]))
+    any_of_them = f"or {_METRICS} {_WEBHOOK}" if project.serves_webhooks else _METRICS
+    tree["spec"]["ingress"] = When(any_of_them, ingress, otherwise=[])
+    return tree
+
+
+def _definition(project: Project, definition: apiextensions.CustomResourceDefinition) -> dict[str, Any]:
+    tree = _tree(definition)
+    annotations = tree["metadata"].get("annotations", {})
+    conditions = [".Values.crds.keep"]
+    added = {_KEEP: When(".Values.crds.keep", "keep")}
+    conversion = tree["spec"].get("conversion", {})
+    if "webhook" in conversion:
+        conditions.append(f"({_with('cert-manager')})")
+        added[INJECT] = When(_with("cert-manager"), injected_from(project)[INJECT])
+        _trust(conversion["webhook"])
+        several = len(definition.spec.versions) > 1
+        tree["spec"]["conversion"] = When(_WEBHOOK, conversion, otherwise={"strategy": "None"} if several else None)
+    if annotations:
+        tree["metadata"]["annotations"] = annotations | added
+    else:
+        condition = conditions[0] if len(conditions) == 1 else f"or {' '.join(conditions)}"
+        tree["metadata"]["annotations"] = When(condition, added)
+    return tree
+
+
+def _configurations(project: Project) -> Iterator[dict[str, Any]]:
+    for configuration in configurations(_as(project, certificates="self-managed")):
+        tree = _tree(configuration)
+        tree["metadata"]["annotations"] = When(_with("cert-manager"), injected_from(project))
+        for webhook in tree["webhooks"]:
+            # The first member of an element is written before anything conditional: admissionReviewVersions.
+            _trust(webhook)
+        yield tree
+
+
+def _trust(webhook: dict[str, Any]) -> None:
+    """Let the values say whom the API server trusts, where certificates come from files."""
+    given = f"and (eq .Values.webhook.certificates {json.dumps('files')}) .Values.webhook.caBundle"
+    webhook["clientConfig"]["caBundle"] = When(given, Value(".Values.webhook.caBundle | quote"))
+
+
+def _with(way: Certificates, comparison: str = "eq") -> str:
+    return f'and {_WEBHOOK} ({comparison} .Values.webhook.certificates "{way}")'
+
+
+def _chart(project: Project) -> dict[str, Any]:
+    kinds = sorted({kind.__resource__.kind for kind in project.kinds or ()})
+    of = f" for {', '.join(kinds)}" if kinds else ""
+    return {
+        "apiVersion": "v2",
+        "name": project.name,
+        "description": f"The operator {project.name}{of}.",
+        "type": "application",
+        "version": project.version,
+        "appVersion": project.version,
+        "kubeVersion": _KUBERNETES,
+    }
+
+
+def _schema_file(project: Project) -> File:
+    # JSON has no comments; the mark is a member, on the first line like every other mark.
+    text = json.dumps(values_schema(project), indent=2).removeprefix("{\n")
+    return File("values.schema.json", f'{{"$comment": {json.dumps(MARK)},\n{text}\n')
+
+
+def _file(path: str, documents: list[str]) -> File:
+    return text_file(path, "---\n".join(documents), before="{{- /* ", after=" */ -}}")
+
+
+def _tree(obj: Object) -> dict[str, Any]:
+    content: dict[str, Any] = to_dict(obj)
+    content.pop("status", None)
+    return content
+
+
+def _with_holes(project: Project) -> Project:
+    """The project with names that Helm fills in, in the form that it has while nothing is switched on.
+
+    An operator that looks at its own namespace looks at the release's.
+    """
+    operator = copy.copy(project.operator)
+    watched = (hole("namespace") if name == project.namespace else name for name in operator.namespaces)
+    operator.settings = replace(operator.settings, namespaces=tuple(watched))
+    return _as(
+        project,
+        operator=operator,
+        prefix=hole("fullname"),
+        namespace=hole("namespace"),
+        certificate_secret=hole("secret"),
+        image=hole("image"),
+        replicas=1,
+        node_selector={},
+        tolerations=(),
+        ca_bundle=None,
+    )
+
+
+def _as(project: Project, **settings: object) -> Project:
+    """The project with other settings, which are not checked: holes are no names."""
+    made = copy.copy(project)
+    for name, value in settings.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+class _Writer:
+    """Writes the documents of a template, with the holes of its chart."""
+
+    def __init__(self, project: Project) -> None:
+        name = project.name
+        self._holes: Mapping[str, str] = {
+            "fullname": f'include "{name}.fullname" .',
+            "image": f'include "{name}.image" .',
+            "secret": f'include "{name}.webhookSecret" .',
+            "namespace": ".Release.Namespace",
+        }
+
+    def __call__(self, *documents: Object | Mapping[str, Any], when: str = "") -> list[str]:
+        trees: Iterable[Mapping[str, Any]] = (_tree(one) if isinstance(one, Object) else one for one in documents)
+        return [template(tree, self._holes, when=when) for tree in trees]

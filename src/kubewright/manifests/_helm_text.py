@@ -1,0 +1,73 @@
+"""The two files of a chart that are prose and functions, not objects: `_helpers.tpl` and `NOTES.txt`."""
+
+from __future__ import annotations
+
+from kubewright.manifests._project import LONGEST_NAME, Project
+
+__all__ = ["helpers", "notes"]
+
+_HELPERS = """\
+{{- /* What the names of all objects begin with: the release, and the chart unless the release is named after it. */ -}}
+{{- define "NAME.fullname" -}}
+{{- $name := printf "%s-%s" .Release.Name .Chart.Name -}}
+{{- if contains .Chart.Name .Release.Name -}}
+{{- $name = .Release.Name -}}
+{{- end -}}
+{{- .Values.fullnameOverride | default $name | trunc LONGEST | trimSuffix "-" -}}
+{{- end }}
+
+{{- /* repository:tag@digest. Without both, the tag is the version of the program. */ -}}
+{{- define "NAME.image" -}}
+{{- $tag := .Values.image.tag -}}
+{{- if not (or $tag .Values.image.digest) -}}
+{{- $tag = .Chart.AppVersion -}}
+{{- end -}}
+{{- .Values.image.repository -}}
+{{- with $tag }}:{{ . }}{{ end -}}
+{{- with .Values.image.digest }}@{{ . }}{{ end -}}
+{{- end }}
+"""
+
+_WEBHOOK_HELPERS = """
+{{- /* The Secret with the certificate of the webhooks. */ -}}
+{{- define "NAME.webhookSecret" -}}
+{{- .Values.webhook.secretName | default (printf "%s-webhook-certificate" (include "NAME.fullname" .)) -}}
+{{- end }}
+"""
+
+_NOTES = """\
+{{ .Chart.Name }} {{ .Chart.AppVersion }} runs as {{ include "NAME.fullname" . }} in {{ .Release.Namespace }}:
+
+  kubectl --namespace {{ .Release.Namespace }} rollout status deployment/{{ include "NAME.fullname" . }}
+  kubectl --namespace {{ .Release.Namespace }} logs deployment/{{ include "NAME.fullname" . }}
+{{- if not .Values.crds.install }}
+
+Its definitions are not part of this release: it waits until somebody installs them.
+{{- else if .Values.crds.keep }}
+
+Its definitions stay when it is uninstalled, and with them all objects of its kinds.
+{{- else }}
+
+Its definitions go when it is uninstalled, and with them ALL OBJECTS of its kinds.
+{{- end }}
+{{- if and .Values.networkPolicy.enabled .Values.metrics.enabled }}
+
+Only namespaces with this label may read its metrics:
+
+  kubectl label namespace MONITORING metrics=enabled
+{{- end }}
+"""
+
+
+def helpers(project: Project) -> str:
+    """The functions that the templates include."""
+    return _named(_HELPERS + (_WEBHOOK_HELPERS if project.serves_webhooks else ""), project)
+
+
+def notes(project: Project) -> str:
+    """What `helm install` says at the end."""
+    return _named(_NOTES, project)
+
+
+def _named(text: str, project: Project) -> str:
+    return text.replace("NAME", project.name).replace("LONGEST", str(LONGEST_NAME))

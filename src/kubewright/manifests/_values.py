@@ -1,0 +1,208 @@
+"""The values of a chart: one typed model, of which `values.yaml`, its comments and its schema are made.
+
+A misspelled value is refused by Helm, because the schema knows no others.
+"""
+
+from __future__ import annotations
+
+import base64
+import textwrap
+from collections.abc import Iterator
+from typing import Annotated, Any, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from kubewright.api import to_dict
+from kubewright.crd import to_yaml
+from kubewright.manifests._image import Image
+from kubewright.manifests._project import Certificates, Project, PullPolicy
+
+__all__ = ["Values", "WebhookValues", "values_of", "values_schema", "values_text"]
+
+_WIDTH = 118
+
+
+class _Section(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """A mapping that takes no other members."""
+
+
+class ImageValues(_Section, kw_only=True):
+    """The image that the manager runs."""
+
+    repository: Annotated[str, Meta(min_length=1)]
+    tag: Annotated[str, Meta(description="The chart's appVersion unless given.")] = ""
+    digest: Annotated[str, Meta(description="Such as sha256:...; what is pulled is exactly this.")] = ""
+    pull_policy: Annotated[
+        PullPolicy, Meta(description="IfNotPresent also works for images that were loaded into a node.")
+    ]
+
+
+class ServiceAccountValues(_Section, kw_only=True):
+    """The account that the manager runs as."""
+
+    annotations: Annotated[dict[str, str], Meta(description="For clouds that give accounts roles of their own.")]
+
+
+class DefinitionValues(_Section, kw_only=True):
+    """The CustomResourceDefinitions."""
+
+    install: Annotated[bool, Meta(description="Install and upgrade them with the release.")] = True
+    keep: Annotated[
+        bool,
+        Meta(description="Keep them when the release is uninstalled: with a definition go all its objects."),
+    ] = True
+
+
+class NamespaceValues(_Section, kw_only=True):
+    """The namespace of the release."""
+
+    create: Annotated[
+        bool,
+        Meta(description="For those who render and apply; `helm install --create-namespace` makes it by itself."),
+    ] = False
+
+
+class ServiceMonitorValues(_Section, kw_only=True):
+    """The ServiceMonitor."""
+
+    enabled: bool
+
+
+class MetricsValues(_Section, kw_only=True):
+    """The endpoint for Prometheus."""
+
+    enabled: bool
+    service_monitor: Annotated[ServiceMonitorValues, Meta(description="Needs the Prometheus operator in the cluster.")]
+
+
+class NetworkPolicyValues(_Section, kw_only=True):
+    """The network policy."""
+
+    enabled: bool
+    egress: Annotated[
+        list[dict[str, Any]], Meta(description="Rules for other traffic out, besides DNS and the API server.")
+    ]
+
+
+class WebhookValues(_Section, kw_only=True):
+    """Webhooks."""
+
+    enabled: bool = True
+    certificates: Annotated[
+        Certificates,
+        Meta(description="self-managed: by the operator itself; cert-manager; files: from a Secret that is there."),
+    ]
+    secret_name: Annotated[
+        str, Meta(description="The Secret with the certificate; <full name>-webhook-certificate unless given.")
+    ] = ""
+    ca_bundle: Annotated[
+        str, Meta(description="With files: the certificates that the API server trusts, PEM in base64.")
+    ] = ""
+
+
+class Values(_Section, kw_only=True):
+    """Everything that can be set."""
+
+    image: ImageValues
+    image_pull_secrets: Annotated[list[dict[str, str]], Meta(description="Such as [{name: my-registry}].")]
+    replicas: Annotated[int, Meta(ge=1, description="One of them leads, the others are ready to take over.")]
+    fullname_override: Annotated[str, Meta(description="What the names of all objects begin with.")] = ""
+    resources: Annotated[dict[str, Any], Meta(description="What the manager asks for and may take.")]
+    extra_args: Annotated[list[str], Meta(description="More flags of `kubewright run`, such as --log-level=debug.")]
+    extra_env: Annotated[list[dict[str, Any]], Meta(description="More environment variables, as in a container.")]
+    node_selector: Annotated[dict[str, str], Meta(description="Labels that a node must have.")]
+    tolerations: Annotated[list[dict[str, Any]], Meta(description="Taints of nodes that do not matter.")]
+    service_account: ServiceAccountValues
+    crds: Annotated[DefinitionValues, Meta(description="CustomResourceDefinitions.")]
+    namespace: NamespaceValues
+    metrics: MetricsValues
+    network_policy: Annotated[
+        NetworkPolicyValues,
+        Meta(description="Only namespaces with the label metrics=enabled may read the metrics then."),
+    ]
+    # What a chart above this one passes down; it is not ours to refuse.
+    global_: dict[str, Any] = msgspec.field(name="global", default_factory=dict)
+
+
+class ValuesWithWebhooks(Values, kw_only=True):
+    """The same for an operator that serves webhooks."""
+
+    webhook: Annotated[WebhookValues, Meta(description="Without them the API server accepts what they would refuse.")]
+
+
+def values_of(project: Project) -> Values:
+    """The values that make of the chart what the project is."""
+    image = Image.parse(project.image)
+    common: dict[str, Any] = {
+        "image": ImageValues(
+            repository=image.repository,
+            tag="" if image.tag == project.version and not image.digest else image.tag,
+            digest=image.digest,
+            pull_policy=project.pull_policy,
+        ),
+        "image_pull_secrets": [],
+        "replicas": project.replicas,
+        "resources": to_dict(project.resources),
+        "extra_args": [],
+        "extra_env": [],
+        "node_selector": dict(project.node_selector),
+        "tolerations": to_dict(list(project.tolerations)),
+        "service_account": ServiceAccountValues(annotations={}),
+        "crds": DefinitionValues(),
+        "namespace": NamespaceValues(),
+        "metrics": MetricsValues(
+            enabled=project.metrics, service_monitor=ServiceMonitorValues(enabled=project.service_monitor)
+        ),
+        "network_policy": NetworkPolicyValues(enabled=project.network_policy, egress=to_dict(list(project.egress))),
+    }
+    if not project.serves_webhooks:
+        return Values(**common)
+    custom = project.certificate_secret != f"{project.name}-webhook-certificate"
+    webhook = WebhookValues(
+        certificates=project.certificates,
+        secret_name=project.certificate_secret if custom else "",
+        ca_bundle=base64.b64encode(project.ca_bundle or b"").decode(),
+    )
+    return ValuesWithWebhooks(**common, webhook=webhook)
+
+
+def values_schema(project: Project) -> dict[str, Any]:
+    """The JSON schema of the values."""
+    schema = msgspec.json.schema(type(values_of(project)))
+    if not project.leader_election:
+        top = schema["$defs"][schema["$ref"].rpartition("/")[2]]
+        top["properties"]["replicas"] |= {
+            "maximum": 1,
+            "description": "One: this operator says that it does without leader election.",
+        }
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def values_text(project: Project) -> str:
+    """`values.yaml`, each value with its description above it."""
+    return "".join(f"{line}\n" for line in _lines(values_of(project), ""))
+
+
+def _lines(section: msgspec.Struct, indent: str) -> Iterator[str]:
+    hints = get_type_hints(type(section), include_extras=True)
+    for field in msgspec.structs.fields(section):
+        value = getattr(section, field.name)
+        if field.name == "global_":
+            continue
+        yield from textwrap.wrap(
+            _description(hints[field.name]), _WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# "
+        )
+        if isinstance(value, msgspec.Struct):
+            yield f"{indent}{field.encode_name}:"
+            yield from _lines(value, f"{indent}  ")
+        else:
+            yield from textwrap.indent(to_yaml({field.encode_name: value}), indent).splitlines()
+
+
+def _description(hint: Any) -> str:
+    """What the annotation says, or else what the section says about itself."""
+    for meta in getattr(hint, "__metadata__", ()):
+        if isinstance(meta, Meta) and meta.description:
+            return meta.description
+    return hint.__doc__ or "" if isinstance(hint, type) and issubclass(hint, _Section) else ""
