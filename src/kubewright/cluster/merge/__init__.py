@@ -56,10 +56,13 @@ from __future__ import annotations
 
 from kubewright.cluster.merge._errors import Refused
 from kubewright.cluster.merge._field_set import FieldSet, path
+from kubewright.cluster.merge._json_patch import json_patch
 from kubewright.cluster.merge._manager import FieldManager, manager_name
+from kubewright.cluster.merge._merge_patch import merge_patch
 from kubewright.cluster.merge._noop import keep_times, same
 from kubewright.cluster.merge._reset import RESET_ALL_BUT_STATUS, RESET_STATUS, reset_fields
 from kubewright.cluster.merge._scale import parent_managed_fields, scale_managed_fields
+from kubewright.cluster.merge._strategic import strategic_merge_patch
 
 __all__ = [
     "RESET_ALL_BUT_STATUS",
@@ -67,11 +70,14 @@ __all__ = [
     "FieldManager",
     "FieldSet",
     "Refused",
+    "json_patch",
     "keep_times",
     "manager_name",
+    "merge_patch",
     "parent_managed_fields",
     "path",
     "reset_fields",
     "same",
     "scale_managed_fields",
+    "strategic_merge_patch",
 ]

@@ -1,0 +1,42 @@
+"""JSON Merge Patch (RFC 7386)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubewright.cluster.merge._errors import bad_request
+
+__all__ = ["merge_patch"]
+
+
+def merge_patch(document: Any, patch: Any) -> Any:
+    """The document with what the patch says; null removes, lists are replaced whole.
+
+    Neither is changed. Raises `Refused` (400) for a patch that is neither an object nor a list.
+    """
+    if not isinstance(patch, dict | list):
+        raise bad_request("Invalid JSON Patch")
+    return _merged(document, patch)
+
+
+def _merged(document: Any, patch: Any) -> Any:
+    if not isinstance(patch, dict):
+        return _without_nulls(patch) if not isinstance(document, dict) else patch
+    if not isinstance(document, dict):
+        return _without_nulls(patch)
+    result = dict(document)
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        elif result.get(name) is None:
+            result[name] = _without_nulls(value)
+        else:
+            result[name] = _merged(result[name], value)
+    return result
+
+
+def _without_nulls(value: Any) -> Any:
+    """A new value of a patch: nulls in objects, which would remove something, are left out; nulls in lists stay."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
