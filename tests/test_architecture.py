@@ -17,6 +17,7 @@ FLOORS = [
     {"manifests"},
     {"operator", "codegen"},
     {"controller"},
+    {"observe"},
     {"events", "election"},
     {"queue", "cache", "crd"},
     {"client"},

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
-from kubewright.api import DecodeError, FieldSelector, Object, encode, info_of
+from kubewright.api import DecodeError, FieldSelector, Object, ResourceInfo, encode, info_of
 from kubewright.cache._errors import CacheSyncError
 from kubewright.cache._feed import Feed
 from kubewright.cache._handlers import Handler, HandlerRegistration, Handlers
@@ -208,6 +208,26 @@ class Informer(Generic[R]):
         health = combined(reflector.health for reflector in self._reflectors)
         health.undecodable += self._undecodable_count
         return health
+
+    @property
+    def info(self) -> ResourceInfo:
+        """The kind."""
+        return self._info
+
+    @property
+    def selection(self) -> str:
+        """The label and field selectors, as text; empty for an informer of everything."""
+        return ",".join(str(selector) for selector in (self._selector, self._fields) if selector)
+
+    @property
+    def objects(self) -> int:
+        """How many objects the server has confirmed."""
+        return len(self._store)
+
+    @property
+    def size(self) -> int:
+        """How many bytes of JSON these are. Added up when it is asked for."""
+        return self._store.size
 
     # Listening and indexes
 

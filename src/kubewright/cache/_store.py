@@ -72,6 +72,11 @@ class Store(Generic[R]):
     def __len__(self) -> int:
         return len(self._snapshots)
 
+    @property
+    def size(self) -> int:
+        """The bytes of all objects' JSON, added up."""
+        return sum(len(snapshot.raw) for snapshot in list(self._snapshots.values()))
+
     def get(self, key: ObjectKey) -> Snapshot[R] | None:
         """The snapshot of a key."""
         return self._snapshots.get(key)

@@ -9,6 +9,7 @@ import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
+from urllib.parse import urlsplit
 
 from kubewright.api import FieldSelector, Object, ResourceInfo, Selector, decode
 from kubewright.client._config import ClientConfig, load_config
@@ -134,6 +135,17 @@ class Requests:
         made = self.through(lambda transport: transport)
         made.field_manager = field_manager
         return made
+
+    def with_hooks(self, *hooks: RequestHook) -> Self:
+        """This client with more hooks around each attempt, after its own. It shares the connections of this client."""
+        made = self.through(lambda transport: transport)
+        made._hooks = (*self._hooks, *hooks)
+        return made
+
+    @property
+    def host(self) -> str:
+        """The server's name and port, for metrics; "none" when this client was given its transport."""
+        return urlsplit(self._config.server).netloc if self._config is not None else "none"
 
     def _like_this(self, retry: RetryPolicy | None, timeout: float | None) -> Self:
         made = copy.copy(self)

@@ -105,9 +105,19 @@ class _Face(Generic[R_co]):
         """The objects of a kind from the cache that have the reconciled object among their owners."""
         return self._session.owned(kind)
 
-    def record(self, reason: str, message: str, type: EventType = "Normal") -> None:  # noqa: A002
-        """Tell people something about the object, as an event. Never waits, and never fails the reconcile."""
-        self._session.record(reason, message, type)
+    def record(
+        self,
+        reason: str,
+        message: str,
+        type: EventType = "Normal",  # noqa: A002
+        *,
+        action: str = "Reconcile",
+    ) -> None:
+        """Tell people something about the object, as an event. Never waits, and never fails the reconcile.
+
+        `reason` and `action` are one CamelCase word each, for programs: why it is told, and what was done.
+        """
+        self._session.record(reason, message, type, action)
 
     def set_condition(
         self,

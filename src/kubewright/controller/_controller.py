@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, TypeVar
 
-from kubewright.api import DecodeError, Object
+from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
 from kubewright.client import Conflict
+from kubewright.clock import Clock
 from kubewright.controller._context import BlockingContext, Context
 from kubewright.controller._deadline import Deadline
 from kubewright.controller._environment import Environment
 from kubewright.controller._finalizers import add_finalizer, remove_finalizer
 from kubewright.controller._handlers import Form
 from kubewright.controller._ownership import BeingDeleted, Outdated
-from kubewright.controller._reconcile import Result, TerminalError
+from kubewright.controller._reconcile import ReconcileTimeout, Result, TerminalError
 from kubewright.controller._registration import Registration
 from kubewright.controller._session import ObjectLogger, Session
 from kubewright.controller._sources import from_owned, from_trigger, from_watched, passes, priority_of
 from kubewright.election import NotLeader
+from kubewright.observe import BUGS, ControllerStats, Ending, Inspection, Reconcile, inspect
 from kubewright.queue import WorkQueue
 
 __all__ = ["Controller", "ControllerStats", "Ending"]
@@ -32,21 +32,6 @@ R = TypeVar("R", bound=Object)
 
 THREADS = "reconcile-"
 """How the names of threads begin in which plain functions run."""
-
-Ending: TypeAlias = Literal["success", "requeue", "requeue_after", "error", "terminal_error"]
-"""How a reconcile ended; an undecodable object is a `terminal_error`."""
-
-
-@dataclass(slots=True)
-class ControllerStats:
-    """What a controller has done so far."""
-
-    reconciles: Counter[str] = field(default_factory=Counter)
-    """How often each `Ending` came."""
-    active: int = 0
-    """Workers that are reconciling at this moment."""
-    interrupted: int = 0
-    """Reconciles that were cut short because the operator had to stop."""
 
 
 class Controller(Generic[R]):
@@ -71,7 +56,9 @@ class Controller(Generic[R]):
         self.queue: WorkQueue[ObjectKey] = WorkQueue(
             registration.name, rate_limiter=registration.rate_limiter(), clock=environment.clock
         )
+        self.history = environment.observer.history()
         self._triggers: dict[ObjectKey, str] = {}
+        self._causes: dict[ObjectKey, ObjectKey] = {}
         self._gone: dict[ObjectKey, list[Snapshot[R]]] = {}
         self._finalized: dict[ObjectKey, set[tuple[str, str]]] = {}
         self._sessions: set[Session[R]] = set()
@@ -132,16 +119,52 @@ class Controller(Generic[R]):
         for task in self._tasks:
             task.cancel()
 
-    def enqueue(self, key: ObjectKey, trigger: str = "external", priority: int = 0) -> None:
-        """Ask for a reconcile of this key."""
+    def enqueue(
+        self, key: ObjectKey, trigger: str = "external", priority: int = 0, cause: ObjectKey | None = None
+    ) -> None:
+        """Ask for a reconcile of this key. `cause` is the other object that it is because of, if there is one."""
         if priority >= 0 or trigger == "resync":  # the initial list needs no memory
             self._triggers[key] = trigger
+            if cause is not None:
+                self._causes[key] = cause
+            elif self._causes:
+                self._causes.pop(key, None)
         self.queue.add(key, priority=priority)
 
     @property
     def idle(self) -> bool:
         """Whether nothing is ready or running; keys that are to come back later do not count."""
         return not len(self.queue) and not self.stats.active
+
+    # Looking
+
+    @property
+    def info(self) -> ResourceInfo:
+        """The kind that is reconciled."""
+        return self._registration.info
+
+    @property
+    def concurrency(self) -> int:
+        """How many reconciles may run at a time."""
+        return self._registration.concurrency
+
+    @property
+    def clock(self) -> Clock:
+        """The time that the history and the queue go by."""
+        return self._environment.clock
+
+    def snapshot(self, key: ObjectKey) -> Snapshot[R] | None:
+        """The object as the cache has it."""
+        return self._informer.lister.snapshot(key)
+
+    def pending(self, key: ObjectKey) -> tuple[str, ObjectKey | None] | None:
+        """What has woken a key that waits, and which object it was."""
+        trigger = self._triggers.get(key)
+        return None if trigger is None else (trigger, self._causes.get(key))
+
+    def inspect(self, key: ObjectKey) -> Inspection:
+        """All that is known about an object: what woke it, where it is in the queue, how its last reconciles went."""
+        return inspect(self, key)
 
     # What the informer of the kind says
 
@@ -172,53 +195,78 @@ class Controller(Generic[R]):
     # Workers
 
     async def _work(self) -> None:
-        queue, stats, leads = self.queue, self.stats, self._environment.leads
+        queue, stats, leads, now = self.queue, self.stats, self._environment.leads, self._environment.clock.monotonic
         ending: Ending
         async for key in queue:
             with queue.processing(key):
                 if leads is not None and not leads():
                     return  # the lease is lost, and nobody may have told us yet: begin nothing
                 stats.active += 1
+                began = now()
+                run = self._begin(key)
                 try:
-                    ending = await self._handle(key)
-                except Exception:  # of a rate limiter, say: neither the key nor the worker may be lost for it
-                    self._log(key).exception("what becomes of the key could not be decided; trying again in 1 s")
+                    with run.around():
+                        ending = await self._handle(key, run)
+                        run.ended(ending)
+                except Exception as error:  # of a rate limiter, say: neither key nor worker may be lost for it
+                    self._log(run).exception("what becomes of the key could not be decided; trying again in 1 s")
+                    run.failed(error)
                     queue.add_after(key, 1.0)
                     ending = "error"
                 finally:
                     stats.active -= 1
+                ended = now()
                 stats.reconciles[ending] += 1
+                stats.durations.observe(ended - began)
+                self.history.ended(run, ending, ended=ended, seconds=ended - began, waited=queue.waited(key))
 
-    async def _handle(self, key: ObjectKey) -> Ending:
+    def _begin(self, key: ObjectKey) -> Reconcile:
+        environment, attempt = self._environment, self.queue.retries(key) + 1
+        return environment.observer.begin(
+            environment.rng,
+            self.name,
+            self._registration.info,
+            key,
+            attempt=attempt,
+            trigger=self._triggers.pop(key, "initial" if attempt == 1 else "retry"),
+            cause=self._causes.pop(key, None) if self._causes else None,
+        )
+
+    async def _handle(self, key: ObjectKey, run: Reconcile) -> Ending:
         """Work on one key, and decide what becomes of it."""
         queue = self.queue
         try:
-            result = await self._process(key)
+            result = await self._process(key, run)
         except TerminalError as error:
+            run.failed(error)
             queue.forget(key)
-            self._log(key).error("reconcile failed for good, until the object changes: %s", error, exc_info=error)
+            self._log(run).error("reconcile failed for good, until the object changes: %s", error, exc_info=error)
             return "terminal_error"
         except _Undecodable as found:
+            run.failed(found.error)
             queue.forget(key)
-            self._tell_undecodable(key, found.error)
+            self._tell_undecodable(run, found.error)
             return "terminal_error"
         except (Conflict, Outdated, BeingDeleted) as error:
+            run.failed(error)
             queue.add_rate_limited(key)
-            self._log(key).info("%s; trying again %s", error, self._when(key))
+            self._log(run).info("%s; trying again %s", error, self._when(key))
             return "error"
         except (Exception, asyncio.CancelledError) as error:
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                 raise  # the worker itself was cancelled, not something that the reconciler waited for
+            run.failed(error)
             if isinstance(error, NotLeader) and self._environment.leads is not None and not self._environment.leads():
                 queue.forget(key)  # the next leader lists everything anew
-                self._log(key).warning("the reconcile ends unfinished: %s", error)
+                self._log(run).warning("the reconcile ends unfinished: %s", error)
                 return "error"
+            self._count_failure(error)
             attempt = queue.retries(key) + 1
             queue.add_rate_limited(key)
             text = "reconcile failed, attempt %d, trying again %s: %s"
             described = f"{type(error).__name__}: {error}"
-            self._log(key).error(text, attempt, self._when(key), described, exc_info=error)
+            self._log(run).error(text, attempt, self._when(key), described, exc_info=error)
             return "error"
         if result is None or result == _NOTHING:
             queue.forget(key)
@@ -231,21 +279,24 @@ class Controller(Generic[R]):
         queue.add_rate_limited(key)
         return "requeue"
 
-    async def _process(self, key: ObjectKey) -> Result | None:
+    def _count_failure(self, error: BaseException) -> None:
+        if isinstance(error, ReconcileTimeout):
+            self.stats.timeouts += 1
+        elif isinstance(error, BUGS):
+            self.stats.bugs += 1
+
+    async def _process(self, key: ObjectKey, run: Reconcile) -> Result | None:
         """Tell of the end of earlier objects of this name, then see to the one that is there."""
-        attempt = self.queue.retries(key) + 1
-        trigger = self._triggers.pop(key, None) or ("initial" if attempt == 1 else "retry")
         if self._gone:
-            await self._tell_deleted(key, attempt)
+            await self._tell_deleted(key, run)
         snapshot = self._informer.lister.snapshot(key)
         by_key = self._reconcile is not None and self._reconcile.by_key
         if snapshot is None and not by_key:
             return None
         needs_object = not by_key or (snapshot is not None and bool(self._finalizers))
         obj = _decoded(snapshot) if snapshot is not None and needs_object else None
-        session = Session(self._environment, self.name, self.kind, key, obj, attempt=attempt, trigger=trigger)
-        with session.trace.current():
-            return await self._see_to(session, obj, by_key=by_key)
+        session = Session(self._environment, self.kind, obj, run)
+        return await self._see_to(session, obj, by_key=by_key)
 
     async def _see_to(self, session: Session[R], obj: R | None, *, by_key: bool) -> Result | None:
         """Finalize an object in deletion; otherwise make sure of the finalizers, and reconcile."""
@@ -281,15 +332,14 @@ class Controller(Generic[R]):
                 session.saw(left)
         return None
 
-    async def _tell_deleted(self, key: ObjectKey, attempt: int) -> None:
+    async def _tell_deleted(self, key: ObjectKey, run: Reconcile) -> None:
         """Call the `deleted` callbacks for each object of this name that went; one that fails is called again."""
         while gone := self._gone.get(key):
             try:
                 obj = _decoded(gone[0])
-                session = Session(self._environment, self.name, self.kind, key, obj, attempt=attempt, trigger="deleted")
-                with session.trace.current():
-                    for form in self._deleted:
-                        await self._call(form, session)
+                session = Session(self._environment, self.kind, obj, run, trigger="deleted")
+                for form in self._deleted:
+                    await self._call(form, session)
             except (TerminalError, _Undecodable):
                 self._forget_gone(key)
                 raise
@@ -335,19 +385,19 @@ class Controller(Generic[R]):
 
     # Telling
 
-    def _log(self, key: ObjectKey) -> ObjectLogger:
-        return ObjectLogger(self.name, self._registration.info.kind, key)
+    def _log(self, run: Reconcile) -> ObjectLogger:
+        return ObjectLogger(self.name, run.info.kind, run.key, run)
 
     def _when(self, key: ObjectKey) -> str:
         delay = self.queue.state(key).ready_in
         return "at once" if delay is None else f"in {delay:.3g} s"
 
-    def _tell_undecodable(self, key: ObjectKey, error: DecodeError) -> None:
+    def _tell_undecodable(self, run: Reconcile, error: DecodeError) -> None:
         message = f"The object does not fit its model: {error.path}: {error.reason}" if error.path else str(error)
-        self._log(key).error("%s; it is left alone until it changes", message)
-        session = Session(self._environment, self.name, self.kind, key, None)
+        self._log(run).error("%s; it is left alone until it changes", message)
+        session = Session(self._environment, self.kind, None, run)
         with contextlib.suppress(Exception):  # an event never fails anything
-            session.record("DecodeFailed", message, "Warning")
+            session.record("DecodeFailed", message, "Warning", "Decode")
 
 
 class _Undecodable(Exception):

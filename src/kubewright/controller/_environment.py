@@ -12,6 +12,7 @@ from kubewright.api import Object, info_of
 from kubewright.cache import Informer, Labels, ObjectKey, Snapshot, selector_of
 from kubewright.client import Client
 from kubewright.clock import Clock
+from kubewright.observe import Observer
 
 if TYPE_CHECKING:
     from kubewright.controller._apply import Applier
@@ -117,3 +118,5 @@ class Environment:
     rng: random.Random = field(default_factory=random.Random)
     leads: Callable[[], bool] | None = None
     """Whether this process leads, in this very moment; None when it need not."""
+    observer: Observer = field(default_factory=Observer)
+    """Hears of every reconcile. The client has its hooks."""

@@ -15,6 +15,7 @@ from kubewright.cache import ObjectKey, Snapshot
 from kubewright.client import JsonPatch, NotFound, Status, Trace
 from kubewright.controller._environment import Environment
 from kubewright.controller._status import put_status, status_changes, status_of
+from kubewright.observe import Reconcile
 
 if TYPE_CHECKING:
     from kubewright.api._conditions import ConditionStatus
@@ -54,9 +55,7 @@ class Session(Generic[R]):
         "_pending",
         "_raw",
         "_stopped",
-        "attempt",
         "changed",
-        "controller",
         "environment",
         "info",
         "key",
@@ -67,25 +66,15 @@ class Session(Generic[R]):
     )
 
     def __init__(
-        self,
-        environment: Environment,
-        controller: str,
-        kind: type[R],
-        key: ObjectKey,
-        obj: R | None,
-        *,
-        attempt: int = 1,
-        trigger: str = "",
+        self, environment: Environment, kind: type[R], obj: R | None, run: Reconcile, *, trigger: str | None = None
     ) -> None:
         self.environment = environment
-        self.controller = controller
         self.kind = kind
-        self.info: ResourceInfo = info_of(kind)
-        self.key = key
+        self.info: ResourceInfo = run.info
+        self.key = run.key
         self.object = obj
-        self.attempt = attempt
-        self.trigger = trigger
-        self.trace = Trace(environment.rng)
+        self.trigger = trigger or run.trigger
+        self.trace = run
         self.changed = False
         self._raw: bytes | None = None
         self._conditions: dict[str, tuple[bool | ConditionStatus, str, str]] = {}
@@ -94,10 +83,15 @@ class Session(Generic[R]):
         self._log: ObjectLogger | None = None
 
     @property
+    def attempt(self) -> int:
+        """1 at first; grows while the reconcile of this key fails."""
+        return self.trace.attempt
+
+    @property
     def log(self) -> ObjectLogger:
         """The logger of this object."""
         if self._log is None:
-            self._log = ObjectLogger(self.controller, self.info.kind, self.key, self.trace)
+            self._log = ObjectLogger(self.trace.controller, self.info.kind, self.key, self.trace)
         return self._log
 
     def stop(self, reason: BaseException) -> None:
@@ -176,9 +170,9 @@ class Session(Generic[R]):
         uid = self.object.metadata.uid if self.object is not None else self._cached().uid
         return self.environment.caches.informer(kind).lister.by_owner(uid)
 
-    def record(self, reason: str, message: str, type_: EventType) -> None:
+    def record(self, reason: str, message: str, type_: EventType, action: str) -> None:
         """See `Context.record`."""
-        self.environment.recorder.record(self.reference(), reason, message, type_)
+        self.environment.recorder.record(self.reference(), reason, message, type_, action=action)
 
     # Writing
 
@@ -186,9 +180,12 @@ class Session(Generic[R]):
         """See `Context.apply`."""
         self.check()
         owner = (self.object or self.primary()) if owned else None
-        applied = await self.environment.applier.apply(owner, self._placed(obj), adopt=adopt)
+        placed = self._placed(obj)
+        before = self.environment.caches.get(type(obj), ObjectKey.of(placed))
+        applied = await self.environment.applier.apply(owner, placed, adopt=adopt)
         if applied.written:
             self.changed = True
+            self._tell_change(applied.object, before.raw if before is not None else None)
             self._saw_if_primary(applied.object)
         return applied.object
 
@@ -213,9 +210,10 @@ class Session(Generic[R]):
     async def update(self, obj: O) -> O:
         """See `Context.update`."""
         self.check()
+        origin = obj.metadata.origin
         updated = await self.environment.client.update(obj)
         if updated is not obj:
-            self._noted(updated)
+            self._noted(updated, origin.raw if origin is not None else None)
         return updated
 
     async def delete(self, target: Object | type[Object], name: str | None, namespace: str | None) -> bool:
@@ -293,18 +291,25 @@ class Session(Generic[R]):
         if not operations:
             return wanted
         subresource = "status" if "status" in self.info.subresources else None
+        before = self.raw
         written = await self.environment.client.patch(
             self.kind, self.key.name, JsonPatch(operations), self.key.namespace or None, subresource=subresource
         )
-        self._noted(written)
+        self._noted(written, before)
         return written
 
     # Inside
 
-    def _noted(self, written: Object) -> None:
+    def _noted(self, written: Object, before: bytes | None = None) -> None:
         self.changed = True
         self.environment.caches.written(written)
+        self._tell_change(written, before)
         self._saw_if_primary(written)
+
+    def _tell_change(self, written: Object, before: bytes | None) -> None:
+        """Let the history know what to compare, if somebody asks what was changed."""
+        if (origin := written.metadata.origin) is not None:
+            self.trace.changed(info_of(written), ObjectKey.of(written), before, origin.raw)
 
     def _saw_if_primary(self, written: Object) -> None:
         if type(written) is self.kind and ObjectKey.of(written) == self.key:

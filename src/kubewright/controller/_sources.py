@@ -25,8 +25,8 @@ R = TypeVar("R", bound=Object)
 
 logger = logging.getLogger("kubewright.controller")
 
-Enqueue = Callable[[ObjectKey, str, int], None]
-"""Puts a key in the queue: the key, what brought it here, and its priority."""
+Enqueue = Callable[[ObjectKey, str, int, ObjectKey | None], None]
+"""Puts a key in the queue: the key, what brought it here, its priority, and the object because of which it is here."""
 
 
 def priority_of(change: Change[Any]) -> int:
@@ -54,7 +54,7 @@ def from_owned(owns: Owns[Any], owner: ResourceInfo, enqueue: Enqueue) -> Callab
         keys = owner_keys(change, owner, controller_only=controller_only)
         if keys and passes(when, change):
             for key in keys:
-                enqueue(key, triggers[change.type], priority_of(change))
+                enqueue(key, triggers[change.type], priority_of(change), change.key)
 
     return handle
 
@@ -79,7 +79,7 @@ def from_watched(watch: Watch[Any], reader: Reader, enqueue: Enqueue) -> Callabl
             except Exception:
                 logger.exception("the map function of Watch(%s) failed for %s", kind, snapshot)
         for key in keys:
-            enqueue(key, f"{kind} {change.type}", priority_of(change))
+            enqueue(key, f"{kind} {change.type}", priority_of(change), change.key)
 
     return handle
 
@@ -91,11 +91,11 @@ async def from_trigger(trigger: Trigger, enqueue: Enqueue, clock: Clock) -> None
         try:
             if isinstance(trigger, asyncio.Queue):
                 while True:
-                    enqueue(as_key(await trigger.get()), "external", 0)
+                    enqueue(as_key(await trigger.get()), "external", 0, None)
                     backoff.forget("")
             source: AsyncIterable[ObjectKey] = trigger() if callable(trigger) else trigger
             async for key in source:
-                enqueue(as_key(key), "external", 0)
+                enqueue(as_key(key), "external", 0, None)
                 backoff.forget("")
             return
         except Exception:

@@ -1,0 +1,60 @@
+"""Observing: what an operator does and has done, as numbers, as traces, and object by object.
+
+Nothing here is process-wide; all of it belongs to one operator.
+
+- `Observer` is what controllers and clients report to. It counts requests (`RequestStats`), remembers the last
+  reconciles of each object (`History`), and begins spans where traces are wanted (`Tracing`). It is always there, and
+  costs next to nothing: plain numbers and bounded memory.
+- `Metrics` makes Prometheus' text of those numbers when somebody asks for it, under controller-runtime's names.
+  prometheus_client is imported then, and not before.
+- `inspect` tells all that is known about one object: what woke it, where it is in the queue, how its last reconciles
+  ended and what they wrote. `DebugPages` serves the same as JSON.
+
+The floor is below the controllers, which report here; so what is looked at (controllers, caches, recorder, electors)
+is taken as it comes, by protocol.
+"""
+
+from __future__ import annotations
+
+from kubewright.observe._debug import DebugPages, is_loopback
+from kubewright.observe._history import History, HistoryBounds
+from kubewright.observe._inspection import (
+    CachedState,
+    FieldChange,
+    Inspection,
+    Observed,
+    QueueState,
+    ReconcileRecord,
+    WriteRecord,
+    inspect,
+)
+from kubewright.observe._metrics import Metrics, Sources
+from kubewright.observe._observer import Observer
+from kubewright.observe._reconcile import Reconcile
+from kubewright.observe._requests import RequestStats
+from kubewright.observe._stats import BUGS, ControllerStats, Ending
+from kubewright.observe._tracing import Tracing
+
+__all__ = [
+    "BUGS",
+    "CachedState",
+    "ControllerStats",
+    "DebugPages",
+    "Ending",
+    "FieldChange",
+    "History",
+    "HistoryBounds",
+    "Inspection",
+    "Metrics",
+    "Observed",
+    "Observer",
+    "QueueState",
+    "Reconcile",
+    "ReconcileRecord",
+    "RequestStats",
+    "Sources",
+    "Tracing",
+    "WriteRecord",
+    "inspect",
+    "is_loopback",
+]

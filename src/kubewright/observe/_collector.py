@@ -1,0 +1,261 @@
+"""From plain numbers to Prometheus' families. Imported only when metrics are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.samples import Sample
+from prometheus_client.utils import floatToGoString
+
+from kubewright.cache import Informer
+from kubewright.observe._inspection import Observed
+from kubewright.queue import LOW_PRIORITY, Histogram
+
+if TYPE_CHECKING:
+    from kubewright.observe._metrics import Metrics
+
+__all__ = ["Canonical", "Collector"]
+
+_PRIORITIES_AT_MOST = 25
+_OTHER_PRIORITIES = "exceeded_cardinality_limit"
+
+
+class Collector:
+    """Reads everything anew at each scrape, and keeps nothing."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def describe(self) -> list[Metric]:
+        """Nothing: the families are known only when they are collected."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """Every family that has a source."""
+        sources = self._metrics.sources
+        if controllers := sources.controllers():
+            yield from _reconciles(controllers)
+            yield from _queues(controllers)
+            yield from _memory(controllers)
+        if requests := sources.requests():
+            yield from _requests(requests)
+        if electors := sources.electors():
+            leading = GaugeMetricFamily(
+                "leader_election_master_status",
+                "1 while this process leads by the named lease, else 0.",
+                labels=["name"],
+            )
+            for elector in electors:
+                leading.add_metric([elector.name], float(elector.is_leader))
+            yield leading
+        if informers := sources.informers():
+            yield from self._caches(informers)
+        if recorders := sources.recorders():
+            yield from _events(recorders)
+
+    def _caches(self, informers: Iterable[Informer[Any]]) -> Iterator[Metric]:
+        labels = ["group", "version", "kind", "selector"]
+        now = self._metrics.clock.now()
+        objects = GaugeMetricFamily("kubewright_cache_objects", "Objects that are cached.", labels=labels)
+        sizes = GaugeMetricFamily("kubewright_cache_bytes", "Bytes of JSON of the cached objects.", labels=labels)
+        synced = GaugeMetricFamily("kubewright_cache_synced", "1 when the cache is in sync, else 0.", labels=labels)
+        up = GaugeMetricFamily("kubewright_watch_up", "1 while the watch stands, else 0.", labels=labels)
+        age = GaugeMetricFamily(
+            "kubewright_watch_last_event_age_seconds", "Seconds since the server last sent anything.", labels=labels
+        )
+        counters = {
+            "restarts": "Watches that were opened again where they had ended.",
+            "relists": "Lists that were read anew after the first.",
+            "stalls": "Watches that were given up because nothing came any more.",
+        }
+        counted = {
+            field: CounterMetricFamily(f"kubewright_watch_{field}", text, labels=labels)
+            for field, text in counters.items()
+        }
+        undecodable = CounterMetricFamily(
+            "kubewright_undecodable_objects", "States of objects that do not fit their model.", labels=labels
+        )
+        for informer in informers:
+            info, health = informer.info, informer.health
+            values = [info.group, info.version, info.kind, informer.selection]
+            objects.add_metric(values, informer.objects)
+            sizes.add_metric(values, informer.size)
+            synced.add_metric(values, float(informer.synced))
+            up.add_metric(values, float(health.state == "watching"))
+            if health.last_event_at is not None:
+                age.add_metric(values, max((now - health.last_event_at).total_seconds(), 0.0))
+            for field, family in counted.items():
+                family.add_metric(values, getattr(health, field))
+            undecodable.add_metric(values, health.undecodable)
+        yield from (objects, sizes, synced, up, age, *counted.values(), undecodable)
+
+
+def _reconciles(controllers: Iterable[Observed]) -> Iterator[Metric]:
+    label = ["controller"]
+    total = CounterMetricFamily(
+        "controller_runtime_reconcile", "Reconciles, by how they ended.", labels=["controller", "result"]
+    )
+    errors = CounterMetricFamily("controller_runtime_reconcile_errors", "Reconciles that failed.", labels=label)
+    terminal = CounterMetricFamily(
+        "controller_runtime_terminal_reconcile_errors", "Reconciles that failed and are not retried.", labels=label
+    )
+    panics = CounterMetricFamily(
+        "controller_runtime_reconcile_panics", "Reconciles that failed by a mistake in the program.", labels=label
+    )
+    timeouts = CounterMetricFamily(
+        "controller_runtime_reconcile_timeouts", "Reconciles that took longer than they may.", labels=label
+    )
+    time = HistogramMetricFamily("controller_runtime_reconcile_time_seconds", "How long reconciles take.", labels=label)
+    most = GaugeMetricFamily(
+        "controller_runtime_max_concurrent_reconciles", "Reconciles that may run at a time.", labels=label
+    )
+    active = GaugeMetricFamily("controller_runtime_active_workers", "Reconciles that run now.", labels=label)
+    for controller in controllers:
+        name, stats = controller.name, controller.stats
+        failed = stats.reconciles["error"] + stats.reconciles["terminal_error"]
+        total.add_metric([name, "error"], failed)
+        for result in ("requeue", "requeue_after", "success"):
+            total.add_metric([name, result], stats.reconciles[result])
+        errors.add_metric([name], failed)
+        terminal.add_metric([name], stats.reconciles["terminal_error"])
+        panics.add_metric([name], stats.bugs)
+        timeouts.add_metric([name], stats.timeouts)
+        _add_histogram(time, [name], stats.durations.snapshot())
+        most.add_metric([name], controller.concurrency)
+        active.add_metric([name], stats.active)
+    yield from (total, errors, terminal, panics, timeouts, time, most, active)
+
+
+def _queues(controllers: Iterable[Observed]) -> Iterator[Metric]:
+    labels = ["name", "controller"]
+    depth = GaugeMetricFamily("workqueue_depth", "Keys that are ready, by priority.", labels=[*labels, "priority"])
+    adds = CounterMetricFamily("workqueue_adds", "How often a key became ready.", labels=labels)
+    waited = HistogramMetricFamily(
+        "workqueue_queue_duration_seconds", "How long keys are ready before a worker takes them.", labels=labels
+    )
+    worked = HistogramMetricFamily(
+        "workqueue_work_duration_seconds", "How long workers are busy with a key.", labels=labels
+    )
+    unfinished = GaugeMetricFamily(
+        "workqueue_unfinished_work_seconds", "How long the running keys have been running, added up.", labels=labels
+    )
+    longest = GaugeMetricFamily(
+        "workqueue_longest_running_processor_seconds",
+        "How long the longest running key has been running.",
+        labels=labels,
+    )
+    retries = CounterMetricFamily("workqueue_retries", "How often a key was added with a delay.", labels=labels)
+    for controller in controllers:
+        stats, values = controller.queue.stats(), [controller.name, controller.name]
+        for priority, keys in _depths(stats.depth_by_priority):
+            depth.add_metric([*values, priority], keys)
+        adds.add_metric(values, stats.adds)
+        _add_histogram(waited, values, stats.queue_duration)
+        _add_histogram(worked, values, stats.work_duration)
+        unfinished.add_metric(values, stats.unfinished_work_seconds)
+        longest.add_metric(values, stats.longest_running_processor_seconds)
+        retries.add_metric(values, stats.retries)
+    yield from (depth, adds, waited, worked, unfinished, longest, retries)
+
+
+def _depths(by_priority: dict[int, int]) -> Iterator[tuple[str, int]]:
+    """The usual priorities always, so that an empty queue reads 0; of unusual ones no more than a bounded number."""
+    depths = {0: 0, LOW_PRIORITY: 0, **by_priority}
+    if len(depths) <= _PRIORITIES_AT_MOST:
+        yield from ((str(priority), keys) for priority, keys in sorted(depths.items()))
+    else:
+        yield _OTHER_PRIORITIES, sum(depths.values())
+
+
+def _memory(controllers: Iterable[Observed]) -> Iterator[Metric]:
+    objects = GaugeMetricFamily(
+        "kubewright_history_objects", "Objects whose last reconciles are remembered.", labels=["controller"]
+    )
+    size = GaugeMetricFamily(
+        "kubewright_history_bytes", "Memory of the last reconciles, as estimated.", labels=["controller"]
+    )
+    for controller in controllers:
+        objects.add_metric([controller.name], len(controller.history))
+        size.add_metric([controller.name], controller.history.size + controller.history.change_size)
+    yield from (objects, size)
+
+
+def _requests(requests: Iterable[Any]) -> Iterator[Metric]:
+    counts = CounterMetricFamily(
+        "rest_client_requests", "Requests to the API server, each attempt.", labels=["code", "method", "host"]
+    )
+    retries = CounterMetricFamily(
+        "rest_client_request_retries", "Attempts after the first.", labels=["code", "verb", "host"]
+    )
+    durations = HistogramMetricFamily(
+        "rest_client_request_duration_seconds", "How long requests take, without watches.", labels=["verb", "host"]
+    )
+    for stats in requests:
+        for (code, method), count in sorted(stats.counts.items()):
+            counts.add_metric([code, method, stats.host], count)
+        for (code, method), count in sorted(stats.retries.items()):
+            retries.add_metric([code, method, stats.host], count)
+        for method, measured in sorted(stats.durations.items()):
+            _add_histogram(durations, [method, stats.host], measured.snapshot())
+    yield from (counts, retries, durations)
+
+
+def _events(recorders: Iterable[Any]) -> Iterator[Metric]:
+    label = ["component"]
+    told = CounterMetricFamily("kubewright_events_recorded", "Events that were recorded.", labels=label)
+    written = CounterMetricFamily("kubewright_events_written", "Events that reached the server.", labels=label)
+    merged = CounterMetricFamily(
+        "kubewright_events_aggregated", "Events that became part of an earlier one.", labels=[*label, "how"]
+    )
+    dropped = CounterMetricFamily(
+        "kubewright_events_dropped", "Events that were not written.", labels=[*label, "reason"]
+    )
+    waiting = GaugeMetricFamily("kubewright_events_waiting", "Events that wait to be written.", labels=label)
+    for recorder in recorders:
+        name, stats = recorder.component, recorder.stats
+        told.add_metric([name], stats.told)
+        written.add_metric([name], stats.written)
+        merged.add_metric([name, "repeated"], stats.repeated)
+        merged.add_metric([name, "combined"], stats.combined)
+        for reason in ("line_full", "spam", "rejected", "unreachable", "stopped"):
+            dropped.add_metric([name, reason], stats.dropped[reason])
+        waiting.add_metric([name], stats.waiting)
+    yield from (told, written, merged, dropped, waiting)
+
+
+def _add_histogram(family: HistogramMetricFamily, labels: list[str], histogram: Histogram) -> None:
+    """Buckets are labelled as Go writes numbers, "1" and not "1.0": Prometheus 2 takes these for different series."""
+    buckets = [(_go(bound), float(count)) for bound, count in histogram.cumulative()]
+    family.add_metric(labels, buckets=buckets, sum_value=histogram.sum)
+
+
+def _go(bound: float) -> str:
+    return _canonical_text(bound).removesuffix(".0")
+
+
+def _canonical_text(bound: float) -> str:
+    return str(floatToGoString(bound))  # type: ignore[no-untyped-call]
+
+
+class Canonical:
+    """A registry whose buckets have the labels that OpenMetrics demands: "1.0"."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterator[Metric]:
+        """The registry's families."""
+        for family in self._registry.collect():
+            if family.type == "histogram":
+                family.samples = [_canonical(sample) for sample in family.samples]
+            yield family
+
+
+def _canonical(sample: Sample) -> Sample:
+    bound = sample.labels.get("le")
+    if bound is None:
+        return sample
+    return sample._replace(labels={**sample.labels, "le": _canonical_text(float(bound))})

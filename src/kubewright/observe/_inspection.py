@@ -1,0 +1,274 @@
+"""`inspect`: all that is known about one object, as a typed snapshot that can be shown, sent as JSON and kept.
+
+It holds names, times, results and the paths of fields that were changed, and never a value of a field: objects hold
+secrets. Error messages are the exceptions' own, as they stand in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any, Final, Literal, Protocol
+
+import msgspec
+
+from kubewright.api import ResourceInfo
+from kubewright.cache import ObjectKey, Snapshot
+from kubewright.client._diff import diff
+from kubewright.client._list_keys import ListKeys
+from kubewright.clock import Clock
+from kubewright.observe._history import Change, Entry, History
+from kubewright.observe._reconcile import Write
+from kubewright.observe._stats import ControllerStats, Ending
+from kubewright.queue import KeyState, WorkQueue
+
+__all__ = [
+    "CachedState",
+    "FieldChange",
+    "Inspection",
+    "Observed",
+    "QueueState",
+    "ReconcileRecord",
+    "WriteRecord",
+    "inspect",
+]
+
+_FIELDS_AT_MOST: Final = 50
+_OPERATIONS: Final[dict[str, Literal["add", "remove", "replace"]]] = {"add": "add", "remove": "remove"}
+_BOOKKEEPING: Final = ("/metadata/managedFields", "/metadata/resourceVersion", "/metadata/generation")
+
+
+class Observed(Protocol):
+    """What is asked of a controller."""
+
+    name: str
+    stats: ControllerStats
+    queue: WorkQueue[ObjectKey]
+    history: History
+
+    @property
+    def info(self) -> ResourceInfo:
+        """The kind that it reconciles."""
+
+    @property
+    def concurrency(self) -> int:
+        """How many reconciles it may run at a time."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time that its history and its queue go by."""
+
+    def snapshot(self, key: ObjectKey) -> Snapshot[Any] | None:
+        """The object as the cache has it."""
+
+    def pending(self, key: ObjectKey) -> tuple[str, ObjectKey | None] | None:
+        """What has woken a key that waits, and which object it was; None when nothing that is remembered did."""
+
+
+class FieldChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One field that a write changed: which, not from what to what."""
+
+    op: Literal["add", "remove", "replace"]
+    path: str
+
+
+class WriteRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A request of a reconcile that was to change something."""
+
+    verb: str
+    resource: str
+    namespace: str = ""
+    name: str = ""
+    status: int
+    """The answer's HTTP status; 0 when there was none."""
+    seconds: float
+    changes: tuple[FieldChange, ...] | None = None
+    """The fields that it changed, at most 50; None when that is not known, or not any more."""
+
+
+class ReconcileRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A reconcile that has ended."""
+
+    result: Ending
+    trigger: str
+    """What brought the key to the queue: "initial", "updated", "Deployment deleted", "resync", "retry", …"""
+    cause: str = ""
+    """The object that did, where it was another one."""
+    woken_at: datetime
+    began_at: datetime
+    ended_at: datetime
+    seconds: float
+    attempt: int
+    error: str = ""
+    writes: tuple[WriteRecord, ...] = ()
+    more_writes: int = 0
+    """Writes beyond the first 50, which are not kept."""
+    trace: str = ""
+    """The id of its trace, when its log records or requests carry one."""
+
+
+class QueueState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Where the key is."""
+
+    state: Literal["idle", "waiting", "running", "delayed"]
+    since: datetime | None = None
+    """Since when it waits, or runs."""
+    ready_at: datetime | None = None
+    """When its delay is over: its next retry, or the time it asked for."""
+    runs_again: bool = False
+    """Whether it will run once more after the present run."""
+    priority: int | None = None
+    retries: int = 0
+    """How often it was retried since it last succeeded."""
+    trigger: str = ""
+    """What has woken it, while it waits."""
+    cause: str = ""
+
+
+class CachedState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The object as the cache has it."""
+
+    uid: str
+    resource_version: str
+    generation: int = 0
+    deleting: bool = False
+    problem: str = ""
+    """Why it cannot be used, if it cannot."""
+
+
+class Inspection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What is known about one object, at one moment."""
+
+    controller: str
+    api_version: str
+    kind: str
+    namespace: str = ""
+    name: str
+    at: datetime
+    cached: CachedState | None = None
+    """None when the cache does not have it: it is gone, or was never there."""
+    queue: QueueState
+    last_error: str = ""
+    """Of the newest reconcile that failed, among those that are remembered."""
+    last_error_at: datetime | None = None
+    results: tuple[ReconcileRecord, ...] = ()
+    """The last reconciles, the newest first. Empty for an object that was not reconciled, or not for long."""
+
+    @property
+    def attempt(self) -> int:
+        """Of the newest reconcile; 0 when none is remembered."""
+        return self.results[0].attempt if self.results else 0
+
+    @property
+    def last_trigger(self) -> str:
+        """What woke it last: what it waits with now, or what its newest reconcile began with."""
+        newest = self.queue if self.queue.trigger else self.results[0] if self.results else None
+        if newest is None:
+            return ""
+        return f"{newest.trigger} ({newest.cause})" if newest.cause else newest.trigger
+
+    @property
+    def next_retry(self) -> datetime | None:
+        """When it comes back by itself, if it does."""
+        return self.queue.ready_at
+
+
+def inspect(controller: Observed, key: ObjectKey) -> Inspection:
+    """All that a controller knows about a key. Plain reading; from the controller's event loop."""
+    now, monotonic, info = controller.clock.now(), controller.clock.monotonic(), controller.info
+
+    def moment(at: float) -> datetime:
+        return now + timedelta(seconds=at - monotonic)
+
+    entries = controller.history.of(key)
+    results = tuple(_result(entry, controller.history, moment(entry.ended)) for entry in reversed(entries))
+    failed = next((result for result in results if result.error), None)
+    return Inspection(
+        controller=controller.name,
+        api_version=info.api_version,
+        kind=info.kind,
+        namespace=key.namespace,
+        name=key.name,
+        at=now,
+        cached=_cached(controller.snapshot(key)),
+        queue=_queue(controller.queue.state(key), controller.pending(key), now),
+        last_error=failed.error if failed else "",
+        last_error_at=failed.ended_at if failed else None,
+        results=results,
+    )
+
+
+def _cached(snapshot: Snapshot[Any] | None) -> CachedState | None:
+    if snapshot is None:
+        return None
+    return CachedState(
+        uid=snapshot.uid,
+        resource_version=str(snapshot.resource_version),
+        generation=snapshot.generation,
+        deleting=snapshot.deleting,
+        problem=snapshot.problem,
+    )
+
+
+def _queue(state: KeyState, pending: tuple[str, ObjectKey | None] | None, now: datetime) -> QueueState:
+    what: Literal["idle", "waiting", "running", "delayed"] = "idle"
+    span: float | None = None
+    if state.running_for is not None:
+        what, span = "running", state.running_for
+    elif state.waiting_for is not None:
+        what, span = "waiting", state.waiting_for
+    elif state.ready_in is not None:
+        what = "delayed"
+    trigger, cause = pending or ("", None)
+    return QueueState(
+        state=what,
+        since=None if span is None else now - timedelta(seconds=span),
+        ready_at=None if state.ready_in is None else now + timedelta(seconds=state.ready_in),
+        runs_again=what == "running" and state.waiting_for is not None,
+        priority=state.priority,
+        retries=state.retries,
+        trigger=trigger,
+        cause=_text(cause),
+    )
+
+
+def _result(entry: Entry, history: History, ended_at: datetime) -> ReconcileRecord:
+    began_at = ended_at - timedelta(seconds=entry.seconds)
+    return ReconcileRecord(
+        result=entry.ending,
+        trigger=entry.trigger,
+        cause=_text(entry.cause),
+        woken_at=began_at - timedelta(seconds=entry.waited),
+        began_at=began_at,
+        ended_at=ended_at,
+        seconds=entry.seconds,
+        attempt=entry.attempt,
+        error=entry.error,
+        writes=tuple(_write(write, history.change_of(write)) for write in entry.writes),
+        more_writes=entry.more_writes,
+        trace=entry.trace_id,
+    )
+
+
+def _write(write: Write, change: Change | None) -> WriteRecord:
+    return WriteRecord(
+        verb=write.verb,
+        resource=write.resource,
+        namespace=write.namespace,
+        name=write.name,
+        status=write.status,
+        seconds=write.seconds,
+        changes=None if change is None else tuple(islice(_changes(*change[1:]), _FIELDS_AT_MOST)),
+    )
+
+
+def _changes(before: bytes | None, after: bytes) -> Iterator[FieldChange]:
+    old: Any = {} if before is None else msgspec.json.decode(before)
+    for operation in diff(ListKeys(Any), old, old, msgspec.json.decode(after)):
+        if not operation["path"].startswith(_BOOKKEEPING):
+            yield FieldChange(op=_OPERATIONS.get(operation["op"], "replace"), path=operation["path"])
+
+
+def _text(key: ObjectKey | None) -> str:
+    return "" if key is None else str(key)

@@ -1,0 +1,94 @@
+"""`Reconcile`: one reconcile while it runs. Requests find it as the current trace, and leave their marks on it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+import msgspec
+
+from kubewright.api import ResourceInfo
+from kubewright.cache import ObjectKey
+from kubewright.client import Trace
+from kubewright.client._paths import qualified
+from kubewright.observe._stats import Ending
+
+__all__ = ["Reconcile", "Write"]
+
+_WRITES_AT_MOST = 50
+_ERROR_AT_MOST = 1_000
+
+
+class Write(msgspec.Struct, gc=False):
+    """A request that was to change something. What it changed is kept elsewhere, for a while (`History`)."""
+
+    verb: str
+    resource: str
+    namespace: str
+    name: str
+    status: int
+    seconds: float
+
+
+class Reconcile(Trace):
+    """What one reconcile of one object is about, and what came of it so far."""
+
+    # Most reconciles neither fail nor write: what they do not have costs them nothing.
+    error: str = ""
+    writes: Sequence[Write] = ()
+    more_writes: int = 0
+    changes: Sequence[tuple[Write, bytes | None, bytes]] = ()
+
+    def __init__(
+        self,
+        rng: random.Random,
+        controller: str,
+        info: ResourceInfo,
+        key: ObjectKey,
+        *,
+        attempt: int = 1,
+        trigger: str = "",
+        cause: ObjectKey | None = None,
+    ) -> None:
+        super().__init__(rng)
+        self.controller = controller
+        self.info = info
+        self.key = key
+        self.attempt = attempt
+        self.trigger = trigger
+        self.cause = cause
+
+    @property
+    def made_id(self) -> str:
+        """The trace's id, if anybody has asked for it; "" otherwise."""
+        return str(self.__dict__.get("trace_id", ""))
+
+    def around(self) -> AbstractContextManager[None]:
+        """For the length of the whole reconcile: its requests, in whatever task or thread, belong to it."""
+        return self.current()
+
+    def failed(self, error: BaseException) -> None:
+        """It ended with this. What is kept is its text, cut."""
+        text = f"{type(error).__name__}: {error}"
+        self.error = text if len(text) <= _ERROR_AT_MOST else f"{text[:_ERROR_AT_MOST]}…"
+
+    def ended(self, ending: Ending) -> None:
+        """How it ended is known now. Called inside of `around`."""
+
+    def wrote(self, write: Write) -> None:
+        """A request was made. The first 50 are remembered, the others counted."""
+        if len(self.writes) < _WRITES_AT_MOST:
+            self.writes = (*self.writes, write)
+        else:
+            self.more_writes += 1
+
+    def changed(self, info: ResourceInfo, key: ObjectKey, before: bytes | None, after: bytes) -> None:
+        """An object was this and is that now: the last write of it did it. Contents of Secrets are not taken."""
+        resource = qualified(info)
+        if resource == "secrets":
+            return
+        for write in reversed(self.writes):
+            if write.name == key.name and write.namespace == key.namespace and write.resource.startswith(resource):
+                self.changes = (*self.changes, (write, before, after))
+                return

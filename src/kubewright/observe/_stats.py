@@ -1,0 +1,51 @@
+"""`ControllerStats`: what a controller counts, as plain numbers that cost nothing until somebody reads them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from kubewright.queue import Durations
+
+__all__ = ["BUGS", "RECONCILE_BUCKETS", "ControllerStats", "Ending"]
+
+Ending: TypeAlias = Literal["success", "requeue", "requeue_after", "error", "terminal_error"]
+"""How a reconcile ended; an undecodable object is a `terminal_error`."""
+
+RECONCILE_BUCKETS: Final = (
+    *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    *(1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0),
+    *(40.0, 50.0, 60.0),
+)
+"""Upper bounds in seconds: those of controller-runtime."""
+
+BUGS: Final[tuple[type[BaseException], ...]] = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    NotImplementedError,
+    RecursionError,
+    TypeError,
+)
+"""What Python raises where a Go program would panic: for mistakes in the program, not for the state of the world."""
+
+
+@dataclass(slots=True)
+class ControllerStats:
+    """What a controller has done so far."""
+
+    reconciles: Counter[str] = field(default_factory=Counter)
+    """How often each `Ending` came."""
+    active: int = 0
+    """Workers that are reconciling at this moment."""
+    interrupted: int = 0
+    """Reconciles that were cut short because the operator had to stop."""
+    timeouts: int = 0
+    """Reconciles that took longer than they may."""
+    bugs: int = 0
+    """Reconciles that ended with an exception that tells of a mistake in the program (`BUGS`)."""
+    durations: Durations = field(default_factory=lambda: Durations(RECONCILE_BUCKETS))
+    """How long reconciles took."""
