@@ -11,16 +11,22 @@ no type and no rule can say is said word for word by `kw.Schema`. Whatever goes 
 
 from __future__ import annotations
 
+from kubewright.codegen._cluster import from_cluster
 from kubewright.codegen._definition import KindSource, VersionSource, read_definition
 from kubewright.codegen._errors import CodegenError
+from kubewright.codegen._files import write
 from kubewright.codegen._generate import generate
 from kubewright.codegen._normal import normal_schema
+from kubewright.codegen._sources import read_sources
 
 __all__ = [
     "CodegenError",
     "KindSource",
     "VersionSource",
+    "from_cluster",
     "generate",
     "normal_schema",
     "read_definition",
+    "read_sources",
+    "write",
 ]

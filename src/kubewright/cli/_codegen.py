@@ -1,0 +1,131 @@
+"""`kubewright codegen`: typed models from CustomResourceDefinitions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from kubewright.codegen import CodegenError, KindSource, from_cluster, generate, read_sources, write
+from kubewright.codegen._select import Selection
+
+__all__ = ["command"]
+
+
+@click.command("codegen")
+@click.argument("sources", metavar="[SOURCE]...", nargs=-1)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="PATH",
+    help="Where to write: a file NAME.py for one group version, or a folder, which becomes a package with a module for "
+    "each.",
+)
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    metavar="NAME",
+    help="Only this kind: Certificate, certificates or certificates.cert-manager.io. May be given several times.",
+)
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="KIND=CLASS",
+    help="Call the class of a kind so. May be given several times.",
+)
+@click.option(
+    "--descriptions/--no-descriptions",
+    default=True,
+    help="Whether to keep the descriptions of the "
+    "definition, as docstrings and texts below attributes; they are kept unless asked not to.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; fail when a file is not as it would be written.")
+@click.option("--allow-http", is_flag=True, help="Also fetch http:// URLs, which anybody on the way can change.")
+@click.option("--cluster", is_flag=True, help="Take the kinds of the cluster of the kubeconfig.")
+@click.option(
+    "--kubeconfig",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="With --cluster: the file that names it; otherwise KUBECONFIG, the pod's own account, ~/.kube/config.",
+)
+@click.option("--context", help="With --cluster: the context in the kubeconfig.")
+def command(
+    sources: Sequence[str],
+    out: Path,
+    kinds: Sequence[str],
+    names: Sequence[str],
+    descriptions: bool,
+    check: bool,
+    allow_http: bool,
+    cluster: bool,
+    kubeconfig: Path | None,
+    context: str | None,
+) -> None:
+    """Write typed models for the custom resources of others.
+
+    Each SOURCE is a YAML file with CustomResourceDefinitions (also old ones, of v1beta1), a folder of such files, or
+    an https:// URL; --cluster takes the kinds of a live cluster.
+
+    \b
+    Examples:
+      kubewright codegen certificates.yaml --out my_operator/cert_manager.py
+      kubewright codegen crds/ --out my_operator/crds --no-descriptions
+      kubewright codegen --cluster --kind Certificate --kind Issuer --out my_operator/crds
+
+    The same definitions always give the same files. Kinds of Kubernetes itself need none of this: they are in
+    kubewright.api.
+    """
+    if not sources and not cluster:
+        raise click.UsageError("Name a file, a folder or a URL, or say --cluster.")
+    if (kubeconfig or context) and not cluster:
+        raise click.UsageError("--kubeconfig and --context are for --cluster.")
+    try:
+        found = _read(sources, kinds, descriptions=descriptions, allow_http=allow_http)
+        if cluster:
+            found += asyncio.run(_read_cluster(kinds, kubeconfig, context, descriptions=descriptions))
+        modules = generate(found, names=_renamed(names))
+        changed = write(modules, out, check=check)
+    except CodegenError as error:
+        raise click.ClickException(str(error)) from error
+    if check and changed:
+        raise click.ClickException(f"not as it would be written: {', '.join(map(str, changed))}")
+    what = f"{len(found)} kind{'s' * (len(found) != 1)}"
+    click.echo(f"{what}, {len(changed)} files written" if changed else f"{what}, nothing has changed")
+
+
+def _read(sources: Sequence[str], kinds: Sequence[str], *, descriptions: bool, allow_http: bool) -> list[KindSource]:
+    def skipped(note: str) -> None:
+        click.echo(f"Skipped: {note}", err=True)
+
+    found = read_sources(sources, descriptions=descriptions, allow_http=allow_http, skipped=skipped)
+    if not sources:
+        return found
+    selection = Selection(kinds)
+    taken = [kind for kind in found if selection.takes(kind.kind, kind.plural, kind.group)]
+    if missing := selection.missing():
+        there = ", ".join(sorted({kind.kind for kind in found}))
+        raise CodegenError(", ".join(sources), f"there is no kind {', '.join(missing)}, only {there}")
+    return taken
+
+
+async def _read_cluster(
+    kinds: Sequence[str], kubeconfig: Path | None, context: str | None, *, descriptions: bool
+) -> list[KindSource]:
+    from kubewright.client import Client
+
+    async with Client.connect(kubeconfig=kubeconfig, context=context) as client:
+        return await from_cluster(client, kinds, descriptions=descriptions)
+
+
+def _renamed(names: Sequence[str]) -> dict[str, str]:
+    renamed: dict[str, str] = {}
+    for name in names:
+        kind, equals, class_name = name.partition("=")
+        if not equals or not class_name.isidentifier():
+            raise click.UsageError(f"--name is KIND=CLASS, as in Gateway=IstioGateway, not {name!r}.")
+        renamed[kind] = class_name
+    return renamed

@@ -1,0 +1,78 @@
+"""Definitions in a live cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from kubewright.client import Client, Forbidden, NotFound
+from kubewright.codegen._definition import KindSource, read_definition
+from kubewright.codegen._errors import CodegenError
+from kubewright.codegen._openapi import kind_from_openapi
+from kubewright.codegen._select import Selection
+
+__all__ = ["from_cluster"]
+
+_PATH: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_SOURCE: Final = "the cluster"
+
+
+async def from_cluster(client: Client, kinds: Sequence[str] = (), *, descriptions: bool = True) -> list[KindSource]:
+    """The kinds that a cluster defines: all of them, or those that are named (`Certificate`, `certificates`,
+    `certificates.cert-manager.io`).
+
+    The definitions are read if that is permitted. Kinds that are named and have none (those of aggregated servers), or
+    whose definitions may not be read, are taken from the OpenAPI document that everybody may read; it tells all of the
+    schema but not the columns. Raises CodegenError for a kind that is not there.
+    """
+    selection = Selection(kinds)
+    try:
+        documents = await _definitions(client)
+    except (Forbidden, NotFound):
+        if not kinds:
+            raise CodegenError(
+                _SOURCE, "you may not list its definitions; name the kinds with --kind, and OpenAPI will tell of them"
+            ) from None
+        documents = []
+    found = [
+        read_definition(document, f"{_SOURCE}, {document['metadata']['name']}", descriptions=descriptions)
+        for document in documents
+        if selection.takes(
+            document["spec"]["names"]["kind"], document["spec"]["names"]["plural"], document["spec"]["group"]
+        )
+    ]
+    return found + [await _described(client, name, descriptions=descriptions) for name in selection.missing()]
+
+
+async def _definitions(client: Client) -> list[dict[str, Any]]:
+    documents: list[dict[str, Any]] = []
+    query = {"limit": "100"}
+    while True:
+        page = msgspec.json.decode(await client.request("GET", _PATH, query=query))
+        documents += [{"apiVersion": "apiextensions.k8s.io/v1"} | each for each in page["items"]]
+        following = page["metadata"].get("continue")
+        if not following:
+            return documents
+        query["continue"] = following
+
+
+async def _described(client: Client, name: str, *, descriptions: bool) -> KindSource:
+    selection = Selection([name])
+    served = [
+        resource
+        for resource in await client.discovery.resources()
+        if resource.info.group and selection.takes(resource.info.kind, resource.info.plural, resource.info.group)
+    ]
+    groups = sorted({f"{resource.info.plural}.{resource.info.group}" for resource in served})
+    if not served:
+        raise CodegenError(_SOURCE, f"it serves no kind {name}; kinds of Kubernetes itself are in kubewright.api")
+    if len(groups) > 1:
+        raise CodegenError(_SOURCE, f"{name} may mean {' or '.join(groups)}; name one of these")
+    documents = {}
+    for resource in served:
+        info = resource.info
+        raw = await client.request("GET", f"/openapi/v3/apis/{info.group}/{info.version}")
+        documents[info.version] = msgspec.json.decode(raw)
+    return kind_from_openapi(served, documents, _SOURCE, descriptions=descriptions)

@@ -1,0 +1,61 @@
+"""One file over HTTPS."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from kubewright.codegen._errors import CodegenError
+
+__all__ = ["MOST_BYTES", "fetch"]
+
+MOST_BYTES: Final = 64 << 20
+_TIMEOUT: Final = 30.0
+
+
+def fetch(url: str, *, allow_http: bool = False, most_bytes: int = MOST_BYTES) -> str:
+    """The text behind a URL. Only `https://` is taken, also of redirects, unless `allow_http`. Raises CodegenError."""
+    shown = _without_credentials(url)
+    _check(url, shown, allow_http=allow_http)
+
+    class Redirects(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+            _check(newurl, shown, allow_http=allow_http)
+            return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+    opener = urllib.request.build_opener(Redirects)
+    request = urllib.request.Request(url, headers={"User-Agent": "kubewright"})  # noqa: S310  # checked above
+    try:
+        with opener.open(request, timeout=_TIMEOUT) as answer:
+            content: bytes = answer.read(most_bytes + 1)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise CodegenError(shown, f"the server answers {error.code} {error.reason}") from None
+    except urllib.error.URLError as error:
+        raise CodegenError(shown, f"it cannot be fetched: {error.reason}") from None
+    except (OSError, ValueError) as error:
+        raise CodegenError(shown, f"it cannot be fetched: {error}") from None
+    if len(content) > most_bytes:
+        raise CodegenError(shown, f"it is larger than {most_bytes} bytes, which no definition is")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise CodegenError(shown, "this is not text in UTF-8, so it cannot be YAML") from None
+
+
+def _check(url: str, shown: str, *, allow_http: bool) -> None:
+    scheme = urlsplit(url).scheme
+    if scheme == "http" and not allow_http:
+        raise CodegenError(
+            shown, "only https:// is fetched: anybody on the way could change it; --allow-http allows it"
+        )
+    if scheme not in ("http", "https"):
+        raise CodegenError(shown, f"only https:// is fetched, not {scheme}://")
+
+
+def _without_credentials(url: str) -> str:
+    """The URL as it may be shown: without a password, and without a query, which may hold a token."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()

@@ -1,0 +1,26 @@
+"""Kinds by name, as kubectl takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["Selection"]
+
+
+class Selection:
+    """The kinds that are asked for: `Certificate`, `certificates` or `certificates.cert-manager.io`; without names,
+    all."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = dict.fromkeys(names, False)
+
+    def takes(self, kind: str, plural: str, group: str) -> bool:
+        """Whether a kind is asked for; if so, its name is found."""
+        forms = {kind.lower(), plural, f"{plural}.{group}", f"{kind.lower()}.{group}"}
+        taken = [name for name in self._names if name.lower() in forms]
+        self._names.update(dict.fromkeys(taken, True))
+        return bool(taken) or not self._names
+
+    def missing(self) -> list[str]:
+        """The names that no kind had."""
+        return [name for name, found in self._names.items() if not found]

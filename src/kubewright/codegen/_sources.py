@@ -1,0 +1,124 @@
+"""Definitions in files, folders and behind URLs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from kubewright.codegen._definition import KindSource, is_definition, read_definition
+from kubewright.codegen._errors import CodegenError
+from kubewright.codegen._fetch import fetch
+
+__all__ = ["definitions_in", "read_sources"]
+
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+_MARK: Final = "CustomResourceDefinition"
+_MOST_NODES: Final = 2_000_000  # the largest definition known has some fifty thousand
+
+
+def read_sources(
+    sources: Iterable[str],
+    *,
+    descriptions: bool = True,
+    allow_http: bool = False,
+    skipped: Callable[[str], None] = lambda _note: None,
+) -> list[KindSource]:
+    """The kinds that are defined in files, in folders (and those below) and behind `https://` URLs.
+
+    A file that is named must have a definition in it. Of a folder, files without one are passed over, and parts of
+    definitions (as patches of kustomize are) are reported to `skipped`. Raises CodegenError.
+    """
+    found: list[KindSource] = []
+    for source in sources:
+        if "://" in source:
+            found += _read(fetch(source, allow_http=allow_http), source, descriptions=descriptions)
+        elif Path(source).is_dir():
+            found += _read_folder(Path(source), descriptions=descriptions, skipped=skipped)
+        else:
+            found += _read(_text(Path(source)), source, descriptions=descriptions)
+    return found
+
+
+def _read_folder(folder: Path, *, descriptions: bool, skipped: Callable[[str], None]) -> Iterator[KindSource]:
+    files = sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
+    seen = False
+    for path in files:
+        text = _text(path)
+        if _MARK not in text:
+            continue
+        for document in definitions_in(text, str(path)):
+            if not (document.get("spec") or {}).get("names"):
+                skipped(f"{path} has only a part of a definition")
+                continue
+            seen = True
+            yield read_definition(document, str(path), descriptions=descriptions)
+    if not seen:
+        raise CodegenError(str(folder), "there is no CustomResourceDefinition in any file of this folder")
+
+
+def _read(text: str, source: str, *, descriptions: bool) -> list[KindSource]:
+    found = [read_definition(each, source, descriptions=descriptions) for each in definitions_in(text, source)]
+    if not found:
+        raise CodegenError(source, "there is no CustomResourceDefinition in it")
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise CodegenError(str(path), "there is no such file or folder") from None
+    except UnicodeDecodeError:
+        raise CodegenError(str(path), "this is not text in UTF-8, so it cannot be YAML") from None
+    except OSError as error:
+        raise CodegenError(str(path), error.strerror or str(error)) from None
+
+
+def definitions_in(text: str, source: str) -> Iterator[dict[str, Any]]:
+    """The definitions among the documents of a YAML file, also inside lists. Raises CodegenError."""
+    import yaml
+
+    try:
+        documents = list(yaml.load_all(text, Loader=_loader()))
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        hint = "; this looks like a template: render it first" if "{{" in text else ""
+        raise CodegenError(source, f"this is not YAML: {reason}{hint}") from None
+    except (ValueError, RecursionError) as error:  # a number of absurd length, absurd depth
+        raise CodegenError(source, f"this YAML cannot be read: {error}") from None
+    for document in documents:
+        items = document.get("items") if isinstance(document, dict) else None
+        for each in [document, *(items if isinstance(items, list) else ())]:
+            if is_definition(each):
+                _check_size(each, source)
+                yield each
+
+
+def _check_size(document: object, source: str) -> None:
+    """Refuse what grows when it is written out: a few references, each to the one before, fill any memory."""
+    count, waiting = 0, [document]
+    while waiting:
+        node = waiting.pop()
+        count += 1
+        if count > _MOST_NODES:
+            raise CodegenError(source, f"a definition in it has more than {_MOST_NODES} parts, which cannot be meant")
+        if isinstance(node, dict):
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
+
+
+def _loader() -> Any:
+    """A safe loader that takes texts for texts, as Go's does: a time of day, an equals sign."""
+    import yaml
+
+    fast: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # written in C where PyYAML has it
+
+    class Loader(fast):  # type: ignore[misc]
+        yaml_implicit_resolvers: Final = {
+            first: [(tag, form) for tag, form in forms if not tag.endswith((":value", ":timestamp"))]
+            for first, forms in fast.yaml_implicit_resolvers.items()
+        }
+
+    return Loader
