@@ -33,9 +33,11 @@ from kubewright.controller._registration import (
     check_when,
 )
 from kubewright.operator._decorators import ObjectDecorator, ReconcileDecorator
+from kubewright.operator._health import Check, check_check
 from kubewright.operator._permissions import for_leading, needed, permissions_of
 from kubewright.operator._running import HasKubeconfig, Running
 from kubewright.operator._settings import Options, Settings, check_options
+from kubewright.operator._stages import STAGES, Component, Stage, check_stage
 from kubewright.queue import RateLimiter
 
 if TYPE_CHECKING:
@@ -99,6 +101,9 @@ class Operator:
         self._finalizers: list[tuple[type[Object], str, Form]] = []
         self._deleted: list[tuple[type[Object], Form]] = []
         self._needs: list[Permission] = []
+        self.components: dict[Stage, list[Component]] = {stage: [] for stage in STAGES}
+        self.health_checks: dict[str, Check] = {}
+        self.ready_checks: dict[str, Check] = {}
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -287,6 +292,32 @@ class Operator:
         for kind, form in self._deleted:
             first_of(kind).deleted.append(form)
         return made
+
+    def health_check(self, name: str, check: Check) -> None:
+        """One more check of `/healthz`: when it fails, the process is beyond help, and is to be started again.
+
+        A check is a function, plain or async. None or True means well; a text is why it failed, for all to read; after
+        False or an exception, why is only in the log. It must be quick, and a plain one must not block.
+        """
+        check_check(name, check, self.health_checks)
+        self.health_checks[name] = check
+
+    def ready_check(self, name: str, check: Check) -> None:
+        """One more check of `/readyz`: when it fails, this replica cannot work for now. As `health_check` otherwise."""
+        check_check(name, check, self.ready_checks)
+        self.ready_checks[name] = check
+
+    def attach(self, component: Component, *, stage: Stage = "others") -> None:
+        """Let something else start and stop with the operator: a server, a poller, a connection.
+
+        Args:
+            component: a function that is given the `Running` and makes an async context manager, which is entered at
+                the start and left at the end. A function with `@contextlib.asynccontextmanager` is one.
+            stage: when: "webhooks" before the caches, "others" when the caches are in sync, "leader" when this replica
+                leads, before its controllers start. What is attached first starts first, and stops last.
+        """
+        check_stage(stage)
+        self.components[stage].append(component)
 
     def running(
         self,

@@ -20,8 +20,11 @@ from kubewright.controller._environment import CachedKinds
 from kubewright.controller._mapping import as_key
 from kubewright.election import ElectionEvent, LeaderElector, NotLeader
 from kubewright.operator._gate import Gate
+from kubewright.operator._http_server import HttpServer
 from kubewright.operator._leadership import make_elector, record_election
+from kubewright.operator._pages import pages_of
 from kubewright.operator._settings import SettingError, Settings
+from kubewright.operator._stages import Stage
 
 if TYPE_CHECKING:
     from kubewright.events import EventRecorder
@@ -64,12 +67,16 @@ class Running:
         self._install_crds = install_crds
         self._cluster = cluster
         self._stack = AsyncExitStack()
+        self._leader_stack = AsyncExitStack()
+        self.caches: Caches | None = None
+        self.stopping = False
         self._client: Client | None = None
         self._grace = self.settings.grace
         self._leading: asyncio.Task[None] | None = None
         self._election_recorder: EventRecorder | None = None
         self.elector: LeaderElector | None = None
         self.controllers: list[Controller[Any]] = []
+        self.servers: list[HttpServer] = []
 
     # Life
 
@@ -85,6 +92,7 @@ class Running:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         logger.info("operator %s is stopping", self._operator.name)
+        self.stopping = True
         await self._stack.aclose()
 
     async def _start(self) -> None:
@@ -98,14 +106,15 @@ class Running:
         self.elector = make_elector(
             settings, connected, operator.name, on_event=self._hear, clock=operator.clock, rng=operator.rng
         )
+        await self._serve()
+        await self._enter("webhooks")
         if self._install_crds:
             await _install(client, registrations)
-        gate = Gate(operator, settings)
-        client = gate.around(client)
-        caches = Caches(
+        client = Gate(operator, settings).around(client)
+        self.caches = caches = Caches(
             client, namespaces=settings.namespaces, field_manager=operator.name, clock=clock, rng=operator.rng
         )
-        environment = self._environment(client, gate)
+        environment = self._environment(client)
         for registration in registrations:
             for kind, labels in _kinds_of(registration):
                 environment.caches.add(kind, labels, caches.informer(kind, labels=labels))
@@ -116,12 +125,14 @@ class Running:
         await self._stack.enter_async_context(caches)
         await caches.wait_for_sync(settings.sync_timeout)
         logger.info("operator %s has %d caches in sync", operator.name, len(caches.informers))
+        await self._enter("others")
         if self.elector is not None:
             await self._stand(self.elector, client)
         await self._stack.enter_async_context(environment.recorder)
+        await self._stack.enter_async_context(self._leader_stack)
         self._stack.push_async_callback(self._stop_controllers)
         if self.elector is None:
-            self._work()
+            await self._work()
         else:
             self._leading = asyncio.create_task(self._lead(self.elector), name=f"leadership of {operator.name}")
             self._stack.push_async_callback(self._give_up_leading)
@@ -135,7 +146,7 @@ class Running:
         client = Client(config, clock=self._operator.clock, rng=self._operator.rng)
         return await self._stack.enter_async_context(client)
 
-    def _environment(self, client: Client, gate: Gate) -> Environment:
+    def _environment(self, client: Client) -> Environment:
         """What the controllers share. All that they write, also events, they write only while this replica leads."""
         from kubewright.events import EventRecorder  # with all of core/v1: not needed to import an operator
 
@@ -145,7 +156,7 @@ class Running:
         return Environment(
             client=self._client,
             caches=kinds,
-            applier=Applier(self._client, kinds, field_manager=operator.name, before_create=gate.check_create),
+            applier=Applier(self._client, kinds, field_manager=operator.name),
             recorder=EventRecorder(self._client, operator.name, clock=clock),
             clock=clock,
             loop=asyncio.get_running_loop(),
@@ -157,7 +168,16 @@ class Running:
         for controller in self.controllers:
             controller.listen()
 
-    def _work(self) -> None:
+    async def _enter(self, stage: Stage) -> None:
+        stack = self._leader_stack if stage == "leader" else self._stack
+        for component in self._operator.components[stage]:
+            await stack.enter_async_context(component(self))
+
+    async def _work(self) -> None:
+        await self._enter("leader")
+        if self.elector is not None:
+            # Only now: a standby would gather keys, and objects that went, as long as it waits. Its caches are warm.
+            self._listen()
         for controller in self.controllers:
             controller.start()
         logger.info("operator %s has started, with %d controllers", self._operator.name, len(self.controllers))
@@ -177,6 +197,13 @@ class Running:
         """How many reconciles were cut short."""
         return sum(controller.stats.interrupted for controller in self.controllers)
 
+    async def _serve(self) -> None:
+        for bind, pages in pages_of(self._operator, self).items():
+            try:
+                self.servers.append(await self._stack.enter_async_context(HttpServer(bind, pages)))
+            except OSError as error:
+                raise SettingError(str(error.strerror)) from None
+
     # Leading
 
     async def _stand(self, elector: LeaderElector, client: Client) -> None:
@@ -193,21 +220,25 @@ class Running:
     async def _lead(self, elector: LeaderElector) -> None:
         """Work from the moment in which this replica leads; when that is over, stop at once and raise `NotLeader`."""
         await elector.wait_for_leadership()
-        # Only now: a standby would gather keys, and objects that went, for as long as it waits. The caches are warm.
-        self._listen()
-        self._work()
-        reason = await elector.wait_for_loss()
+        loss = asyncio.ensure_future(elector.wait_for_loss())
+        start = asyncio.ensure_future(self._work())
+        try:
+            # Also while the start is under way: whoever hangs there must not hide that the lease is gone.
+            await asyncio.wait([start, loss], return_when=asyncio.FIRST_COMPLETED)
+            if start.done():
+                await start
+            reason = await loss
+        finally:
+            await _ended(start, loss)
         # It is somebody else's by now or will be soon; a write to it would be one more of an old leader.
         elector.release_on_exit = False
         self.stop_now()
+        await self._leader_stack.aclose()
         raise NotLeader(f"the leadership of {elector.namespace}/{elector.name} was lost: {reason}")
 
     async def _give_up_leading(self) -> None:
         assert self._leading is not None
-        self._leading.cancel()
-        await asyncio.wait([self._leading])
-        if not self._leading.cancelled():
-            self._leading.exception()  # whoever wanted to know has asked `wait_for_failure`
+        await _ended(self._leading)  # whoever wanted to know how has asked `wait_for_failure`
 
     @property
     def is_leader(self) -> bool:
@@ -244,6 +275,13 @@ class Running:
     def enqueue(self, kind: type[Object], key: ObjectKey | Object | str) -> None:
         """Ask for a reconcile, from any thread."""
         self.controller(kind).enqueue(as_key(key))
+
+
+async def _ended(*tasks: asyncio.Future[Any]) -> None:
+    """Cancel tasks, and wait for their end, however it is."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _install(client: Client, registrations: Sequence[Registration[Any]]) -> None:
