@@ -8,6 +8,11 @@ all or none, and `compare` says how a folder differs from it. The same program a
   declares (`roles_of`, `rules_of`), and viewer, editor and admin of each kind of its own (`kind_roles_of`);
 - `load(targets)`: the kinds and operators of files and modules.
 
+What is deployed is one model, `Project`: an operator and the settings of its deployment. `objects(project)` is every
+object of it, typed, in the order in which they can be applied; `kustomize_files(project)` and `chart_files(project)`
+are the same as a kustomize tree and as a Helm chart. Webhooks are declared (`WebhookDeclaration`, with `rule_for`;
+`ConversionDeclaration`), and the API server's configurations follow from that.
+
 The names of everything generated for an operator are its own name, the namespace is `system_namespace` unless given,
 the labels are `labels_of`.
 """
@@ -15,7 +20,11 @@ the labels are `labels_of`.
 from __future__ import annotations
 
 from kubewright.manifests._files import MOST_ANNOTATIONS, applied_size, crd_files, kustomization, rbac_files
+from kubewright.manifests._helm import chart_files
+from kubewright.manifests._kustomize import kustomize_files
+from kubewright.manifests._objects import objects
 from kubewright.manifests._program import Program, load
+from kubewright.manifests._project import Project
 from kubewright.manifests._rules import (
     Roles,
     kind_roles_of,
@@ -25,6 +34,7 @@ from kubewright.manifests._rules import (
     service_account_of,
     system_namespace,
 )
+from kubewright.manifests._webhook_declarations import ConversionDeclaration, WebhookDeclaration, rule_for
 from kubewright.manifests._write import (
     MARK,
     Drift,
@@ -40,21 +50,28 @@ from kubewright.manifests._write import (
 __all__ = [
     "MARK",
     "MOST_ANNOTATIONS",
+    "ConversionDeclaration",
     "Drift",
     "File",
     "ForeignFile",
     "Program",
+    "Project",
     "Roles",
+    "WebhookDeclaration",
     "Written",
     "applied_size",
+    "chart_files",
     "compare",
     "crd_files",
     "kind_roles_of",
     "kustomization",
+    "kustomize_files",
     "labels_of",
     "load",
+    "objects",
     "rbac_files",
     "roles_of",
+    "rule_for",
     "rules_of",
     "service_account_of",
     "system_namespace",
