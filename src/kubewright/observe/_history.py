@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeAlias
 
 import msgspec
@@ -16,7 +17,7 @@ from kubewright.observe._stats import Ending
 __all__ = ["Entry", "History", "HistoryBounds"]
 
 # Rough sizes, in bytes, of what is kept besides texts: an object's place, an entry, a write.
-_OBJECT, _ENTRY, _WRITE = 240, 240, 200
+_OBJECT, _ENTRY, _WRITE = 130, 180, 160
 
 Change: TypeAlias = tuple[Write, bytes | None, bytes]
 """A write, and the object's JSON before and after it."""
@@ -64,7 +65,8 @@ class History:
         """Estimated bytes of the entries."""
         self.change_size = 0
         """Bytes of the objects that changes are told from."""
-        self._entries: OrderedDict[ObjectKey, tuple[Entry, ...]] = OrderedDict()
+        # In order of use: an object that is reconciled again is put at the end.
+        self._entries: dict[ObjectKey, tuple[Entry, ...]] = {}
         self._changes: deque[Change] = deque()
 
     def __len__(self) -> int:
@@ -85,9 +87,8 @@ class History:
 
     def ended(self, reconcile: Reconcile, ending: Ending, *, ended: float, seconds: float, waited: float) -> None:
         """Remember a reconcile."""
-        key, entries = reconcile.key, self._entries
+        key, error, entries = reconcile.key, reconcile.error, self._entries
         earlier = entries.pop(key, ())
-        error = reconcile.error
         if error and earlier and earlier[-1].error == error:
             error = earlier[-1].error  # the same text a thousand times is kept once
         entry = Entry(
@@ -99,34 +100,32 @@ class History:
             reconcile.trigger,
             reconcile.cause,
             error,
-            tuple(reconcile.writes),
+            reconcile.writes,
             reconcile.more_writes,
-            reconcile.made_id,
+            reconcile.__dict__.get("trace_id", ""),
         )
+        self.size += _size(entry)
         if earlier:
             if len(earlier) >= self.bounds.results:
                 self.size -= _size(earlier[0])
                 earlier = earlier[1:]
+            entries[key] = (*earlier, entry)
         else:
             self.size += _OBJECT
-        self.size += _size(entry)
-        entries[key] = (*earlier, entry)
-        if len(entries) > self.bounds.objects or self.size > self.bounds.bytes:
+            entries[key] = (entry,)
+            if len(entries) > self.bounds.objects:
+                self._make_room()
+        if self.size > self.bounds.bytes:
             self._make_room()
         if reconcile.changes:
             self._keep(reconcile.changes)
 
-    def forget(self, key: ObjectKey) -> None:
-        """Drop an object."""
-        gone = self._entries.pop(key, None)
-        if gone is not None:
-            self.size -= _OBJECT + sum(map(_size, gone))
-
     def _make_room(self) -> None:
+        """Drop the least recent, some at a time: to find the first key of a dict costs more the more were dropped."""
         entries, bounds = self._entries, self.bounds
         while len(entries) > 1 and (len(entries) > bounds.objects or self.size > bounds.bytes):
-            _, gone = entries.popitem(last=False)
-            self.size -= _OBJECT + sum(map(_size, gone))
+            for key in [*islice(entries, max(len(entries) // 16, 1))]:
+                self.size -= _OBJECT + sum(map(_size, entries.pop(key)))
 
     def _keep(self, changes: Sequence[Change]) -> None:
         kept = self._changes

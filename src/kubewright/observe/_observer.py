@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import random
+from collections.abc import Callable
 
-from kubewright.api import ResourceInfo
-from kubewright.cache import ObjectKey
 from kubewright.client import RequestHook
 from kubewright.observe._history import History, HistoryBounds
 from kubewright.observe._reconcile import Reconcile
@@ -29,6 +27,8 @@ class Observer:
     ) -> None:
         self.requests = RequestStats(host)
         self.tracing = tracing
+        self.begin: Callable[..., Reconcile] = Reconcile if tracing is None else tracing.reconcile
+        """Makes a `Reconcile`, of the same arguments, that is about to run."""
         self._bounds = bounds
 
     @property
@@ -40,18 +40,3 @@ class Observer:
     def history(self) -> History:
         """The memory of one more controller."""
         return History(self._bounds)
-
-    def begin(
-        self,
-        rng: random.Random,
-        controller: str,
-        info: ResourceInfo,
-        key: ObjectKey,
-        *,
-        attempt: int,
-        trigger: str,
-        cause: ObjectKey | None,
-    ) -> Reconcile:
-        """A reconcile that is about to run."""
-        make = Reconcile if self.tracing is None else self.tracing.reconcile
-        return make(rng, controller, info, key, attempt=attempt, trigger=trigger, cause=cause)

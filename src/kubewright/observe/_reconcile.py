@@ -36,7 +36,7 @@ class Reconcile(Trace):
 
     # Most reconciles neither fail nor write: what they do not have costs them nothing.
     error: str = ""
-    writes: Sequence[Write] = ()
+    writes: tuple[Write, ...] = ()
     more_writes: int = 0
     changes: Sequence[tuple[Write, bytes | None, bytes]] = ()
 
@@ -51,18 +51,13 @@ class Reconcile(Trace):
         trigger: str = "",
         cause: ObjectKey | None = None,
     ) -> None:
-        super().__init__(rng)
+        self._rng = rng  # what the base class does; it is called for each reconcile
         self.controller = controller
         self.info = info
         self.key = key
         self.attempt = attempt
         self.trigger = trigger
         self.cause = cause
-
-    @property
-    def made_id(self) -> str:
-        """The trace's id, if anybody has asked for it; "" otherwise."""
-        return str(self.__dict__.get("trace_id", ""))
 
     def around(self) -> AbstractContextManager[None]:
         """For the length of the whole reconcile: its requests, in whatever task or thread, belong to it."""
