@@ -318,7 +318,7 @@ class LeaderElector:
                 self._fence.lease,
                 reason,
             )
-            self._emit(ElectionEvent("stopped", self.leader, reason))
+            self._emit(ElectionEvent("stopped", self.leader, reason, lost=reason != _STOPPED))
 
     @staticmethod
     def _interrupt(scope: asyncio.Timeout) -> None:

@@ -61,14 +61,14 @@ def make_elector(
 def record_election(event: ElectionEvent, elector: LeaderElector, recorder: EventRecorder) -> None:
     """Tell of a change of leadership as an event of the Lease, as client-go does.
 
-    The recorder must not be fenced: whoever has just stopped leading could not tell of it otherwise. Such an event is
-    about ourselves and has a name of its own, so it cannot undo anything that another leader writes.
+    The recorder must not be fenced: whoever has just given the lease back could not tell of it otherwise. Whoever has
+    lost it writes nothing at all any more; the event of the next leader tells of that, and the log.
     """
     from kubewright.api.core.v1 import ObjectReference
 
     if event.kind == "started":
         message = f"{elector.identity} became leader"
-    elif event.kind == "stopped":
+    elif event.kind == "stopped" and not event.lost:
         message = f"{elector.identity} stopped leading: {event.reason}"
     else:
         return

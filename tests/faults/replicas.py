@@ -1,0 +1,112 @@
+"""Replicas of the toys' operator as processes, from the outside: to start, kill and pause them, and to hear of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from kubewright.testing import ControlPlane, Gateway
+from tests.faults.toys import until
+
+PROGRAM = Path(__file__).with_name("replica.py")
+REPOSITORY = Path(__file__).parents[2]
+LEASE = 5.0
+"""Seconds that a lease lasts in these tests."""
+
+
+class Replica:
+    """One process. It reaches the server through a gateway of its own, which notes what it asks for."""
+
+    def __init__(self, word: str, gateway: Gateway, log: Path, process: asyncio.subprocess.Process) -> None:
+        self.word = word
+        self.gateway = gateway
+        self.log = log
+        self.process = process
+        self.told: list[list[Any]] = []
+        self.on_told: Callable[[Replica, list[Any]], None] = lambda replica, words: None
+        self._hearing = asyncio.create_task(self._hear())
+
+    async def _hear(self) -> None:
+        assert self.process.stdout is not None
+        async for line in self.process.stdout:
+            words = json.loads(line)
+            self.told.append(words)
+            self.on_told(self, words)
+
+    async def ready(self) -> None:
+        """Wait until its caches are in sync."""
+        await until(lambda: ["ready"] in self.told or self.process.returncode is not None, f"{self.word} to be ready")
+        assert self.process.returncode is None, self.log.read_text()
+
+    async def ask(self, command: str) -> list[Any]:
+        """What it answers to a line of its standard input."""
+        heard = len(self.told)
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{command}\n".encode())
+
+        def answers() -> list[list[Any]]:
+            return [words for words in self.told[heard:] if words[0] == command]
+
+        await until(lambda: bool(answers()), f"an answer of {self.word} to {command}")
+        return answers()[0][1:]
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    async def end(self) -> int:
+        """Wait for its end and for its last words. The answer is its exit code."""
+        async with asyncio.timeout(60):
+            code = await self.process.wait()
+            await self._hearing
+        return code
+
+
+@asynccontextmanager
+async def replicas(plane: ControlPlane, namespace: str, logs: Path) -> AsyncIterator[Callable[[str], Any]]:
+    """A function that starts one more replica; all of them are gone in the end."""
+    stack = AsyncExitStack()
+
+    async def start(word: str) -> Replica:
+        gateway = await asyncio.to_thread(plane.gateway)
+        log = logs / f"{word}.log"
+        with log.open("w") as stderr:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "kubewright.cli", "run", str(PROGRAM)),
+                cwd=REPOSITORY,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": str(REPOSITORY),
+                    "KUBECONFIG": str(gateway.kubeconfig),
+                    "TOYS_NAMESPACE": namespace,
+                    "TOYS_WORD": word,
+                    "KUBEWRIGHT_LEADER_ELECT": "true",
+                    "KUBEWRIGHT_LEASE_NAMESPACE": namespace,
+                    "KUBEWRIGHT_LEASE_DURATION": f"{LEASE}s",
+                    "KUBEWRIGHT_RENEW_DEADLINE": f"{LEASE - 1.5}s",
+                    "KUBEWRIGHT_RETRY_PERIOD": "500ms",
+                },
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=stderr,
+                limit=1 << 24,
+            )
+        replica = Replica(word, gateway, log, process)
+        stack.push_async_callback(_end, replica)
+        return replica
+
+    async with stack:
+        yield start
+
+
+async def _end(replica: Replica) -> None:
+    if replica.process.returncode is None:
+        replica.process.kill()
+    await replica.end()
+    await asyncio.to_thread(replica.gateway.close)

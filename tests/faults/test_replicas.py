@@ -1,0 +1,112 @@
+"""Leaders that are killed and paused. Each replica is a process, and a gateway of its own notes what it asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubewright.api import core
+from kubewright.api.coordination.v1 import Lease
+from kubewright.client import Client, MergePatch
+from kubewright.operator import ExitCode
+from kubewright.testing import ControlPlane, Exchange
+from tests.faults.replicas import LEASE, replicas
+from tests.faults.toys import Toy, reconciled, toy, until
+
+pytestmark = pytest.mark.control_plane
+
+NAMES = [f"t-{number}" for number in range(8)]
+
+
+@pytest.fixture
+async def replica(plane: ControlPlane, room: str, tmp_path: Path) -> AsyncIterator[Any]:
+    async with replicas(plane, room, tmp_path) as start:
+        yield start
+
+
+async def written_by(admin: Client, room: str, word: str) -> None:
+    """Wait until every child is the work of one replica."""
+
+    async def check() -> bool:
+        words = [(child.data or {}).get("word") for child in await admin.list(core.ConfigMap, room)]
+        return words == [word] * len(NAMES)
+
+    await until(check, f"the work of {word}")
+
+
+async def the_lease(admin: Client, room: str) -> Lease:
+    return await admin.get(Lease, "toys", room)
+
+
+def lists(exchanges: list[Exchange]) -> int:
+    """How often everything was read: as a stream or as a list."""
+    kinds = [seen for seen in exchanges if seen.path.endswith(("/toys", "/configmaps")) and seen.method == "GET"]
+    return sum("sendInitialEvents=true" in seen.query or not seen.watches for seen in kinds)
+
+
+def periods(earlier: datetime | None, later: datetime | None) -> float:
+    """How many lease periods lie between two times in Leases."""
+    assert earlier is not None
+    assert later is not None
+    return (later - earlier) / timedelta(seconds=LEASE)
+
+
+async def test_a_standby_goes_on_within_the_lease_time_after_its_leader_was_killed(
+    replica: Any, admin: Client, room: str
+) -> None:
+    first = await replica("first")
+    for name in NAMES:
+        await admin.create(toy(name, room))
+    await written_by(admin, room, "first")
+    second = await replica("second")
+    await second.ready()
+    lists_before = lists(second.gateway.exchanges)
+    assert not any(seen.writes and "/leases" not in seen.path for seen in second.gateway.exchanges)
+
+    first.signal(signal.SIGKILL)
+    assert await first.end() == -signal.SIGKILL
+    last = await the_lease(admin, room)
+    await admin.patch(Toy, "t-0", MergePatch({"spec": {"size": 1}}), room)
+    await written_by(admin, room, "second")
+    await reconciled(admin, room, *NAMES)
+
+    taken = await the_lease(admin, room)
+    assert taken.spec.lease_transitions == (last.spec.lease_transitions or 0) + 1
+    # Not before the lease of the dead was over, and before another one would have been.
+    assert 1 <= periods(last.spec.renew_time, taken.spec.acquire_time) < 2
+    assert lists(second.gateway.exchanges) == lists_before, "its caches were warm: nothing was read again"
+
+
+async def test_a_leader_that_was_paused_past_its_lease_begins_no_write_when_it_wakes(
+    replica: Any, admin: Client, room: str
+) -> None:
+    first = await replica("first")
+    for name in NAMES:
+        await admin.create(toy(name, room))
+    await written_by(admin, room, "first")
+    second = await replica("second")
+    await second.ready()
+
+    # In the middle of its work, and with more work waiting in its connections when it wakes.
+    for size in range(1, 4):
+        await asyncio.gather(*(admin.patch(Toy, name, MergePatch({"spec": {"size": size}}), room) for name in NAMES))
+    first.signal(signal.SIGSTOP)
+    for name in NAMES:
+        await admin.patch(Toy, name, MergePatch({"spec": {"size": 10}}), room)
+    await written_by(admin, room, "second")
+    await reconciled(admin, room, *NAMES)
+
+    before = len(first.gateway.exchanges)
+    first.signal(signal.SIGCONT)
+    assert await first.end() == ExitCode.LEASE_LOST, first.log.read_text()
+    begun = [seen for seen in first.gateway.exchanges[before:] if seen.writes]
+    # A renewal that was on its way is for a version of the Lease that is no more: the server refuses it.
+    assert [seen for seen in begun if "/leases/" not in seen.path or seen.status < 400] == []
+    await written_by(admin, room, "second")
+    assert "does not lead" in first.log.read_text()
