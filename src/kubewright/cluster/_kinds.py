@@ -13,7 +13,7 @@ The life of a write, in the order of the hooks (dispatch does what stands in bra
 1. [decode the body: JSON or YAML; other formats by `Decoder`s that are plugged in]; `Strategy.read` fits the object to
    its schema and reports what it does not know; `Strategy.default` sets defaults;
 2. [patch and apply: `read` and `default` run on the outcome, not on the patch]
-3. [namespace and name; managed fields: with the schema, and without what `Strategy.reset_fields` names]
+3. [namespace and name; managed fields, by `kubewright.cluster.merge` with the schema]
 4. `Strategy.prepare_create` or `prepare_update` sets what only the server may set;
 5. [rules of metadata]; `Strategy.validate_create` or `validate_update`; `Strategy.warnings`
 6. [compare with what is stored: nothing is written when nothing changed; else a new revision].
@@ -127,6 +127,8 @@ class Strategy:
     """Whether a PUT needs no resourceVersion."""
     default_grace_seconds: int | None = None
     """Seconds between the request to delete an object and its end; None deletes at once (all kinds but pods)."""
+    returns_deleted = False
+    """Whether the answer to a deletion is the object; a Status otherwise."""
     garbage_collection_default = "Background"
     """What becomes of dependents when a delete names no propagation policy: `Background` or `Orphan`."""
 
@@ -164,13 +166,16 @@ class Strategy:
 
         return subdomain_problems(name)
 
+    def finalizers(self, obj: JSONObject) -> list[str]:
+        """What must be gone before the object can be: its finalizers, and those that a namespace has in its spec."""
+        return obj["metadata"].get("finalizers") or []
+
+    def prepare_delete(self, obj: JSONObject) -> None:
+        """The object is marked as being deleted: say so in its status, too, where the kind does that."""
+
     def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
         """What the server warns of, such as the use of a deprecated field; sent as `Warning` headers."""
         return []
-
-    def reset_fields(self, subresource: str) -> Sequence[tuple[str, ...]]:
-        """Paths that a write through this subresource cannot change, so that nobody comes to manage them."""
-        return ()
 
     def selectable_fields(self, obj: JSONObject) -> Mapping[str, str]:
         """The values for field selectors beyond `metadata.name` and `metadata.namespace`, by path."""

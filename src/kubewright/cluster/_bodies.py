@@ -1,0 +1,139 @@
+"""Reading what clients send: JSON, YAML, and formats that are plugged in; then the kind's own reading and defaults."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from kubewright.cluster._calls import Call
+from kubewright.cluster._failures import Failure, bad_request, unsupported_media_type
+from kubewright.cluster._kinds import JSONObject, ReadProblem, ResourceType, UnreadableObject
+from kubewright.cluster._state import State
+
+__all__ = ["decode_body", "decode_yaml", "fit", "media_type_of", "read_object"]
+
+_ACCEPTED: Final = (
+    "application/json, application/yaml, application/vnd.kubernetes.protobuf, application/cbor"  # in the server's words
+)
+_YAML: Final = "application/yaml"
+_LARGEST_BODY: Final = 3 * 1024 * 1024
+_decoder: Final = msgspec.json.Decoder()
+
+
+def media_type_of(call: Call) -> str:
+    """The content type without its parameters; JSON when there is none."""
+    return call.header("Content-Type").partition(";")[0].strip().lower() or "application/json"
+
+
+def read_object(state: State, call: Call, type_: ResourceType | None = None) -> JSONObject:
+    """The object in the body, as its kind reads it, with defaults."""
+    type_ = type_ or call.type
+    obj = decode_body(state, call, type_)
+    _check_kind(call, type_, obj)
+    text = call.request.body if media_type_of(call) == "application/json" else None
+    return fit(call, type_, obj, text or b"")
+
+
+def fit(call: Call, type_: ResourceType, obj: JSONObject, text: bytes = b"") -> JSONObject:
+    """An object as its kind reads it, with defaults. What nobody knows is dropped, warned of, or refused."""
+    validation = call.field_validation
+    problems: list[ReadProblem] | None = None if validation == "Ignore" else []
+    try:
+        made = type_.strategy.read(obj, problems=problems)
+    except UnreadableObject as error:
+        raise bad_request(_cannot_be_handled(type_, str(error))) from None
+    if problems is not None and text:
+        from kubewright.cluster._duplicates import duplicate_fields
+
+        problems += [ReadProblem(f'duplicate field "{path}"') for path in duplicate_fields(text)]
+    if problems:
+        if validation == "Strict":
+            listed = ", ".join(problem.message for problem in problems)
+            raise bad_request(_cannot_be_handled(type_, f"strict decoding error: {listed}"))
+        call.warnings += [problem.message for problem in problems]
+    made["apiVersion"], made["kind"] = type_.api_version, type_.kind
+    type_.strategy.default(made)
+    return made
+
+
+def _cannot_be_handled(type_: ResourceType, problem: str) -> str:
+    if type_.custom:
+        return problem
+    return f'{type_.kind} in version "{type_.version}" cannot be handled as a {type_.kind}: {problem}'
+
+
+def decode_body(state: State, call: Call, type_: ResourceType | None) -> JSONObject:
+    """The object in the body, whatever it is."""
+    body = call.request.body or b""
+    if len(body) > _LARGEST_BODY:
+        text = f"Request entity too large: limit is {_LARGEST_BODY}"
+        raise Failure(413, "RequestEntityTooLarge", text)
+    media_type = media_type_of(call)
+    if media_type == "application/json":
+        decoded = _decode_json(body, type_)
+    elif media_type == _YAML:
+        decoded = decode_yaml(body)
+    elif (decoder := state.decoders.get(media_type)) is not None:
+        try:
+            decoded = decoder(body, type_)
+        except UnreadableObject as error:
+            raise bad_request(str(error)) from None
+    else:
+        raise unsupported_media_type(_ACCEPTED)
+    if not isinstance(decoded, dict):
+        kind = type_.kind if type_ is not None else "object"
+        problem = f"json: cannot unmarshal {_json_name(decoded)} into Go value of type struct"
+        text = f"couldn't get version/kind; json parse error: {problem}"
+        raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {text}")
+    return decoded
+
+
+def _json_name(value: Any) -> str:
+    if isinstance(value, list):
+        return "array"
+    return "string" if isinstance(value, str) else "bool" if isinstance(value, bool) else "number"
+
+
+def _decode_json(body: bytes, type_: ResourceType | None) -> Any:
+    if not body.strip():
+        return {}
+    try:
+        return _decoder.decode(body)
+    except msgspec.DecodeError as error:
+        kind = type_.kind if type_ is not None else "object"
+        problem = f"couldn't get version/kind; json parse error: {error}"
+        raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {problem}") from None
+
+
+def decode_yaml(body: bytes) -> Any:
+    """The value in a YAML document, which may be JSON."""
+    if body.lstrip()[:1] == b"{":
+        try:
+            return _decoder.decode(body)
+        except msgspec.DecodeError:
+            pass  # YAML's flow style looks much the same
+    import yaml
+
+    try:
+        return yaml.safe_load(body)
+    except yaml.YAMLError as error:
+        raise bad_request(f"error converting YAML to JSON: {error}") from None
+
+
+def _check_kind(call: Call, type_: ResourceType, obj: JSONObject) -> None:
+    """The body's own names must be those of the path; built-in kinds may leave them out."""
+    version, kind = obj.get("apiVersion") or "", obj.get("kind") or ""
+    if type_.custom and not kind:
+        shown = msgspec.json.encode(obj).decode()
+        raise bad_request(f"Object 'Kind' is missing in '{shown}'")
+    if kind and kind != type_.kind:
+        named = f"{type_.kind}" if not type_.custom else type_.kind
+        problem = f'{kind} in version "{type_.version}" cannot be handled as a {named}'
+        if type_.custom:
+            full = f"{version}, Kind={kind}"
+            raise bad_request(f"the kind in the data ({full}) does not match the expected kind")
+        raise bad_request(f"{problem}: converting ({kind}) to ({named}): unknown conversion")
+    if version and version != type_.api_version:
+        text = f"the API version in the data ({version}) does not match the expected API version ({type_.api_version})"
+        raise bad_request(text)

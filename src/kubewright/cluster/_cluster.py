@@ -1,0 +1,191 @@
+"""`Cluster`: the embedded cluster, from its start to its end."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from kubewright.client import Client
+from kubewright.clock import Clock, SystemClock, Timer
+from kubewright.cluster._builtin import builtin_types
+from kubewright.cluster._calls import User
+from kubewright.cluster._dispatch import Dispatcher
+from kubewright.cluster._initial import add_initial_objects
+from kubewright.cluster._kinds import ResourceTypes
+from kubewright.cluster._snapshot import read_snapshot, write_snapshot
+from kubewright.cluster._state import State
+from kubewright.cluster._storage import Storage
+from kubewright.cluster._transport import InProcess
+
+if TYPE_CHECKING:
+    from kubewright.cluster._serving import Serving
+
+__all__ = ["ADMIN", "Cluster", "ClusterError"]
+
+ADMIN: Final = User("kubewright-admin", ("system:masters", "system:authenticated"))
+_SAVE_SECONDS: Final = 10.0
+_DEFAULT_HISTORY: Final = 10_000
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot do what it was asked to do; the text says why."""
+
+
+class Cluster:
+    """A Kubernetes API server in this process.
+
+    `async with Cluster() as cluster: client = cluster.client()`. It starts in milliseconds, so that each test can have
+    one of its own. Clients in this process need no sockets; `serve` opens a port for everyone else, with TLS and
+    credentials, and `kubeconfig` writes the file that kubectl takes. It belongs to the event loop that it is started
+    in, and everything is gone with it, unless `snapshot` names a file: state is read from there at the start, and
+    written at the end and every ten seconds while it changes.
+
+    What it does not support it refuses, with status 501 and the reason; it never accepts something and ignores it.
+    There is no RBAC: whoever is let in may do everything.
+
+    Args:
+        clock: time; the system's unless given.
+        seed: makes uids and generated names the same in each run.
+        snapshot: a file that keeps the state between runs.
+        history: how many writes are remembered, for watches and lists of the past.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Clock | None = None,
+        seed: int | str | None = None,
+        snapshot: str | os.PathLike[str] | None = None,
+        history: int = _DEFAULT_HISTORY,
+    ) -> None:
+        self._clock = clock or SystemClock()
+        # Nothing secret comes from it: uids and names only. Certificates and tokens have randomness of their own.
+        self._rng = random.Random(seed)  # noqa: S311
+        self._snapshot = None if snapshot is None else Path(snapshot)
+        self._history = history
+        self._dispatcher: Dispatcher | None = None
+        self._transports: list[InProcess] = []
+        self._serving: Serving | None = None
+        self._saving: Timer | None = None
+        self._saved_revision = 0
+
+    # Life
+
+    async def start(self) -> Self:
+        """Begin. An empty cluster, or the one of the snapshot."""
+        if self._dispatcher is not None:
+            raise ClusterError("this cluster is running already")
+        storage = Storage(history=self._history)
+        if self._snapshot is not None:
+            read_snapshot(self._snapshot, storage)
+        state = State(types=ResourceTypes(list(builtin_types())), clock=self._clock, rng=self._rng, storage=storage)
+        add_initial_objects(state)
+        self._dispatcher = Dispatcher(state)
+        self._saved_revision = storage.revision
+        if self._snapshot is not None:
+            self._saving = self._clock.call_later(_SAVE_SECONDS, self._save_regularly)
+        return self
+
+    async def stop(self) -> None:
+        """End: watches, connections, and everything that is not in a snapshot. Harmless when it is not running."""
+        if self._dispatcher is None:
+            return
+        if self._saving is not None:
+            self._saving.cancel()
+        if self._snapshot is not None:
+            self.save()
+        if self._serving is not None:
+            await self._serving.close()
+            self._serving = None
+        for transport in self._transports:
+            await transport.close()
+        self._transports.clear()
+        self._dispatcher = None
+
+    async def __aenter__(self) -> Self:
+        return await self.start()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    def save(self) -> None:
+        """Write the snapshot now."""
+        if self._snapshot is None:
+            raise ClusterError("this cluster has no snapshot file: Cluster(snapshot=PATH)")
+        storage = self._running.state.storage
+        write_snapshot(self._snapshot, storage)
+        self._saved_revision = storage.revision
+
+    def _save_regularly(self) -> None:
+        if self._saved_revision != self._running.state.storage.revision:
+            self.save()
+        self._saving = self._clock.call_later(_SAVE_SECONDS, self._save_regularly)
+
+    # Access
+
+    @property
+    def _running(self) -> Dispatcher:
+        if self._dispatcher is None:
+            raise ClusterError("this cluster is not running; use it in `async with`, or start it")
+        return self._dispatcher
+
+    @property
+    def state(self) -> State:
+        """Storage, kinds, time: for those who extend the cluster."""
+        return self._running.state
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """What answers requests: for those who extend the cluster."""
+        return self._running
+
+    def transport(self, user: User = ADMIN) -> InProcess:
+        """A way to the server for a client in this process."""
+        made = InProcess(self._running, user)
+        self._transports.append(made)
+        return made
+
+    def client(self, *, user: User = ADMIN, **settings: Any) -> Client:  # the settings are those of Client
+        """A client in this process, without sockets. It takes the settings of `Client`, and this cluster's clock."""
+        settings.setdefault("clock", self._clock)
+        return Client(transport=self.transport(user), **settings)
+
+    def compact(self) -> int:
+        """Forget all history: watches and lists of the past get 410. Answers with the revision it begins at now."""
+        return self._running.state.storage.compact()
+
+    async def serve(self, *, port: int = 0, host: str = "127.0.0.1", tls: bool = True) -> str:
+        """Listen on a port, a free one unless named; the URL. Over TLS with a CA of its own, made now.
+
+        Whoever connects needs a client certificate or token: those of `kubeconfig`. Without TLS it listens on this
+        machine alone, and still wants the token.
+        """
+        from kubewright.cluster._serving import Serving
+
+        if self._serving is not None:
+            raise ClusterError(f"this cluster is served already, at {self._serving.url}")
+        self._serving = await Serving.open(self._running, host=host, port=port, tls=tls)
+        return self._serving.url
+
+    @property
+    def url(self) -> str:
+        """Where it listens. Raises ClusterError unless it is served."""
+        return self._served.url
+
+    @property
+    def _served(self) -> Serving:
+        if self._serving is None:
+            raise ClusterError("this cluster has no port; call `await cluster.serve()` first")
+        return self._serving
+
+    def kubeconfig(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Write the administrator's kubeconfig, to a file that is removed at the end unless one is named; its path.
+
+        Raises ClusterError unless the cluster is served.
+        """
+        return self._served.kubeconfig(None if path is None else Path(path))

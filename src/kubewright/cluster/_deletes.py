@@ -1,0 +1,218 @@
+"""Delete and deletecollection: preconditions, grace, finalizers, and what becomes of dependents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from kubewright.api import format_time, parse_time
+from kubewright.cluster._answers import Answer, encode
+from kubewright.cluster._bodies import decode_body
+from kubewright.cluster._calls import Call
+from kubewright.cluster._failures import bad_request, conflict, invalid_options, not_found
+from kubewright.cluster._field_errors import FieldError, invalid, not_supported
+from kubewright.cluster._kinds import JSONObject, ResourceType, UnreadableObject
+from kubewright.cluster._reads import select
+from kubewright.cluster._state import State
+from kubewright.cluster._storage import Entry
+from kubewright.cluster._typed import reader_of
+from kubewright.cluster._views import decoded, view_of
+from kubewright.cluster._writes import commit, stored_form
+
+__all__ = ["delete", "delete_collection", "delete_object", "read_options"]
+
+_ORPHAN: Final = "orphan"
+_FOREGROUND: Final = "foregroundDeletion"
+_POLICIES: Final = ("Foreground", "Background", "Orphan")
+
+
+@dataclass(slots=True)
+class _Options:
+    grace: int | None = None
+    policy: str | None = None
+    orphan: bool | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    dry_run: bool = False
+
+
+def read_options(state: State, call: Call) -> _Options:
+    """The DeleteOptions of the body, or those of the query when there is no body."""
+    given: JSONObject = {}
+    if call.request.body:
+        body = decode_body(state, call, None)
+        try:
+            given = reader_of("meta/v1.DeleteOptions")(body, "", None)
+        except UnreadableObject as error:
+            raise bad_request(f'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: {error}') from None
+    query = call.query
+    preconditions = given.get("preconditions") or {}
+    dry_run = given.get("dryRun") or ([query["dryRun"]] if query.get("dryRun") else [])
+    made = _Options(
+        grace=given.get("gracePeriodSeconds", call.number("gracePeriodSeconds")),
+        policy=given.get("propagationPolicy", query.get("propagationPolicy")),
+        orphan=given.get("orphanDependents", call.flag("orphanDependents") if "orphanDependents" in query else None),
+        uid=preconditions.get("uid"),
+        resource_version=preconditions.get("resourceVersion"),
+        dry_run=bool(dry_run),
+    )
+    errors: list[FieldError] = []
+    if made.policy is not None and made.orphan is not None:
+        text = "orphanDependents and deletionPropagation cannot be both set"
+        errors.append(invalid("propagationPolicy", made.policy, text))
+    if made.policy is not None and made.policy not in _POLICIES:
+        errors.append(not_supported("propagationPolicy", made.policy, [*_POLICIES, "nil"]))
+    if dry_run and dry_run != ["All"]:
+        error = not_supported("dryRun", "", ["All"])
+        shown: Any = encode(dry_run).decode()
+        errors.append(FieldError(error.reason, error.field, f'Unsupported value: {shown}: supported values: "All"'))
+    if errors:
+        raise invalid_options("DeleteOptions", errors)
+    return made
+
+
+def delete(state: State, call: Call) -> Answer:
+    """DELETE of one object."""
+    options = read_options(state, call)
+    found = state.storage.get(call.type.storage, call.namespace, call.name)
+    if found is None:
+        raise not_found(call.type, call.name)
+    left, gone = delete_object(state, call.type, found, options)
+    if gone and not call.type.strategy.returns_deleted:
+        return Answer(encode(_success(call.type, decoded(call.type, found))), warnings=call.warnings)
+    status = 202 if not gone and options.orphan is False else 200
+    view = view_of(call)
+    body = view.raw(state, left) if isinstance(left, Entry) else view.object(state, left)
+    return Answer(body, status=status, warnings=call.warnings)
+
+
+def _success(type_: ResourceType, obj: JSONObject) -> JSONObject:
+    details = {
+        "name": obj["metadata"]["name"],
+        "group": type_.group,
+        "kind": type_.plural,
+        "uid": obj["metadata"]["uid"],
+    }
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {field: value for field, value in details.items() if value},
+    }
+
+
+def delete_collection(state: State, call: Call) -> Answer:
+    """DELETE of a collection: of all objects that the selectors select."""
+    options = read_options(state, call)
+    entries, metadata = select(state, call)
+    deleted = []
+    for entry in entries:
+        found = state.storage.get(call.type.storage, entry.namespace, entry.name)
+        if found is not None:
+            left, _ = delete_object(state, call.type, found, options)
+            deleted.append(left if isinstance(left, Entry) else entry)
+    return Answer(view_of(call).list(state, deleted, metadata), warnings=call.warnings)
+
+
+def delete_object(
+    state: State, type_: ResourceType, found: Entry, options: _Options
+) -> tuple[Entry | JSONObject, bool]:
+    """Delete an object, or begin to. Answers with what is left, or was last, and whether it is gone."""
+    obj = decoded(type_, found)
+    _check_preconditions(type_, obj, options)
+    metadata, strategy = obj["metadata"], type_.strategy
+    graceful, pending = _grace(state, type_, obj, options)
+    if pending:
+        return found, False
+    changed = graceful
+    finalizers = metadata.get("finalizers") or []
+    wanted = _finalizers(type_, finalizers, options)
+    if wanted != finalizers:
+        changed = True
+        metadata["finalizers"] = wanted
+        if not wanted:
+            del metadata["finalizers"]
+    held = bool(strategy.finalizers(obj))
+    if held and not graceful:
+        changed |= _mark(state, obj, 0)
+    if held or changed:
+        strategy.prepare_delete(obj)
+    if options.dry_run:
+        return (obj if changed else found), not held and not (graceful and metadata["deletionGracePeriodSeconds"])
+    if (held or graceful) and changed:
+        found = commit(state, type_, obj, found)
+    if held or (graceful and metadata["deletionGracePeriodSeconds"]):
+        return found, False
+    return state.storage.delete(type_.storage, stored_form(type_, decoded(type_, found)), found), True
+
+
+def _check_preconditions(type_: ResourceType, obj: JSONObject, options: _Options) -> None:
+    name, metadata = obj["metadata"]["name"], obj["metadata"]
+    if options.uid is not None and options.uid != metadata["uid"]:
+        text = (
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise conflict(type_, name, text, as_kind=True)
+    if options.resource_version is not None and options.resource_version != metadata["resourceVersion"]:
+        text = (
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the ResourceVersion "
+            f"in record ({metadata['resourceVersion']}). The object might have been modified"
+        )
+        raise conflict(type_, name, text, as_kind=True)
+
+
+def _mark(state: State, obj: JSONObject, grace: int) -> bool:
+    """Say that the object is being deleted; that is a new generation. Whether it was not so before."""
+    metadata = obj["metadata"]
+    changed = metadata.get("deletionGracePeriodSeconds") != grace
+    metadata["deletionGracePeriodSeconds"] = grace
+    if "deletionTimestamp" in metadata:
+        return changed
+    metadata["deletionTimestamp"] = format_time(state.clock.now() + timedelta(seconds=grace))
+    if metadata.get("generation", 0) > 0:
+        metadata["generation"] += 1
+    return True
+
+
+def _grace(state: State, type_: ResourceType, obj: JSONObject, options: _Options) -> tuple[bool, bool]:
+    """Give a pod time to end. Whether that has begun now, and whether it had begun before and nothing is to be done."""
+    default = type_.strategy.default_grace_seconds
+    if default is None:
+        return False, False
+    metadata = obj["metadata"]
+    asked = options.grace if options.grace is None or options.grace >= 0 else 1
+    if "deletionTimestamp" in metadata:
+        left = metadata.get("deletionGracePeriodSeconds", 0)
+        if not left:
+            return False, False
+        if asked is None or asked >= left:
+            return False, True
+        ends = parse_time(metadata["deletionTimestamp"]) - timedelta(seconds=left - asked)
+        now = state.clock.now().replace(microsecond=0)
+        if ends < now:
+            ends, asked = now, 1 if asked else 0
+        metadata["deletionTimestamp"], metadata["deletionGracePeriodSeconds"] = format_time(ends), asked
+        return True, False
+    period = asked if asked is not None else (obj.get("spec") or {}).get("terminationGracePeriodSeconds", default)
+    nowhere = not (obj.get("spec") or {}).get("nodeName")
+    ended = (obj.get("status") or {}).get("phase") in ("Failed", "Succeeded")
+    _mark(state, obj, 0 if nowhere or ended else max(period, 1 if period else 0))
+    return True, False
+
+
+def _finalizers(type_: ResourceType, existing: list[str], options: _Options) -> list[str]:
+    """The finalizers with which the garbage collector is asked to orphan dependents, or to wait for them."""
+    policy = options.policy
+    if options.orphan is not None:
+        policy = "Orphan" if options.orphan else "Background"
+    if policy is None:
+        held = next((name for name in existing if name in (_ORPHAN, _FOREGROUND)), None)
+        policy = {_ORPHAN: "Orphan", _FOREGROUND: "Foreground", None: type_.strategy.garbage_collection_default}[held]
+    kept = [name for name in existing if name not in (_ORPHAN, _FOREGROUND)]
+    added = {"Orphan": [_ORPHAN], "Foreground": [_FOREGROUND]}.get(policy, [])
+    if set(existing) == {*kept, *added}:
+        return existing
+    return kept + added

@@ -1,0 +1,100 @@
+"""One request, one answer: finds the resource, and the verb's code. Used by the in-process and the HTTP path alike."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from kubewright.client import Request
+from kubewright.cluster import _deletes, _reads, _scale, _watches, _writes
+from kubewright.cluster._answers import Answer, failed
+from kubewright.cluster._calls import Call, User, parse_call
+from kubewright.cluster._documents import Documents
+from kubewright.cluster._failures import Failure, PlainFailure, internal, unsupported
+from kubewright.cluster._finalize import finalize
+from kubewright.cluster._reviews import review
+from kubewright.cluster._state import State
+from kubewright.cluster._storage import RevisionConflict
+from kubewright.cluster._unsupported import check_supported
+
+__all__ = ["Dispatcher", "Override"]
+
+log = logging.getLogger("kubewright.cluster")
+
+Override = Callable[[State, Call], Awaitable[Answer | None]]
+"""Serves a call in another way than dispatch would; None leaves it to dispatch."""
+
+
+class Dispatcher:
+    """Answers requests. `overrides` are asked first, in order; `supported` lifts refusals of `_unsupported`."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.overrides: list[Override] = []
+        self.supported: set[str] = set()
+        self._documents = Documents(state)
+
+    async def handle(self, request: Request, user: User) -> Answer:
+        """The answer to a request. Whatever goes wrong is an answer, too."""
+        call: Call | None = None
+        try:
+            call = parse_call(request, user, self.state.types)
+            if call is None:
+                return self._documents.answer(request)
+            return await self._served(call)
+        except (Failure, PlainFailure) as failure:
+            return failed(failure, call.warnings if call is not None else None)
+        except Exception as error:
+            # A bug of ours must not end the program that embeds us, and must not pass for the client's mistake.
+            log.exception("the embedded cluster failed at %s %s", request.method, request.path)
+            return failed(internal(f"{type(error).__name__}: {error}"))
+
+    async def _served(self, call: Call) -> Answer:
+        check_supported(call, frozenset(self.supported))
+        if call.type.deprecation_warning:
+            call.warnings.append(call.type.deprecation_warning)
+        for override in self.overrides:
+            if (answer := await override(self.state, call)) is not None:
+                return answer
+        if call.subresource:
+            return await self._subresource(call)
+        state = self.state
+        match call.verb:
+            case "get":
+                return await _reads.get(state, call)
+            case "list":
+                return await _reads.list_objects(state, call)
+            case "watch":
+                return await _watches.watch(state, call)
+            case "create" if "get" not in call.type.verbs:
+                return review(state, call)
+        return self._written(call)
+
+    def _written(self, call: Call) -> Answer:
+        state = self.state
+        try:
+            match call.verb:
+                case "create":
+                    return _writes.create(state, call)
+                case "update":
+                    return _writes.update(state, call)
+                case "patch":
+                    return _writes.patch(state, call)
+                case "delete":
+                    return _deletes.delete(state, call)
+                case _:
+                    return _deletes.delete_collection(state, call)
+        except RevisionConflict:  # nothing waits between reading and writing, so this cannot be
+            raise internal("an object changed while it was written") from None
+
+    async def _subresource(self, call: Call) -> Answer:
+        state, name = self.state, call.subresource
+        if name == "status" and call.verb == "get":
+            return await _reads.get(state, call)
+        if name == "status":
+            return _writes.update(state, call) if call.verb == "update" else _writes.patch(state, call)
+        if name == "scale":
+            return _scale.get_scale(state, call) if call.verb == "get" else _scale.write_scale(state, call)
+        if name == "finalize":
+            return finalize(state, call)
+        raise unsupported(f"the subresource {name!r} of {call.type.qualified}")

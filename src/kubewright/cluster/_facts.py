@@ -1,0 +1,99 @@
+"""Facts about built-in resources that no document of the API states, from the behaviour of the real server.
+
+Resources are named as in error messages: `deployments.apps`, `pods`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__: list[str] = []
+
+WITH_GENERATION: Final = frozenset(
+    ["pods", "podtemplates", "replicationcontrollers", "deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch", "ingresses.networking.k8s.io", "ingressclasses.networking.k8s.io", "networkpolicies.networking.k8s.io", "endpointslices.discovery.k8s.io", "poddisruptionbudgets.policy", "priorityclasses.scheduling.k8s.io", "csidrivers.storage.k8s.io", "deviceclasses.resource.k8s.io", "resourceslices.resource.k8s.io", "flowschemas.flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io", "validatingadmissionpolicies.admissionregistration.k8s.io", "validatingadmissionpolicybindings.admissionregistration.k8s.io", "mutatingadmissionpolicies.admissionregistration.k8s.io", "mutatingadmissionpolicybindings.admissionregistration.k8s.io", "validatingwebhookconfigurations.admissionregistration.k8s.io", "mutatingwebhookconfigurations.admissionregistration.k8s.io", "customresourcedefinitions.apiextensions.k8s.io"]
+)
+"""Those whose `metadata.generation` counts changes."""
+
+CREATED_BY_UPDATE: Final = frozenset(
+    ["runtimeclasses.node.k8s.io", "rolebindings.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io", "leases.coordination.k8s.io", "limitranges", "events", "events.events.k8s.io", "services", "endpoints"]
+)
+"""Those that a PUT creates when they are not there."""
+
+CONDITIONAL_UPDATE: Final = frozenset(
+    ["runtimeclasses.node.k8s.io", "poddisruptionbudgets.policy", "csidrivers.storage.k8s.io", "csistoragecapacities.storage.k8s.io", "volumeattachments.storage.k8s.io", "csinodes.storage.k8s.io", "leases.coordination.k8s.io", "validatingadmissionpolicies.admissionregistration.k8s.io", "mutatingadmissionpolicies.admissionregistration.k8s.io", "mutatingwebhookconfigurations.admissionregistration.k8s.io", "validatingwebhookconfigurations.admissionregistration.k8s.io", "mutatingadmissionpolicybindings.admissionregistration.k8s.io", "validatingadmissionpolicybindings.admissionregistration.k8s.io", "customresourcedefinitions.apiextensions.k8s.io", "apiservices.apiregistration.k8s.io"]
+)
+"""Those that a PUT changes only when it names the resourceVersion."""
+
+RETURNED_WHEN_DELETED: Final = frozenset(
+    ["namespaces", "persistentvolumes", "persistentvolumeclaims", "pods", "podtemplates", "resourcequotas", "services", "serviceaccounts", "deviceclasses.resource.k8s.io", "resourceclaims.resource.k8s.io", "resourceclaimtemplates.resource.k8s.io", "resourceslices.resource.k8s.io", "csidrivers.storage.k8s.io", "csinodes.storage.k8s.io", "storageclasses.storage.k8s.io", "volumeattachments.storage.k8s.io", "volumeattributesclasses.storage.k8s.io"]
+)
+"""Those whose deletion is answered with the object instead of a Status."""
+
+ORPHANING: Final = frozenset({"jobs.batch", "replicationcontrollers"})
+"""Those whose dependents stay when a deletion names no propagation policy."""
+
+NAMED_BY_LABEL: Final = frozenset({"namespaces"})
+"""Those whose names are one label of DNS."""
+
+NAMED_FREELY: Final = frozenset(
+    ["roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io"]
+)
+"""Those whose names may be anything that fits into a path."""
+
+_METADATA_AND_SPEC: Final = (("metadata",), ("spec",))
+STATUS_RESET: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
+    "deployments.apps": (("spec",), ("metadata", "labels")),
+    "customresourcedefinitions.apiextensions.k8s.io": _METADATA_AND_SPEC,
+    "servicecidrs.networking.k8s.io": _METADATA_AND_SPEC,
+    "volumeattachments.storage.k8s.io": _METADATA_AND_SPEC,
+    "resourceclaims.resource.k8s.io": _METADATA_AND_SPEC,
+    "flowschemas.flowcontrol.apiserver.k8s.io": _METADATA_AND_SPEC,
+    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": _METADATA_AND_SPEC,
+    "validatingadmissionpolicies.admissionregistration.k8s.io": _METADATA_AND_SPEC,
+}
+"""What a write to the status leaves as it is, where that is not the spec alone."""
+
+SELECTABLE: Final[dict[str, dict[str, str]]] = {
+    "pods": {
+        path: path
+        for path in (
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "spec.hostNetwork",
+            "status.phase",
+            "status.podIP",
+            "status.nominatedNodeName",
+        )
+    },
+    "events": {
+        **{
+            f"involvedObject.{name}": f"involvedObject.{name}"
+            for name in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+        },
+        "reason": "reason",
+        "reportingComponent": "reportingComponent",
+        "source": "source.component",
+        "type": "type",
+    },
+    "events.events.k8s.io": {
+        **{
+            f"regarding.{name}": f"regarding.{name}"
+            for name in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+        },
+        "reason": "reason",
+        "reportingController": "reportingController",
+        "type": "type",
+    },
+    "secrets": {"type": "type"},
+    "namespaces": {"status.phase": "status.phase"},
+    "nodes": {"spec.unschedulable": "spec.unschedulable"},
+    "services": {"spec.clusterIP": "spec.clusterIP", "spec.type": "spec.type"},
+    "replicasets.apps": {"status.replicas": "status.replicas"},
+    "replicationcontrollers": {"status.replicas": "status.replicas"},
+    "jobs.batch": {"status.successful": "status.succeeded"},
+    "certificatesigningrequests.certificates.k8s.io": {"spec.signerName": "spec.signerName"},
+    "resourceslices.resource.k8s.io": {"spec.nodeName": "spec.nodeName", "spec.driver": "spec.driver"},
+}
+"""What field selectors know, beyond the name and the namespace, and where it stands."""

@@ -1,0 +1,194 @@
+"""Get and list: at which revision, which page, which objects."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from kubewright.cluster._answers import Answer
+from kubewright.cluster._calls import Call
+from kubewright.cluster._failures import bad_request, expired, invalid_options, not_found, too_large_revision
+from kubewright.cluster._field_errors import FieldError, forbidden, not_supported
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._selecting import Selection, selection_of
+from kubewright.cluster._state import State
+from kubewright.cluster._storage import Compacted, Entry
+from kubewright.cluster._views import view_of
+
+__all__ = ["check_list_options", "get", "list_objects", "revision_asked", "select"]
+
+_WAIT_SECONDS: Final = 3.0
+_TOO_OLD: Final = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list."
+)
+
+
+class _Token(msgspec.Struct):
+    v: str = ""
+    rv: int = 0
+    start: str = ""
+
+
+async def get(state: State, call: Call) -> Answer:
+    """GET of one object."""
+    view = view_of(call)
+    asked = revision_asked(call)
+    await wait_for(state, asked)
+    found = state.storage.get(call.type.storage, call.namespace, call.name)
+    if found is None:
+        raise not_found(call.type, call.name)
+    return Answer(view.raw(state, found), warnings=call.warnings)
+
+
+def revision_asked(call: Call) -> int:
+    """The resourceVersion of the query; 0 for none."""
+    text = call.query.get("resourceVersion", "")
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        error = FieldError(
+            "FieldValueInvalid",
+            "resourceVersion",
+            f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax',
+        )
+        raise invalid_options("ListOptions", [error]) if call.verb != "get" else bad_request(str(error))
+    return int(text)
+
+
+async def wait_for(state: State, revision: int) -> None:
+    """Wait a moment for a revision that has not been written yet. Raises the time-out when it does not come."""
+    if revision <= state.storage.revision:
+        return
+    # A revision is never ahead of this server: nobody else makes them. Time passes as on the real one all the same.
+    await state.clock.sleep(_WAIT_SECONDS)
+    if revision > state.storage.revision:
+        raise too_large_revision(revision, state.storage.revision)
+
+
+def check_list_options(call: Call) -> None:
+    """Refuse combinations of options that make no sense."""
+    errors: list[FieldError] = []
+    query = call.query
+    match, revision = query.get("resourceVersionMatch", ""), query.get("resourceVersion", "")
+    initial = query.get("sendInitialEvents")
+    watching = call.verb == "watch"
+    if match:
+        if not watching or initial is None:
+            if watching:
+                errors.append(
+                    forbidden(
+                        "resourceVersionMatch",
+                        "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+                    )
+                )
+            elif not revision:
+                errors.append(
+                    forbidden(
+                        "resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"
+                    )
+                )
+        if query.get("continue") and not watching:
+            errors.append(
+                forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")
+            )
+        if match not in ("Exact", "NotOlderThan") and not watching:
+            errors.append(not_supported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]))
+        if match == "Exact" and revision == "0":
+            errors.append(
+                forbidden("resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
+            )
+    if initial is not None:
+        if not watching:
+            errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+        elif match != "NotOlderThan":
+            if not match:
+                errors.append(
+                    forbidden(
+                        "resourceVersionMatch",
+                        "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+                    )
+                )
+            else:
+                errors.append(not_supported("resourceVersionMatch", match, ["NotOlderThan"]))
+    if errors:
+        raise invalid_options("ListOptions", errors)
+
+
+async def list_objects(state: State, call: Call) -> Answer:
+    """GET of a collection."""
+    view = view_of(call)
+    check_list_options(call)
+    if not call.query.get("continue"):
+        await wait_for(state, revision_asked(call))
+    entries, metadata = select(state, call)
+    return Answer(view.list(state, entries, metadata), warnings=call.warnings)
+
+
+def select(state: State, call: Call) -> tuple[list[Entry], JSONObject]:
+    """The objects that a list shows, and the list's metadata."""
+    selection = selection_of(call)
+    limit = call.number("limit") or 0
+    if token := call.query.get("continue", ""):
+        return _next_page(state, call, selection, token, limit)
+    asked = revision_asked(call)
+    match = call.query.get("resourceVersionMatch", "")
+    exact = match == "Exact" or (not match and limit > 0 and asked > 0)
+    revision = asked if exact else state.storage.revision
+    try:
+        return _page(state, call, selection, revision, "", limit)
+    except Compacted as error:
+        text = "The resourceVersion for the provided list is too old."
+        raise expired(text) from error
+
+
+def _next_page(state: State, call: Call, selection: Selection, text: str, limit: int) -> tuple[list[Entry], JSONObject]:
+    token = _read_token(text)
+    if call.query.get("resourceVersion"):
+        raise bad_request("specifying resource version is not allowed when using continue")
+    revision = token.rv if token.rv > 0 else state.storage.revision
+    prefix = f"{call.namespace}/" if call.namespace else ""
+    after = prefix + token.start.removesuffix("\0")
+    try:
+        return _page(state, call, selection, revision, after, limit)
+    except Compacted as error:
+        raise expired(_TOO_OLD, _write_token(-1, token.start)) from error
+
+
+def _page(
+    state: State, call: Call, selection: Selection, revision: int, after: str, limit: int
+) -> tuple[list[Entry], JSONObject]:
+    entries = state.storage.entries(call.type.storage, call.namespace, after=after, revision=revision)
+    chosen: Iterator[Entry] = entries if selection.everything else filter(selection.matches, entries)
+    metadata: JSONObject = {"resourceVersion": str(min(revision, state.storage.revision))}
+    if not limit:
+        return list(chosen), metadata
+    page = [entry for _, entry in zip(range(limit), chosen, strict=False)]
+    if len(page) == limit and (following := next(chosen, None)) is not None:
+        start = page[-1].key.removeprefix(f"{call.namespace}/" if call.namespace else "")
+        metadata["continue"] = _write_token(revision, f"{start}\0")
+        if selection.everything:
+            metadata["remainingItemCount"] = 1 + sum(1 for _ in chosen)
+        del following
+    return page, metadata
+
+
+def _write_token(revision: int, start: str) -> str:
+    content = msgspec.json.encode(_Token("meta.k8s.io/v1", revision, start))
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def _read_token(text: str) -> _Token:
+    try:
+        token = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=_Token)
+    except (binascii.Error, msgspec.DecodeError, ValueError):
+        raise bad_request("continue key is not valid: encoded token is not valid") from None
+    if token.v != "meta.k8s.io/v1" or not token.start or not token.rv:
+        raise bad_request("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+    return token

@@ -1,0 +1,49 @@
+"""What every part of the server shares: storage, kinds, time, chance, and the formats that can be read."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from kubewright.api import format_time
+from kubewright.clock import Clock
+from kubewright.cluster._kinds import JSONObject, ResourceType, ResourceTypes
+from kubewright.cluster._storage import Storage
+
+if TYPE_CHECKING:
+    from kubewright.cluster.merge import FieldManager
+    from kubewright.cluster.schema import CustomKind
+
+__all__ = ["Decoder", "State"]
+
+Decoder: TypeAlias = Callable[[bytes, ResourceType | None], JSONObject]
+"""Reads a body of another format than JSON and YAML into an object, given the resource it was sent to, if any.
+
+Raises `UnreadableObject`."""
+
+
+class State:
+    """One server's state. Everything that writes goes through `storage`."""
+
+    def __init__(
+        self, *, types: ResourceTypes, clock: Clock, rng: random.Random, storage: Storage | None = None
+    ) -> None:
+        self.types = types
+        self.clock = clock
+        self.rng = rng
+        self.storage = storage or Storage()
+        self.decoders: dict[str, Decoder] = {}
+        """By media type: how bodies are read that are neither JSON nor YAML."""
+        self.custom_kinds: Callable[[], Sequence[CustomKind]] = tuple
+        """The kinds of CRDs, for OpenAPI documents; set by whoever registers them."""
+        self.managers: dict[tuple[ResourceType, str], FieldManager] = {}
+
+    def now(self) -> str:
+        """The time, as objects carry it."""
+        return format_time(self.clock.now())
+
+    def uid(self) -> str:
+        """A new uid. With a seed they are always the same ones."""
+        return str(uuid.UUID(int=self.rng.getrandbits(128), version=4))

@@ -1,0 +1,39 @@
+"""The way into the server without sockets: the client's `Transport`."""
+
+from __future__ import annotations
+
+import weakref
+
+from kubewright.client import ConnectionLost, Request, Response
+from kubewright.cluster._answers import Answer
+from kubewright.cluster._calls import User
+from kubewright.cluster._dispatch import Dispatcher
+
+__all__ = ["InProcess"]
+
+
+class InProcess:
+    """Requests of one user, answered in this process. `close` ends the watches that it began."""
+
+    def __init__(self, dispatcher: Dispatcher, user: User) -> None:
+        self._dispatcher = dispatcher
+        self._user = user
+        self._closed = False
+        self._watches: weakref.WeakSet[Answer] = weakref.WeakSet()
+
+    async def send(self, request: Request) -> Response:
+        """One request, one answer."""
+        if self._closed:
+            raise ConnectionLost("the embedded cluster has stopped, or this client was closed", sent=False)
+        if request.before_send is not None:
+            request.before_send()
+        answer = await self._dispatcher.handle(request, self._user)
+        if answer.stream is not None:
+            self._watches.add(answer)
+        return answer
+
+    async def close(self) -> None:
+        """End every watch; refuse what comes after."""
+        self._closed = True
+        for answer in list(self._watches):
+            answer.close()

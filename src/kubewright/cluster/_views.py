@@ -1,0 +1,151 @@
+"""How stored objects are shown: in a version, as metadata alone, as rows of a table; one, or a list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from kubewright.cluster._answers import encode
+from kubewright.cluster._calls import Call
+from kubewright.cluster._failures import not_acceptable
+from kubewright.cluster._kinds import JSONObject, ResourceType
+from kubewright.cluster._printing import table_columns, table_row
+from kubewright.cluster._state import State
+from kubewright.cluster._storage import Entry
+
+__all__ = ["View", "converted", "decoded", "view_of"]
+
+_ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+_PARAMETER: Final = re.compile(r"\s*;\s*([a-zA-Z]+)\s*=\s*([^;,\s]+)")
+
+
+class _Metadata(msgspec.Struct):
+    metadata: msgspec.Raw
+
+
+_metadata_of: Final = msgspec.json.Decoder(_Metadata)
+
+
+def decoded(type_: ResourceType, entry: Entry) -> JSONObject:
+    """A fresh copy of an object in a version."""
+    return converted(type_, entry.decode())
+
+
+def converted(type_: ResourceType, obj: JSONObject) -> JSONObject:
+    """A stored object as a version shows it."""
+    if type_.conversion is not None:
+        obj = type_.conversion.from_storage(obj)
+    obj["apiVersion"], obj["kind"] = type_.api_version, type_.kind
+    return obj
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the client wants to see of objects: `form` is "" for all of it, or `Table`, `PartialObjectMetadata`.
+
+    Equal views make equal bytes, so they can be shared.
+    """
+
+    type: ResourceType
+    form: str = ""
+    version: str = "v1"
+    include: str = "Metadata"
+
+    @property
+    def content_type(self) -> str:
+        """As the answer names it."""
+        return "application/json"
+
+    def raw(self, state: State, entry: Entry) -> bytes:
+        """One object, with apiVersion and kind."""
+        if self.form == "Table":
+            return encode(self.table(state, [decoded(self.type, entry)], {}, first=True))
+        if self.form:
+            return self._partial(entry)
+        if self.type.conversion is None:
+            return self._prefix(self.type.kind) + entry.raw[1:]
+        return encode(decoded(self.type, entry))
+
+    def item(self, state: State, entry: Entry) -> bytes:
+        """One object of a list: built-in kinds leave out apiVersion and kind there."""
+        if self.form:
+            return self._partial(entry)
+        if self.type.custom:
+            return self.raw(state, entry)
+        if self.type.conversion is None:
+            return entry.raw
+        obj = decoded(self.type, entry)
+        del obj["apiVersion"], obj["kind"]
+        return encode(obj)
+
+    def list(self, state: State, entries: Sequence[Entry], metadata: JSONObject) -> bytes:
+        """A list of objects."""
+        if self.form == "Table":
+            return encode(self.table(state, [decoded(self.type, entry) for entry in entries], metadata, first=True))
+        kind = self.type.list_kind if not self.form else f"{self.form}List"
+        head = self._prefix(kind) + b'"metadata":' + encode(metadata) + b',"items":['
+        return head + b",".join([self.item(state, entry) for entry in entries]) + b"]}"
+
+    def object(self, state: State, obj: JSONObject) -> bytes:
+        """An object that is not stored (a dry run, a Scale)."""
+        if self.form == "Table":
+            return encode(self.table(state, [obj], {}, first=True))
+        if self.form:
+            return self._prefix(self.form) + b'"metadata":' + encode(obj["metadata"]) + b"}"
+        return encode(obj)
+
+    def table(self, state: State, objects: Iterable[JSONObject], metadata: JSONObject, *, first: bool) -> JSONObject:
+        """Rows for `kubectl get`. Only the first table of a watch has columns."""
+        now = state.clock.now()
+        made: JSONObject = {"kind": "Table", "apiVersion": f"meta.k8s.io/{self.version}", "metadata": dict(metadata)}
+        rows = []
+        for obj in objects:
+            row: JSONObject = {"cells": table_row(self.type, obj, now)}
+            if self.include != "None":
+                row["object"] = self._included(obj)
+            rows.append(row)
+            if not metadata and "resourceVersion" in obj["metadata"]:
+                made["metadata"] = {"resourceVersion": obj["metadata"]["resourceVersion"]}
+        made["columnDefinitions"] = table_columns(self.type) if first else None
+        made["rows"] = rows
+        return made
+
+    def _included(self, obj: JSONObject) -> JSONObject:
+        if self.include == "Object":
+            return obj
+        version = f"meta.k8s.io/{self.version}"
+        return {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": obj["metadata"]}
+
+    def _partial(self, entry: Entry) -> bytes:
+        metadata = bytes(_metadata_of.decode(entry.raw).metadata)
+        return self._prefix("PartialObjectMetadata") + b'"metadata":' + metadata + b"}"
+
+    def _prefix(self, kind: str) -> bytes:
+        version = f"meta.k8s.io/{self.version}" if self.form else self.type.api_version
+        return f'{{"kind":"{kind}","apiVersion":"{version}",'.encode()
+
+
+def view_of(call: Call) -> View:
+    """What the client's Accept header asks for."""
+    accept = call.header("Accept")
+    if not accept or accept == "application/json":
+        return View(call.type)
+    for choice in accept.split(","):
+        media_type = choice.partition(";")[0].strip().lower()
+        parameters: dict[str, Any] = dict(_PARAMETER.findall(choice))
+        form, version = parameters.get("as", ""), parameters.get("v", "v1")
+        if media_type not in ("application/json", "application/*", "*/*"):
+            continue
+        if not form:
+            return View(call.type)
+        if parameters.get("g") != "meta.k8s.io" or version not in ("v1", "v1beta1"):
+            continue
+        if form in ("PartialObjectMetadata", "PartialObjectMetadataList"):
+            return View(call.type, "PartialObjectMetadata", version)
+        if form == "Table" and call.verb in ("get", "list", "watch"):
+            return View(call.type, "Table", version, call.query.get("includeObject", "Metadata"))
+    raise not_acceptable(_ACCEPTED)

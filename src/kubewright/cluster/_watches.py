@@ -1,0 +1,239 @@
+"""Watches: what happened since a revision, and what happens from now on.
+
+A `Watcher` is told of writes by storage, at the moment of the write. It decides there whether its client wants to know,
+and puts the event's bytes into its queue. The bytes are made once for all watchers of the same view. A client that does
+not read for long is cut off when its queue is full, as the real server does; it can come back with its last revision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Final
+
+from kubewright.clock import Timer
+from kubewright.cluster._answers import Answer, encode
+from kubewright.cluster._calls import Call
+from kubewright.cluster._failures import Failure, expired
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._reads import check_list_options, revision_asked, wait_for
+from kubewright.cluster._selecting import Selection, selection_of
+from kubewright.cluster._state import State
+from kubewright.cluster._storage import Compacted, Entry, Event
+from kubewright.cluster._views import View, decoded, view_of
+
+__all__ = ["BOOKMARK_SECONDS", "Watcher", "watch"]
+
+BOOKMARK_SECONDS: Final = 60.0
+_SHORTEST: Final = 1800  # seconds that a watch lasts, at least, when the client names no time; at most twice as many
+_LONGEST_QUEUE: Final = 20_000
+_INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
+
+
+async def watch(state: State, call: Call) -> Answer:
+    """GET of a collection with `watch=true`."""
+    view = view_of(call)
+    check_list_options(call)
+    asked = revision_asked(call)
+    initial = call.query.get("sendInitialEvents")
+    watcher = Watcher(state, call, view, selection_of(call))
+    if call.flag("sendInitialEvents"):
+        await wait_for(state, asked)
+        watcher.begin_with_everything()
+        watcher.bookmark(ends_initial_events=True)
+    elif asked == 0 and initial is None:
+        watcher.begin_with_everything()
+    else:
+        try:
+            watcher.begin_after(asked or state.storage.revision)
+        except Compacted as error:
+            failure = expired(f"too old resource version: {error.revision} ({error.oldest})")
+            watcher.fail(failure)
+    watcher.start(call.number("timeoutSeconds"))
+    return Answer(stream=watcher, warnings=call.warnings, content_type=view.content_type)
+
+
+class Watcher:
+    """One watch, from its beginning to its end; the stream of its answer."""
+
+    __slots__ = (
+        "__weakref__", "_bookmarks", "_call", "_closed", "_first_table", "_last", "_queue", "_selection",
+        "_state", "_timers", "_view", "_waiter",
+    )  # fmt: skip
+
+    def __init__(self, state: State, call: Call, view: View, selection: Selection) -> None:
+        self._state = state
+        self._call = call
+        self._view = view
+        self._selection = selection
+        self._queue: deque[bytes] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._closed = False  # nothing more is put into the queue; what is in it is still sent
+        self._bookmarks = call.flag("allowWatchBookmarks")
+        self._first_table = True
+        self._last = 0
+        self._timers: list[Timer] = []
+
+    # Beginning
+
+    def begin_with_everything(self) -> None:
+        """An ADDED for everything that exists, then what changes."""
+        call, wanted = self._call, self._selection
+        for entry in self._state.storage.entries(call.type.storage, call.namespace):
+            if wanted.everything or wanted.matches(entry):
+                self._put(self._frame("ADDED", entry))
+        self._last = self._state.storage.revision
+        self._subscribe()
+
+    def begin_after(self, revision: int) -> None:
+        """What changed after a revision, then what changes. Raises `Compacted`."""
+        call = self._call
+        for event in self._state.storage.events(call.type.storage, revision, call.namespace, self._selection.name):
+            self.offer(event)
+        self._last = max(revision, self._last)
+        self._subscribe()
+
+    def fail(self, failure: Failure) -> None:
+        """End with an ERROR event."""
+        self._put(encode({"type": "ERROR", "object": failure.status}) + b"\n")
+        self._closed = True
+
+    def start(self, timeout: int | None) -> None:
+        """Set the timers: a watch does not last for ever, and says from time to time how far it has come."""
+        if self._closed:
+            return
+        state = self._state
+        seconds = timeout if timeout else _SHORTEST * (1 + state.rng.random())
+        self._timers.append(state.clock.call_later(seconds, self.end))
+        if self._bookmarks:
+            self._timers.append(state.clock.call_later(BOOKMARK_SECONDS, self._regular_bookmark))
+
+    def _subscribe(self) -> None:
+        call = self._call
+        self._state.storage.subscribe(call.type.storage, self, call.namespace, self._selection.name)
+
+    # Events
+
+    def offer(self, event: Event) -> None:
+        """Take notice of a write."""
+        if self._closed:
+            return
+        if self._selection.everything:
+            kind: str | None = event.kind
+            entry = event.entry
+        else:
+            kind, entry = self._selected(event)
+        if kind is None:
+            return
+        if self._view.form == "Table":
+            frame = self._frame(kind, entry)
+        else:
+            key = (self._view, kind)
+            frame = event.frames.get(key)
+            if frame is None:
+                frame = event.frames[key] = self._frame(kind, entry)
+        self._last = event.revision
+        self._put(frame)
+        if len(self._queue) > _LONGEST_QUEUE:
+            self._queue.clear()
+            self.end()
+
+    def _selected(self, event: Event) -> tuple[str | None, Entry]:
+        """What the event is to someone who sees only selected objects: they come and go as they begin to match."""
+        matches = self._selection.matches
+        now = event.kind != "DELETED" and matches(event.entry)
+        before = event.previous is not None and matches(event.previous)
+        if now:
+            return ("MODIFIED" if before else "ADDED"), event.entry
+        if not before:
+            return None, event.entry
+        assert event.previous is not None
+        if event.kind == "DELETED":
+            return "DELETED", event.entry
+        # It has changed so that it does not match: the client sees it go as it last saw it, at the change's revision.
+        last = event.frames.get("left")
+        if last is None:
+            last = event.frames["left"] = _at_revision(event.previous, event.revision)
+        return "DELETED", last
+
+    def _frame(self, kind: str, entry: Entry) -> bytes:
+        if self._view.form == "Table":
+            table = self._view.table(self._state, [decoded(self._view.type, entry)], {}, first=self._first_table)
+            self._first_table = False
+            return encode({"type": kind, "object": table}) + b"\n"
+        return b'{"type":"' + kind.encode() + b'","object":' + self._view.raw(self._state, entry) + b"}\n"
+
+    def bookmark(self, *, ends_initial_events: bool = False) -> None:
+        """Tell the client how far it has come."""
+        type_ = self._view.type
+        metadata: JSONObject = {"resourceVersion": str(self._state.storage.revision)}
+        if ends_initial_events:
+            metadata["annotations"] = {_INITIAL_EVENTS_END: "true"}
+        blank: JSONObject = {"kind": type_.kind, "apiVersion": type_.api_version, "metadata": metadata}
+        if self._view.form == "Table":
+            blank = {
+                "kind": "Table",
+                "apiVersion": "meta.k8s.io/v1",
+                "metadata": metadata,
+                "columnDefinitions": None,
+                "rows": [],
+            }
+        elif self._view.form:
+            blank |= {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{self._view.version}"}
+        elif not type_.custom:
+            empty = type_.strategy.read({"metadata": {}}, problems=None)
+            blank = {**empty, **blank}
+        self._put(encode({"type": "BOOKMARK", "object": blank}) + b"\n")
+
+    def _regular_bookmark(self) -> None:
+        if not self._closed:
+            self.bookmark()
+            self._timers[-1] = self._state.clock.call_later(BOOKMARK_SECONDS, self._regular_bookmark)
+
+    def _put(self, frame: bytes) -> None:
+        self._queue.append(frame)
+        self._wake()
+
+    def _wake(self) -> None:
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    # The stream
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The events, as many at once as have come meanwhile."""
+        try:
+            while True:
+                if self._queue:
+                    chunk = self._queue[0] if len(self._queue) == 1 else b"".join(self._queue)
+                    self._queue.clear()
+                    yield chunk
+                elif self._closed:
+                    return
+                else:
+                    self._waiter = asyncio.get_running_loop().create_future()
+                    await self._waiter
+        finally:
+            self.close()
+
+    def end(self) -> None:
+        """Put nothing more into the queue; the client reads what is there, and then the end."""
+        self._closed = True
+        self._wake()
+
+    def close(self) -> None:
+        """The end, at once."""
+        self._closed = True
+        for timer in self._timers:
+            timer.cancel()
+        call = self._call
+        self._state.storage.unsubscribe(call.type.storage, self, call.namespace, self._selection.name)
+        self._wake()
+
+
+def _at_revision(entry: Entry, revision: int) -> Entry:
+    obj = entry.decode()
+    obj["metadata"]["resourceVersion"] = str(revision)
+    return Entry(entry.namespace, entry.name, revision, encode(obj), entry.labels)

@@ -1,0 +1,430 @@
+"""Create, update, patch and apply."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kubewright.cluster import _metadata
+from kubewright.cluster._answers import Answer
+from kubewright.cluster._bodies import decode_yaml, fit, media_type_of, read_object
+from kubewright.cluster._calls import Call
+from kubewright.cluster._failures import (
+    already_exists,
+    bad_request,
+    conflict,
+    forbidden,
+    invalid,
+    invalid_options,
+    modified,
+    not_found,
+    unsupported_media_type,
+)
+from kubewright.cluster._field_errors import forbidden as forbidden_field
+from kubewright.cluster._field_errors import invalid as invalid_field
+from kubewright.cluster._field_errors import required as required_field
+from kubewright.cluster._kinds import JSONObject, ResourceType
+from kubewright.cluster._managing import manager_name_of, manager_of, refusal
+from kubewright.cluster._state import State
+from kubewright.cluster._storage import Entry
+from kubewright.cluster._views import decoded, view_of
+
+__all__ = [
+    "APPLY",
+    "PATCHES",
+    "apply",
+    "commit",
+    "create",
+    "patch",
+    "patched_document",
+    "stored_form",
+    "update",
+    "update_object",
+]
+
+_NAME_TRIES: Final = 8
+_NAMESPACES: Final = "/namespaces"
+APPLY: Final = ("application/apply-patch+yaml", "application/apply-patch+cbor")
+PATCHES: Final = {
+    "application/json-patch+json": "json",
+    "application/merge-patch+json": "merge",
+    "application/strategic-merge-patch+json": "strategic",
+}
+_PATCH_TYPES: Final = (
+    "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, "
+    "application/apply-patch+yaml, application/apply-patch+cbor"
+)
+_PATCH_TYPES_CUSTOM: Final = (
+    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml, "
+    "application/apply-patch+cbor"
+)
+
+
+# Create
+
+
+def create(state: State, call: Call) -> Answer:
+    """POST to a collection."""
+    view = view_of(call)
+    call.check_options()
+    obj = read_object(state, call)
+    _place(call, obj)
+    obj = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
+    return _answer(state, call, create_object(state, call, obj), 201, view)
+
+
+def _answer(state: State, call: Call, made: Entry | JSONObject, status: int, view: object = None) -> Answer:
+    shown = view_of(call)
+    body = shown.raw(state, made) if isinstance(made, Entry) else shown.object(state, made)
+    return Answer(body, status=status, warnings=call.warnings)
+
+
+def _place(call: Call, obj: JSONObject) -> None:
+    """The object's namespace and name must be those of the path."""
+    metadata = obj.setdefault("metadata", {})
+    namespace = metadata.get("namespace", "")
+    if call.namespace:
+        if not namespace:
+            metadata["namespace"] = call.namespace
+        elif namespace != call.namespace:
+            text = "the namespace of the provided object does not match the namespace sent on the request"
+            raise bad_request(text)
+    elif namespace and not call.type.namespaced:
+        raise bad_request(_NOT_HERE)
+    if call.name and call.verb != "create":
+        name = metadata.get("name", "")
+        if not name:
+            metadata["name"] = call.name
+        elif name != call.name:
+            raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
+
+
+_NOT_HERE: Final = "the namespace of the provided object does not match the namespace sent on the request"
+
+
+def create_object(state: State, call: Call, obj: JSONObject) -> Entry | JSONObject:
+    """Store a new object, or show what would be stored. Fills in what the server decides."""
+    type_ = call.type
+    check_namespace(state, call, obj)
+    obj = {**obj, "metadata": {**obj["metadata"]}}
+    metadata = obj["metadata"]
+    if metadata.get("resourceVersion"):
+        raise bad_request("resourceVersion should not be set on objects to be created")
+    for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+        metadata.pop(field, None)
+    metadata["uid"] = state.uid()
+    metadata["creationTimestamp"] = state.now()
+    if type_.has_status:
+        _clear_status(type_, obj)
+    if type_.strategy.has_generation:
+        metadata["generation"] = 1
+    generated = not metadata.get("name") and bool(metadata.get("generateName"))
+    if generated:
+        metadata["name"] = _free_name(state, type_, metadata)
+    type_.strategy.prepare_create(obj)
+    errors = _metadata.validate_create(type_, obj) + type_.strategy.validate_create(obj)
+    if errors:
+        raise invalid(type_, metadata.get("name", ""), errors)
+    call.warnings += _metadata.warnings(metadata, None) + type_.strategy.warnings(obj, None)
+    if state.storage.get(type_.storage, metadata.get("namespace", ""), metadata["name"]) is not None:
+        raise already_exists(type_, metadata["name"])
+    if call.dry_run:
+        return obj
+    return commit(state, type_, obj, None)
+
+
+def _clear_status(type_: ResourceType, obj: JSONObject) -> None:
+    """Nobody but the server sets a new object's status. Go writes an empty one."""
+    if type_.custom:
+        obj.pop("status", None)
+    elif "status" in obj:
+        obj["status"] = type_.strategy.read({"metadata": {}}, problems=None).get("status", {})
+
+
+def _free_name(state: State, type_: ResourceType, metadata: JSONObject) -> str:
+    for _ in range(_NAME_TRIES):
+        name = _metadata.generated_name(metadata["generateName"], state.rng)
+        if state.storage.get(type_.storage, metadata.get("namespace", ""), name) is None:
+            return name
+    return name
+
+
+def check_namespace(state: State, call: Call, obj: JSONObject) -> None:
+    """New objects need a namespace that exists and is not about to go."""
+    if not call.type.namespaced:
+        return
+    found = state.storage.get(_NAMESPACES, "", call.namespace)
+    namespaces = state.types.find("", "v1", "namespaces")
+    if found is None:
+        assert namespaces is not None
+        raise not_found(namespaces, call.namespace)
+    if b'"Terminating"' in found.raw and found.decode().get("status", {}).get("phase") == "Terminating":
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {call.namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        text = f"unable to create new content in namespace {call.namespace} because it is being terminated"
+        raise forbidden(call.type, obj["metadata"].get("name", ""), text, [cause])
+
+
+def stored_form(type_: ResourceType, obj: JSONObject) -> JSONObject:
+    """An object as it is stored."""
+    return obj if type_.conversion is None else type_.conversion.to_storage(obj)
+
+
+def commit(state: State, type_: ResourceType, obj: JSONObject, old: Entry | None) -> Entry:
+    """Write an object at a new revision."""
+    return state.storage.put(type_.storage, stored_form(type_, obj), old)
+
+
+# Update
+
+
+def update(state: State, call: Call) -> Answer:
+    """PUT of an object, or of its status."""
+    call.check_options()
+    obj = read_object(state, call)
+    _place(call, obj)
+    found = state.storage.get(call.type.storage, call.namespace, call.name)
+    if found is None:
+        return _create_by_update(state, call, obj)
+    old = decoded(call.type, found)
+    metadata = obj["metadata"]
+    uid = metadata.get("uid")
+    if uid and uid != old["metadata"]["uid"]:
+        text = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
+        raise conflict(call.type, call.name, text)
+    return _answer(state, call, update_object(state, call, obj, found, old), 200)
+
+
+def _create_by_update(state: State, call: Call, obj: JSONObject) -> Answer:
+    if call.subresource or not call.type.strategy.allows_create_on_update:
+        raise not_found(call.type, call.name)
+    if obj["metadata"].get("uid"):
+        text = f"Precondition failed: UID in precondition: {obj['metadata']['uid']}, UID in object meta: "
+        raise conflict(call.type, call.name, text)
+    obj["metadata"].pop("resourceVersion", None)
+    obj = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
+    return _answer(state, call, create_object(state, call, obj), 201)
+
+
+def update_object(
+    state: State, call: Call, obj: JSONObject, found: Entry, old: JSONObject, *, managed: bool = False
+) -> Entry | JSONObject:
+    """Write a changed object, or show what would be written. `managed` tells that its managed fields are set already.
+
+    Nothing is written when nothing changed. An object that was only waiting for its finalizers goes when they are gone.
+    """
+    type_, before = call.type, old["metadata"]
+    strategy = type_.strategy
+    asked = obj["metadata"].get("resourceVersion", "")
+    if not asked:
+        if not strategy.allows_unconditional_update and call.verb == "update":
+            error = invalid_field("metadata.resourceVersion", 0, "must be specified for an update")
+            raise invalid(type_, call.name, [error])
+    elif asked != before["resourceVersion"]:
+        if not asked.isdigit():
+            error = invalid_field(
+                "metadata.resourceVersion", asked, f'strconv.ParseUint: parsing "{asked}": invalid syntax'
+            )
+            raise invalid(type_, call.name, [error])
+        raise modified(type_, call.name)
+    if not managed:
+        manager = manager_of(state, type_, call.subresource)
+        obj = manager.update(old, obj, manager_name_of(call), state.now())
+    obj = _within_subresource(type_, obj, old, call.subresource)
+    metadata = obj["metadata"]
+    _keep(metadata, before, "generation")
+    strategy.prepare_update(obj, old, call.subresource)
+    if strategy.has_generation and call.subresource != "status" and strategy.counts(obj, old):
+        metadata["generation"] = before.get("generation", 0) + 1
+    metadata.setdefault("uid", before["uid"])
+    metadata["creationTimestamp"] = before["creationTimestamp"]
+    if "deletionTimestamp" in before:
+        metadata["deletionTimestamp"] = before["deletionTimestamp"]
+    if "deletionGracePeriodSeconds" in before:
+        metadata.setdefault("deletionGracePeriodSeconds", before["deletionGracePeriodSeconds"])
+    errors = _metadata.validate_update(obj, old) + strategy.validate_update(obj, old, call.subresource)
+    if errors:
+        raise invalid(type_, call.name, errors)
+    call.warnings += _metadata.warnings(metadata, before) + strategy.warnings(obj, old)
+    return _store_changed(state, call, obj, found, old)
+
+
+def _store_changed(state: State, call: Call, obj: JSONObject, found: Entry, old: JSONObject) -> Entry | JSONObject:
+    from kubewright.cluster.merge import keep_times, same
+
+    type_ = call.type
+    obj["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+    obj = keep_times(old, obj)
+    if call.dry_run:
+        return obj
+    metadata = obj["metadata"]
+    if (
+        metadata.get("deletionTimestamp")
+        and not metadata.get("deletionGracePeriodSeconds")
+        and not type_.strategy.finalizers(obj)
+    ):
+        return state.storage.delete(type_.storage, stored_form(type_, obj), found)
+    if same(old, obj):
+        return found
+    obj = {**obj, "metadata": {**metadata}}
+    return commit(state, type_, obj, found)
+
+
+def _keep(metadata: JSONObject, before: JSONObject, field: str) -> None:
+    if field in before:
+        metadata[field] = before[field]
+    else:
+        metadata.pop(field, None)
+
+
+def _within_subresource(type_: ResourceType, obj: JSONObject, old: JSONObject, subresource: str) -> JSONObject:
+    """A write to `/status` keeps all else, and any other write keeps the status."""
+    if subresource == "status":
+        made = {**old, "metadata": {**obj["metadata"]}}
+        if "status" in obj:
+            made["status"] = obj["status"]
+        else:
+            made.pop("status", None)
+        return made
+    made = {**obj, "metadata": {**obj["metadata"]}}
+    if type_.has_status:
+        if "status" in old:
+            made["status"] = old["status"]
+        else:
+            made.pop("status", None)
+    return made
+
+
+# Patch
+
+
+def patch(state: State, call: Call) -> Answer:
+    """PATCH: JSON patch, merge patch, strategic merge patch, or server-side apply."""
+    media_type = media_type_of(call)
+    if media_type == APPLY[0]:
+        return apply(state, call)
+    kind = PATCHES.get(media_type)
+    if kind is None or (kind == "strategic" and call.type.custom):
+        raise unsupported_media_type(_PATCH_TYPES_CUSTOM if call.type.custom else _PATCH_TYPES)
+    call.check_options()
+    if "force" in call.query:
+        error = forbidden_field("force", "may not be specified for non-apply patch")
+        raise invalid_options("PatchOptions", [error])
+    found = state.storage.get(call.type.storage, call.namespace, call.name)
+    if found is None:
+        raise not_found(call.type, call.name)
+    patched = patched_document(state, call, kind, decoded(call.type, found))
+    obj = fit(call, call.type, patched)
+    _check_patched(call, obj)
+    return _answer(state, call, update_object(state, call, obj, found, decoded(call.type, found)), 200)
+
+
+def patched_document(state: State, call: Call, kind: str, document: JSONObject, *, schema: Any = None) -> JSONObject:
+    """The document after the patch in the body."""
+    from kubewright.cluster.merge import Refused, json_patch, merge_patch, strategic_merge_patch
+
+    try:
+        if kind == "json":
+            made = json_patch(document, call.request.body or b"")
+        elif kind == "merge":
+            made = merge_patch(document, _patch_body(state, call))
+        else:
+            made = strategic_merge_patch(document, _patch_body(state, call), schema or call.type.schema())
+    except Refused as error:
+        raise refusal(error, call.type, call.name) from None
+    if not isinstance(made, dict):
+        raise bad_request("the patch leaves something that is not an object")
+    made.setdefault("metadata", {})
+    return made
+
+
+def _patch_body(state: State, call: Call) -> JSONObject:
+    import msgspec
+
+    try:
+        body = msgspec.json.decode(call.request.body or b"")
+    except msgspec.DecodeError as error:
+        raise bad_request(f"error decoding patch: {error}") from None
+    if not isinstance(body, dict):
+        raise bad_request("error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}")
+    return body
+
+
+def _check_patched(call: Call, obj: JSONObject) -> None:
+    metadata = obj["metadata"]
+    if metadata.get("name", "") != call.name:
+        given = metadata.get("name", "")
+        if given:
+            raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({call.name})")
+        metadata["name"] = call.name
+    if call.namespace and metadata.get("namespace") != call.namespace:
+        text = f"the namespace of the object ({metadata.get('namespace', '')}) does not match the namespace on the request ({call.namespace})"
+        raise bad_request(text)
+
+
+# Apply
+
+
+def apply(state: State, call: Call) -> Answer:
+    """Server-side apply: create the object, or bring the manager's fields to what it sends."""
+    from kubewright.cluster.merge import Refused
+
+    type_ = call.type
+    call.check_options()
+    if not call.query.get("fieldManager"):
+        error = required_field("fieldManager", "is required for apply patch")
+        raise invalid_options("PatchOptions", [error])
+    config = _applied(state, call)
+    found = state.storage.get(type_.storage, call.namespace, call.name)
+    live = None if found is None else decoded(type_, found)
+    if live is None and call.subresource:
+        raise not_found(type_, call.name)
+    manager = manager_of(state, type_, call.subresource)
+    try:
+        made = manager.apply(live, config, manager_name_of(call), state.now(), force=call.flag("force"))
+    except Refused as error:
+        raise refusal(error, type_, call.name) from None
+    obj = fit(call, type_, made)
+    if found is None or live is None:
+        if obj["metadata"].get("uid"):
+            text = f"Precondition failed: UID in precondition: {obj['metadata']['uid']}, UID in object meta: "
+            raise conflict(type_, call.name, text)
+        return _answer(state, call, create_object(state, call, obj), 201)
+    uid = obj["metadata"].get("uid")
+    if uid and uid != live["metadata"]["uid"]:
+        text = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {live['metadata']['uid']}"
+        raise conflict(type_, call.name, text)
+    return _answer(state, call, update_object(state, call, obj, found, live, managed=True), 200)
+
+
+def _applied(state: State, call: Call) -> JSONObject:
+    """The applied configuration: checked, but neither completed nor defaulted, since only what it says is owned."""
+    type_ = call.type
+    config = decode_yaml(call.request.body or b"")
+    if not isinstance(config, dict):
+        raise bad_request("error decoding YAML: the applied configuration is not an object")
+    if config.get("apiVersion") != type_.api_version or config.get("kind") != type_.kind:
+        if not config.get("kind"):
+            raise bad_request("invalid object type: /, Kind=")
+        given = f"{config.get('apiVersion', '')}, Kind={config['kind']}"
+        raise bad_request(f"invalid object type: {given}")
+    metadata = config.setdefault("metadata", {})
+    if metadata.get("managedFields"):
+        raise bad_request("metadata.managedFields must be nil")
+    if not metadata.get("name"):
+        metadata["name"] = call.name
+    if call.namespace:
+        metadata.setdefault("namespace", call.namespace)
+    _place(call, config)
+    call.query.setdefault("fieldValidation", "Warn")
+    fit(call, type_, _copied(config), call.request.body or b"")  # for its errors and warnings alone
+    return config
+
+
+def _copied(obj: JSONObject) -> JSONObject:
+    import msgspec
+
+    copy: JSONObject = msgspec.json.decode(msgspec.json.encode(obj))
+    return copy

@@ -1,0 +1,95 @@
+"""`python -m tools.generate_cluster`: write the facts anew."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kubewright.testing import ControlPlane
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "src/kubewright/cluster/_data"
+GO_MODULE = ROOT / "src/kubewright/testing/_gomodule"
+
+
+def main() -> None:
+    DATA.mkdir(exist_ok=True)
+    write(DATA / "types.json", go_types())
+    with ControlPlane() as plane:
+        write(DATA / "resources.json", resources(plane))
+
+
+def write(path: Path, facts: dict[str, Any]) -> None:
+    """JSON with one line for each fact, so that a change shows where it is."""
+    lines = (f"{json.dumps(name)}:{json.dumps(fact, separators=(',', ':'))}" for name, fact in sorted(facts.items()))
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def go_types() -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("go.mod", "go.sum"):
+            shutil.copyfile(GO_MODULE / name, Path(folder, name))
+        shutil.copyfile(Path(__file__).with_name("types.go"), Path(folder, "main.go"))
+        made = subprocess.run(["go", "run", "-mod=mod", "."], cwd=folder, capture_output=True, check=True)
+    facts: dict[str, Any] = json.loads(made.stdout)
+    return facts
+
+
+def resources(plane: ControlPlane) -> dict[str, Any]:
+    facts: dict[str, Any] = {"version": plane.request("GET", "/version")}
+    order = []
+    for group_version, path in group_versions(plane):
+        found = plane.request("GET", path)["resources"]
+        order.append(group_version)
+        for resource in found:
+            if "/" not in resource["name"]:
+                facts[f"{group_version}/{resource['name']}"] = fact(plane, path, resource, found)
+    facts["order"] = order
+    return facts
+
+
+def group_versions(plane: ControlPlane) -> Iterator[tuple[str, str]]:
+    yield "v1", "/api/v1"
+    for group in plane.request("GET", "/apis")["groups"]:
+        for version in group["versions"]:
+            yield version["groupVersion"], f"/apis/{version['groupVersion']}"
+
+
+def fact(plane: ControlPlane, path: str, resource: dict[str, Any], all_of_it: list[dict[str, Any]]) -> dict[str, Any]:
+    known = {
+        "kind": resource["kind"],
+        "singular": resource["singularName"],
+        "namespaced": resource["namespaced"],
+        "verbs": resource["verbs"],
+        "shortNames": resource.get("shortNames", []),
+        "categories": resource.get("categories", []),
+        "hash": resource.get("storageVersionHash", ""),
+        "columns": columns(plane, f"{path}/{resource['name']}") if "list" in resource["verbs"] else [],
+        "subresources": {
+            sub["name"].split("/")[1]: [sub["verbs"], sub.get("group", ""), sub.get("version", ""), sub["kind"]]
+            for sub in all_of_it
+            if sub["name"].startswith(f"{resource['name']}/")
+        },
+    }
+    return {name: value for name, value in known.items() if value not in ("", [], {})}
+
+
+def columns(plane: ControlPlane, path: str) -> list[list[Any]]:
+    context = plane._apiserver._context
+    connection = http.client.HTTPSConnection("127.0.0.1", int(plane.url.rpartition(":")[2]), context=context)
+    connection.request("GET", path, headers={"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"})
+    table = json.loads(connection.getresponse().read())
+    connection.close()
+    return [
+        [column["name"], column["type"], column["format"], column["priority"]] for column in table["columnDefinitions"]
+    ]
+
+
+if __name__ == "__main__":
+    main()
