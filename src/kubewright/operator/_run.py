@@ -19,6 +19,7 @@ from kubewright.client import ApiError, Client, ConfigError, Forbidden, NotKuber
 from kubewright.controller._controller import THREADS
 from kubewright.election import NotLeader
 from kubewright.operator._exit import ExitCode
+from kubewright.operator._logs import set_up_logging
 from kubewright.operator._running import Running
 from kubewright.operator._settings import SettingError, Settings, from_environment, misspelled
 from kubewright.operator._signals import Signals
@@ -44,10 +45,10 @@ def _run(operator: Operator, options: Mapping[str, Any], environ: Mapping[str, s
     try:
         settings = replace(operator.settings, **{**from_environment(environ), **options})
     except SettingError as error:
-        show_log(operator.settings)
+        set_up_logging(operator.settings)
         logger.error("%s", error)
         return ExitCode.CONFIGURATION
-    show_log(settings)
+    set_up_logging(settings)
     for variable, meant in misspelled(environ):
         logger.warning("the variable %s means nothing; did you mean %s?", variable, meant)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
@@ -90,13 +91,6 @@ def _leave_threads_behind(code: ExitCode) -> None:
             logger.error("%s does not end; leaving without it", thread.name)
             logging.shutdown()
             os._exit(code or ExitCode.INTERRUPTED)
-
-
-def show_log(settings: Settings) -> None:
-    """Write the log to standard error, unless the program has arranged for its log itself."""
-    if not logging.getLogger().handlers:
-        level = (settings.log_level or "info").upper()
-        logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(message)s")
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -1,0 +1,173 @@
+"""The log of an operator's process: for people on a terminal, one JSON object a line everywhere else.
+
+Each line about an object says which one: records of `ctx.log`, and whatever else is logged while its reconcile runs, by
+any logger, carry `controller`, `kind`, `namespace`, `name` and `trace`. So does what you give as `extra=`.
+
+What a log line is made of comes from objects in a cluster, and so from strangers: a line break in it begins no line,
+and a terminal's control characters are shown, not obeyed. Tokens and private keys are not shown. A value in `extra=`
+that is no plain value is shown as its `str`, never field by field.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, TextIO
+
+import msgspec
+
+from kubewright.client import current_trace
+from kubewright.operator._settings import Settings
+
+__all__ = ["JsonFormatter", "PrettyFormatter", "set_up_logging"]
+
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_LONGEST = 16_384
+_COLOURS = {"DEBUG": "\x1b[2m", "INFO": "\x1b[32m", "WARNING": "\x1b[33m", "ERROR": "\x1b[31m"}
+
+_SECRETS = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
+    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
+    r"|(?<=\bBearer )[A-Za-z0-9._~+/=-]{8,}",
+    re.DOTALL,
+)
+# What a terminal obeys, and what turns the direction of text.
+_CONTROL = {
+    number: f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
+    for number in (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
+
+
+def set_up_logging(settings: Settings, stream: TextIO | None = None) -> None:
+    """Write the log to standard error, unless the program has arranged for its log itself.
+
+    A format that was asked for replaces what the program has arranged; a level alone only changes the level.
+    """
+    root, stream = logging.getLogger(), stream or sys.stderr
+    level = (settings.log_level or "info").upper()
+    if root.handlers and settings.log_format is None:
+        if settings.log_level is not None:
+            root.setLevel(level)
+        return
+    terminal = stream.isatty()
+    pretty = terminal if settings.log_format is None else settings.log_format == "pretty"
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(PrettyFormatter(colour=terminal and _wants_colour(os.environ)) if pretty else JsonFormatter())
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    logging.captureWarnings(True)
+
+
+def _wants_colour(environ: Mapping[str, str]) -> bool:
+    return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: time, level, logger, message, what it is about, and the exception with its traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        line: dict[str, Any] = {
+            "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": _shown(_message(record)),
+        }
+        for name, value in (*_about(record), *_extra(record)):
+            line.setdefault(name, value)
+        if record.exc_info and record.exc_info[1] is not None:
+            error = record.exc_info[1]
+            line["error"] = _shown(f"{type(error).__name__}: {error}")
+            line["traceback"] = _shown(self.formatException(record.exc_info))
+        if record.stack_info:
+            line["stack"] = _shown(self.formatStack(record.stack_info))
+        return msgspec.json.encode(line).decode()
+
+
+class PrettyFormatter(logging.Formatter):
+    """A line for people: the time of day, the level, the message, and what else is known; the traceback below it."""
+
+    def __init__(self, *, colour: bool = False) -> None:
+        super().__init__()
+        self._colour = colour
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, and the lines below it, which are indented."""
+        at = time.strftime("%H:%M:%S", time.localtime(record.created))
+        message = _shown(_message(record))
+        about = dict(_about(record))
+        if "name" in about and not hasattr(record, "object"):  # the lines of `ctx.log` begin with the object
+            message = f"{about['kind']} {_joined(about)}: {message}"
+        extra = "".join(f" {name}={value}" for name, value in _extra(record))
+        lines = [f"{message}{extra}"]
+        if record.exc_info and record.exc_info[1] is not None:
+            lines.append(_shown(self.formatException(record.exc_info)))
+        if record.stack_info:
+            lines.append(_shown(self.formatStack(record.stack_info)))
+        shown = "\n".join(lines).translate(_CONTROL).replace("\n", "\n    ")
+        return f"{at}.{int(record.msecs):03d} {self._level(record.levelname)} {shown}"
+
+    def _level(self, name: str) -> str:
+        return f"{_COLOURS.get(name, '')}{name:7}\x1b[0m" if self._colour else f"{name:7}"
+
+
+def _message(record: logging.LogRecord) -> str:
+    try:
+        return record.getMessage()
+    except Exception as error:  # a line that cannot be made is better than none, and than a traceback in its place
+        return f"{record.msg!r} with {record.args!r} ({type(error).__name__}: {error})"
+
+
+def _about(record: logging.LogRecord) -> Iterator[tuple[str, Any]]:
+    """Which controller, object and trace: as the record says, or as the reconcile that runs."""
+    trace = current_trace()
+    key = getattr(trace, "key", None)
+    controller = getattr(record, "controller", None) or getattr(trace, "controller", None)
+    kind = getattr(record, "kind", None) or getattr(getattr(trace, "info", None), "kind", None)
+    named = getattr(record, "object", None) or (str(key) if key is not None else None)
+    if controller:
+        yield "controller", str(controller)
+    if named:
+        namespace, _, name = str(named).rpartition("/")
+        yield "kind", str(kind or "")
+        yield "namespace", namespace
+        yield "name", name
+    if found := getattr(record, "trace", None) or trace:
+        yield "trace", str(found)
+
+
+def _joined(about: Mapping[str, Any]) -> str:
+    return f"{about['namespace']}/{about['name']}" if about["namespace"] else str(about["name"])
+
+
+def _extra(record: logging.LogRecord) -> Iterator[tuple[str, Any]]:
+    for name, value in vars(record).items():
+        if name not in _STANDARD and name not in ("controller", "kind", "object", "trace"):
+            yield name, _plain(value)
+
+
+def _plain(value: object, depth: int = 3) -> Any:
+    """Plain values as they are, and of everything else its text: the fields of an object may be secret."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if depth and type(value) is dict:
+        return {_shown(str(name)): _plain(item, depth - 1) for name, item in value.items()}
+    if depth and type(value) in (list, tuple):
+        return [_plain(item, depth - 1) for item in value]  # type: ignore[attr-defined]  # it is one of these
+    try:
+        return _shown(str(value))
+    except Exception as error:
+        return f"<{type(value).__name__}, whose text cannot be had: {type(error).__name__}>"
+
+
+def _shown(text: str) -> str:
+    """Text without secrets, not without end, and such that it can be encoded."""
+    if "eyJ" in text or "Bearer " in text or "PRIVATE KEY" in text:
+        text = _SECRETS.sub("(withheld)", text)
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}… ({len(text) - _LONGEST} more characters)"
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

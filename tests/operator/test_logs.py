@@ -1,0 +1,224 @@
+"""The log: what stands in a line, and what never does."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from kubewright.api import core
+from kubewright.cache import ObjectKey
+from kubewright.client import Trace
+from kubewright.controller._session import ObjectLogger
+from kubewright.operator import Settings
+from kubewright.operator._logs import JsonFormatter, PrettyFormatter, set_up_logging
+
+TOKEN = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJzeXN0ZW0ifQ.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg"
+
+
+class Lines(logging.Handler):
+    """What a formatter makes of the records that reach it."""
+
+    def __init__(self, formatter: logging.Formatter) -> None:
+        super().__init__()
+        self.setFormatter(formatter)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(self.format(record))
+
+
+@pytest.fixture
+def logs() -> Iterator[tuple[Lines, Lines]]:
+    """The log as JSON and as people read it."""
+    root, both = logging.getLogger(), (Lines(JsonFormatter()), Lines(PrettyFormatter()))
+    level = root.level
+    root.setLevel(logging.DEBUG)
+    for handler in both:
+        root.addHandler(handler)
+    yield both
+    for handler in both:
+        root.removeHandler(handler)
+    root.setLevel(level)
+
+
+def of_object(trace: Trace | None = None) -> ObjectLogger:
+    return ObjectLogger("foo", "Foo", ObjectKey("shop", "till"), trace)
+
+
+def test_a_line_of_an_object_says_which_one_and_in_which_reconcile(logs: tuple[Lines, Lines]) -> None:
+    trace = Trace(random.Random(1))
+    of_object(trace).info("sold %d", 3, extra={"till": 7})
+    line = json.loads(logs[0].lines[0])
+    assert line.pop("time").endswith("Z")
+    assert line == {
+        "level": "info",
+        "logger": "kubewright.controller.foo",
+        "message": "Foo shop/till: sold 3",
+        "controller": "foo",
+        "kind": "Foo",
+        "namespace": "shop",
+        "name": "till",
+        "trace": trace.trace_id,
+        "till": 7,
+    }
+    assert logs[1].lines[0].endswith(" INFO    Foo shop/till: sold 3 till=7")
+
+
+def test_a_line_of_another_logger_belongs_to_the_reconcile_that_runs(logs: tuple[Lines, Lines]) -> None:
+    class Reconcile(Trace):
+        controller, info, key = "foo", core.ConfigMap.__resource__, ObjectKey("", "till")
+
+    trace = Reconcile(random.Random(1))
+    with trace.current():
+        logging.getLogger("somewhere.else").info("hello")
+    line = json.loads(logs[0].lines[0])
+    assert [line[name] for name in ("controller", "kind", "namespace", "name", "trace")] == [
+        "foo",
+        "ConfigMap",
+        "",
+        "till",
+        trace.trace_id,
+    ]
+    assert logs[1].lines[0].endswith("ConfigMap till: hello")
+
+
+def test_an_exception_keeps_its_traceback_in_one_line(logs: tuple[Lines, Lines]) -> None:
+    try:
+        raise ValueError("first\nsecond")
+    except ValueError:
+        of_object().exception("it went wrong")
+    [text] = logs[0].lines
+    assert "\n" not in text
+    line = json.loads(text)
+    assert line["error"] == "ValueError: first\nsecond"
+    assert line["traceback"].startswith("Traceback (most recent call last):")
+    assert "test_logs.py" in line["traceback"]
+    assert logs[1].lines[0].splitlines()[1] == "    Traceback (most recent call last):"
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        f"the token is {TOKEN}, I think",
+        "Authorization: Bearer 0123456789abcdef0123456789abcdef",
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n-----END RSA PRIVATE KEY-----",
+    ],
+    ids=["token", "header", "key"],
+)
+def test_tokens_and_keys_do_not_appear(logs: tuple[Lines, Lines], secret: str) -> None:
+    hidden = ("c2lnbmF0dXJl", "0123456789abcdef", "MIIEow")
+    try:
+        raise RuntimeError(secret)
+    except RuntimeError:
+        logging.getLogger("x").exception("%s", secret, extra={"also": secret, "deep": {"in": [secret]}})
+    for lines in logs:
+        assert "(withheld)" in lines.lines[0]
+        assert not [word for word in hidden if word in lines.lines[0]]
+
+
+def test_an_object_as_an_extra_is_not_shown_field_by_field(logs: tuple[Lines, Lines]) -> None:
+    secret = core.Secret(string_data={"password": "hunter2"})
+    logging.getLogger("x").info("there", extra={"obj": secret, "objs": [secret]})
+    for lines in logs:
+        assert "hunter2" not in lines.lines[0]
+
+
+@pytest.mark.parametrize("hostile", ["a\nb", "\x1b[31mred", "\u202egnp.exe", "\x00\x7f\x9b"])
+def test_what_a_stranger_wrote_neither_begins_a_line_nor_rules_the_terminal(
+    logs: tuple[Lines, Lines], hostile: str
+) -> None:
+    logging.getLogger("x").info("name is %s", hostile)
+    assert json.loads(logs[0].lines[0])["message"] == f"name is {hostile}"
+    pretty = logs[1].lines[0]
+    assert all(line.startswith("    ") for line in pretty.splitlines()[1:])
+    assert not {"\x1b", "\x00", "\x7f", "\x9b", "\u202e"} & set(pretty)
+
+
+def test_a_line_that_cannot_be_made_is_a_line_nonetheless(logs: tuple[Lines, Lines]) -> None:
+    class Broken:
+        def __str__(self) -> str:
+            raise OSError("no")
+
+    wrong = logging.LogRecord("x", logging.INFO, "", 1, "%d %d", ("one",), None)
+    assert "'%d %d' with ('one',) (TypeError: " in json.loads(JsonFormatter().format(wrong))["message"]
+    logging.getLogger("x").info("fine", extra={"broken": Broken(), "lone": "\ud800"})
+    line = json.loads(logs[0].lines[0])
+    assert "cannot be had" in line["broken"]
+    assert line["lone"] == "\\ud800"
+
+
+def test_what_has_no_end_is_cut(logs: tuple[Lines, Lines]) -> None:
+    logging.getLogger("x").info("%s", "x" * 100_000)
+    assert all(len(lines.lines[0]) < 20_000 for lines in logs)
+
+
+# Setting it up
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
+    """The root logger of a program that has not arranged anything."""
+    made = logging.getLogger()
+    level, handlers = made.level, list(made.handlers)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    yield made
+    made.handlers[:] = handlers
+    made.setLevel(level)
+    logging.captureWarnings(False)
+
+
+def written(
+    settings: Settings, stream: io.StringIO, level: int = logging.INFO, arranged: logging.Handler | None = None
+) -> str:
+    logging.getLogger().handlers[:] = [arranged] if arranged is not None else []
+    set_up_logging(settings, stream)
+    logging.getLogger("x").log(level, "hello")
+    return stream.getvalue()
+
+
+def test_it_is_coloured_on_a_terminal_and_json_elsewhere(root: logging.Logger) -> None:
+    assert "\x1b[32mINFO   \x1b[0m hello" in written(Settings(), Terminal())
+    assert json.loads(written(Settings(), io.StringIO()))["message"] == "hello"
+
+
+def test_colour_can_be_declined(root: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in written(Settings(), Terminal())
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert "\x1b" not in written(Settings(), Terminal())
+
+
+def test_a_format_that_is_asked_for_is_what_comes(root: logging.Logger) -> None:
+    assert json.loads(written(Settings(log_format="json"), Terminal()))["message"] == "hello"
+    pretty = written(Settings(log_format="pretty"), io.StringIO())
+    assert pretty.endswith("INFO    hello\n")
+    assert "\x1b" not in pretty
+
+
+@pytest.mark.parametrize(("level", "shown"), [(None, False), ("debug", True), ("error", False)])
+def test_the_level_decides_what_is_written(root: logging.Logger, level: str | None, shown: bool) -> None:
+    assert bool(written(Settings(log_level=level), io.StringIO(), logging.DEBUG)) is shown
+
+
+def test_a_log_that_the_program_has_arranged_is_left_alone(root: logging.Logger) -> None:
+    theirs = Lines(logging.Formatter("%(message)s"))
+    root.setLevel(logging.WARNING)
+    assert written(Settings(), io.StringIO(), arranged=theirs) == ""
+    assert root.level == logging.WARNING
+    assert written(Settings(log_level="debug"), io.StringIO(), arranged=theirs) == ""
+    assert root.level == logging.DEBUG
+    assert theirs.lines == ["hello"]
+    assert written(Settings(log_format="json"), io.StringIO(), arranged=theirs) != ""
+    assert theirs.lines == ["hello"]
