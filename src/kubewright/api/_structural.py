@@ -135,9 +135,10 @@ class _Walk:
     def _element(self, hint: Any, place: _Place) -> dict[str, Any]:
         """The schema of an element: there, unlike in a field, None can only be null."""
         schema = self._node(hint, place)
-        if schema == _ANYTHING:  # also what a lenient walk makes of a type without a schema
+        try:
+            shape = shape_of(hint, place.path)
+        except NotExpressible:  # only a lenient walk comes here
             return schema
-        shape = shape_of(hint, place.path)
         if shape.optional:
             self._allow_null(schema, place)
         amend(schema, shape.constraints)

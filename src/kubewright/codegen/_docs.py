@@ -22,8 +22,6 @@ def choose_docs(models: Iterable[Model]) -> None:
         for place in model.places:
             if place.description != model.doc and not (place.is_field and place.description):
                 place.members["description"] = place.description
-        for field in model.fields:
-            _describe_elements(field.annotation)
 
 
 def _doc(places: list[Annotation]) -> str | None:
@@ -32,14 +30,6 @@ def _doc(places: list[Annotation]) -> str | None:
         return texts.pop()
     elements = {place.description for place in places if not place.is_field}
     return elements.pop() if len(elements) == 1 and None not in texts else None
-
-
-def _describe_elements(annotation: Annotation) -> None:
-    element = annotation.element
-    if element is not None:
-        if element.model is None and element.description:
-            element.members["description"] = element.description
-        _describe_elements(element)
 
 
 def attribute_doc(field: Field) -> str | None:

@@ -188,6 +188,8 @@ class Walk:
         made.members |= _unsaid_of_place(said, node)
         if made.model is not None:
             made.model.places.append(made)
+        elif made.description:
+            made.members["description"] = made.description
         return made
 
     def _model(self, node: dict[str, Any], place: _Place, *, shared: bool) -> Model:
