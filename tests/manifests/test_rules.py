@@ -262,7 +262,10 @@ def test_people_get_a_role_for_viewing_for_editing_and_for_everything() -> None:
         ],
     }
     aggregate = "rbac.authorization.k8s.io/aggregate-to-"
-    assert {name: sorted(text.removeprefix(aggregate) for text in role.metadata.labels) for name, role in made.items()} == {
+    into = {
+        name: sorted(label.removeprefix(aggregate) for label in role.metadata.labels) for name, role in made.items()
+    }
+    assert into == {
         "foos.example.com-viewer": ["admin", "edit", "view"],
         "foos.example.com-editor": ["admin", "edit"],
         "foos.example.com-admin": ["admin"],

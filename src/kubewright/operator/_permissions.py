@@ -4,7 +4,7 @@ The verbs are those of the calls that the framework really makes:
 
 - a kind that is followed (reconciled, owned, watched, read): `list` and `watch`, and `get` where a cache is not enough;
 - finalizers: `patch` on the object; a status: `patch` on its subresource, or on the object if it has none;
-- owned kinds: an apply is `patch`, and `create` where there is none yet; `ctx.prune` and `ctx.delete` are `delete`.
+- owned kinds: `ctx.apply` is `create` or `patch`; `ctx.prune` and `ctx.delete` are `delete`.
   Clusters that check who may block an owner's deletion want `update` on the owner's `finalizers` as well: no call shows
   that;
 - events of events.k8s.io: `create`, and `patch` to count up. Those about objects in no namespace are in `default`.
@@ -72,8 +72,9 @@ def _of_primary(registration: Registration[Any]) -> Iterator[Permission]:
 def _of_verbs(info: ResourceInfo, verbs: Sequence[str], why: str, *, narrowed: bool = False) -> Iterator[Permission]:
     for text in verbs:
         verb, _, part = text.partition(" ")
-        # What the framework asks for by itself, for the day when the cache is behind, is not the user's to defend.
-        yield permission(info, verb, subresource=part or None, why=why, rare=verb == "get" and not narrowed)
+        # A cache lists only where it cannot stream; a get is for the day when the cache is behind.
+        rare = verb == "list" or (verb == "get" and not narrowed)
+        yield permission(info, verb, subresource=part or None, why=why, rare=rare)
 
 
 def _of_events(registrations: Sequence[Registration[Any]], namespaces: Sequence[str]) -> Iterator[Permission]:

@@ -1,0 +1,51 @@
+"""Waiting for what an operator does, and listening to what the server answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import pytest
+
+from kubewright.client import Request
+from kubewright.operator._gate import Gate, listeners
+
+T = TypeVar("T")
+
+
+@dataclass
+class Answers:
+    """The answers that operators got while a test ran."""
+
+    all: list[tuple[str, int]] = field(default_factory=list)
+
+    def refused(self) -> list[str]:
+        """The requests that were answered with 401 or 403."""
+        return [request for request, status in self.all if status in (401, 403)]
+
+    def verbs(self) -> set[str]:
+        """What was asked for, as `verb resource`."""
+        return {" ".join(request.split(" ")[:2]) for request, _ in self.all}
+
+
+@pytest.fixture
+def answers() -> Iterator[Answers]:
+    heard = Answers()
+
+    def hear(_gate: Gate, request: Request, status: int) -> None:
+        heard.all.append((str(request), status))
+
+    listeners.append(hear)
+    yield heard
+    listeners.remove(hear)
+
+
+async def until(check: Callable[[], Awaitable[T | None]], seconds: float = 60.0) -> T:
+    """Ask again until the answer is true. The limit only keeps a broken test from hanging."""
+    async with asyncio.timeout(seconds):
+        while True:
+            if answer := await check():
+                return answer
+            await asyncio.sleep(0.02)

@@ -1,0 +1,187 @@
+"""The model of a deployment, and the objects that follow from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import pytest
+
+from kubewright.api import Object, apps, core, networking, policy, to_dict
+from kubewright.cli._run import command as run_command
+from kubewright.manifests import Project, objects
+from kubewright.manifests._image import Image
+from tests.manifests.projects import DIGEST, FULL, PROJECTS, Foo, operator, project
+
+O = TypeVar("O", bound=Object)  # noqa: E741
+
+
+def only(kind: type[O], of: Project) -> O:
+    (found,) = (one for one in objects(of) if isinstance(one, kind))
+    return found
+
+
+def manager(of: Project) -> core.Container:
+    return only(apps.Deployment, of).spec.template.spec.containers[0]
+
+
+def test_what_is_not_said_follows_from_the_operator() -> None:
+    made = project()
+    assert made.namespace == "foo-operator-system"
+    assert made.image == "foo-operator:0.1.0"
+    assert made.kinds == (Foo,)
+    assert made.warnings() == []
+    assert manager(made).command == ["kubewright", "run", "foo.py"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"namespace": "No"}, "namespace 'No' must be lower case letters"),
+        ({"operator": operator("x" * 56)}, "more than 55 characters"),
+        ({"version": "1"}, "must be a semantic version, such as 1.0.0"),
+        ({"replicas": 0}, "replicas must be at least 1, not 0"),
+        ({"operator": operator(leader_elect=False), "replicas": 2}, "2 replicas need leader election"),
+        ({"image": "Foo Bar"}, "'Foo Bar' is no name of an image"),
+        ({"pull_policy": "Sometimes"}, "pull_policy is one of IfNotPresent, Always, Never, not 'Sometimes'"),
+        ({"certificates": "magic"}, "certificates is one of self-managed, cert-manager, files, not 'magic'"),
+        ({"metrics": False, "service_monitor": True}, "service_monitor needs metrics"),
+        ({"ca_bundle": b"PEM"}, "ca_bundle goes with certificates='files'"),
+        ({"webhooks": [FULL.webhooks[0], FULL.webhooks[0]]}, "two webhooks are named 'validate.foos.example.com'"),
+        ({"conversions": [FULL.conversions[0]]}, "Bar is converted, but its definition is not part of this"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(settings: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        project(**settings)
+    assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize("target", ["", "--kubeconfig"])
+def test_a_target_is_a_file_or_a_module(target: str) -> None:
+    with pytest.raises(ValueError, match="target is the file or module"):
+        Project(operator=operator(), target=target)
+
+
+def test_an_image_without_a_tag_of_its_own_gets_a_warning() -> None:
+    for image in ("foo", "registry.example.com:5000/foo", "foo:latest"):
+        made = project(image=image)
+        assert made.image.endswith(":latest")
+        assert "use a tag for each build" in made.warnings()[0]
+    assert project(image=f"foo@{DIGEST}").warnings() == []
+    # Whatever the tag is: an image that was loaded into a node is found there.
+    assert manager(project(image="foo")).image_pull_policy == "IfNotPresent"
+
+
+def test_certificates_from_files_without_a_bundle_get_a_warning() -> None:
+    made = project(certificates="files", webhooks=FULL.webhooks)
+    assert "somebody adds the bundle" in made.warnings()[0]
+    assert replace(made, ca_bundle=b"PEM").warnings() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("foo", ("foo", "", "")),
+        ("foo:1", ("foo", "1", "")),
+        ("localhost:5000/foo", ("localhost:5000/foo", "", "")),
+        ("localhost:5000/foo/bar:1.0_x-y", ("localhost:5000/foo/bar", "1.0_x-y", "")),
+        (f"foo@{DIGEST}", ("foo", "", DIGEST)),
+        (f"a.example.com/foo:1@{DIGEST}", ("a.example.com/foo", "1", DIGEST)),
+    ],
+)
+def test_names_of_images_are_taken_apart(text: str, parts: tuple[str, str, str]) -> None:
+    image = Image.parse(text)
+    assert (image.repository, image.tag, image.digest) == parts
+    assert str(image) == text
+
+
+@pytest.mark.parametrize("text", ["", ":1", "foo:", "foo bar", "foo:1:2", "foo@sha256:12", "-foo", "foo/", "foo:a/b c"])
+def test_what_is_no_name_of_an_image_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no name of an image"):
+        Image.parse(text)
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_the_flags_of_the_manager_are_those_of_the_command(name: str) -> None:
+    container = manager(PROJECTS[name])
+    assert container.command
+    context = run_command.make_context("run", [*container.command[2:], *(container.args or ())])
+    assert context.params["leader_elect"] is PROJECTS[name].leader_election
+    assert str(context.params["health_bind"]).endswith(":8081")
+    assert (context.params["metrics_bind"] is not None) is PROJECTS[name].metrics
+    assert context.params["namespaces"] == PROJECTS[name].operator.namespaces
+
+
+def test_a_pod_has_longer_to_end_than_the_operator_has() -> None:
+    pod = only(apps.Deployment, PROJECTS["no election"]).spec.template.spec
+    assert pod.termination_grace_period_seconds == 135  # the operator has two minutes
+
+
+def test_processes_never_overlap_without_a_leader() -> None:
+    strategy = only(apps.Deployment, PROJECTS["no election"]).spec.strategy
+    assert to_dict(strategy) == {"type": "Recreate"}
+    leading = only(apps.Deployment, project()).spec.strategy
+    assert to_dict(leading) == {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+
+
+def test_several_replicas_are_spread_and_drained_one_by_one() -> None:
+    one, three = project(), project(replicas=3)
+    assert not any(isinstance(made, policy.PodDisruptionBudget) for made in objects(one))
+    assert only(apps.Deployment, one).spec.template.spec.topology_spread_constraints is None
+    assert only(policy.PodDisruptionBudget, three).spec.max_unavailable == 1
+    (spread,) = only(apps.Deployment, three).spec.template.spec.topology_spread_constraints or []
+    assert (spread.topology_key, spread.when_unsatisfiable) == ("kubernetes.io/hostname", "ScheduleAnyway")
+
+
+def test_every_selector_finds_the_pods() -> None:
+    pods = only(apps.Deployment, FULL).spec.template.metadata
+    selectors = [
+        only(policy.PodDisruptionBudget, FULL).spec.selector.match_labels,  # type: ignore[union-attr]
+        only(networking.NetworkPolicy, FULL).spec.pod_selector.match_labels,  # type: ignore[union-attr]
+        only(apps.Deployment, FULL).spec.selector.match_labels,
+        *(service.spec.selector for service in objects(FULL) if isinstance(service, core.Service)),
+    ]
+    assert len(selectors) == 5
+    for selector in selectors:
+        assert selector
+        assert selector.items() <= pods.labels.items()
+
+
+def test_ports_that_are_named_are_ports_of_the_container() -> None:
+    container = manager(FULL)
+    named = {port.name: port.container_port for port in container.ports or ()}
+    assert named == {"health": 8081, "metrics": 8080, "webhook": 9443}
+    services = [one for one in objects(FULL) if isinstance(one, core.Service)]
+    assert {port.target_port for one in services for port in one.spec.ports or ()} == {"metrics", "webhook"}
+    for probe in (container.liveness_probe, container.readiness_probe):
+        assert probe
+        assert probe.http_get
+        assert probe.http_get.port == "health"
+
+
+def test_traffic_is_limited_to_what_the_parts_need() -> None:
+    def ports(rules: Any) -> list[Any]:
+        return [port.port for rule in rules for port in rule.ports]
+
+    policy_of_all = only(networking.NetworkPolicy, FULL).spec
+    assert ports(policy_of_all.ingress) == [8080, 9443]
+    assert ports(policy_of_all.egress) == [53, 53, 443, 6443, 5432]
+    closed = only(networking.NetworkPolicy, PROJECTS["no metrics"]).spec
+    assert closed.ingress == []
+    assert closed.policy_types == ["Ingress", "Egress"]
+
+
+def test_the_api_server_asks_only_after_everything_is_there() -> None:
+    kinds = [one.kind for one in objects(FULL)]
+    assert kinds[:2] == ["Namespace", "CustomResourceDefinition"]
+    assert kinds[-2:] == ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
+    assert kinds.index("ServiceAccount") < kinds.index("Deployment")
+
+
+def test_objects_are_made_anew_each_time() -> None:
+    first = objects(FULL)
+    for one in first:
+        one.metadata.labels["changed"] = "yes"
+        one.metadata.annotations["changed"] = "yes"
+    assert not any("changed" in {**one.metadata.labels, **one.metadata.annotations} for one in objects(FULL))
