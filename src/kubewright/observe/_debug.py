@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -24,7 +24,6 @@ from kubewright.observe._inspection import Observed, inspect
 
 __all__ = ["DebugPages", "is_loopback"]
 
-_ROOT = "/debug/kubewright"
 _LISTED_AT_MOST = 1_000
 
 
@@ -57,13 +56,13 @@ class DebugPages:
         self._controllers = controllers
 
     @staticmethod
-    def owns(path: str) -> bool:
-        """Whether a path is for these pages."""
-        return path == _ROOT or path.startswith(f"{_ROOT}/")
+    def may_ask(host: str) -> bool:
+        """Whether a request with this `Host` header was sent to this machine by its address, or as localhost."""
+        return is_loopback(urlsplit(f"//{host}").hostname or "")
 
-    def answer(self, path: str) -> tuple[int, bytes]:
-        """The HTTP status, and the JSON. Call it in the controllers' event loop."""
-        parts = [unquote(part) for part in urlsplit(path).path.removeprefix(_ROOT).strip("/").split("/")]
+    def answer(self, below: str) -> tuple[int, bytes]:
+        """The HTTP status and the JSON, for a path below `/debug/kubewright`. For the controllers' event loop."""
+        parts = below.strip("/").split("/")
         match parts:
             case [""]:
                 return _json({"controllers": [self._summary(one) for one in self._controllers()]})
@@ -71,7 +70,7 @@ class DebugPages:
                 return _json({"objects": list(islice(self._objects(), _LISTED_AT_MOST))})
             case ["objects", name, *where] if 1 <= len(where) <= 2 and all(where):
                 return self._object(name, ObjectKey(where[0] if len(where) == 2 else "", where[-1]))
-        return _problem(f"there is no page {path!r} here")
+        return _problem(f"there is no page {below!r} here")
 
     def _object(self, name: str, key: ObjectKey) -> tuple[int, bytes]:
         for controller in self._controllers():

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
 from kubewright.clock import Clock
-from kubewright.operator._http_server import Page, Query
+from kubewright.operator._http_server import Asked, Page
 
 __all__ = ["BUILT_IN", "Check", "HealthPage", "check_check"]
 
@@ -54,15 +54,15 @@ class HealthPage:
         self._clock = clock
         self._failing: dict[str, str] = {}
 
-    async def __call__(self, below: str, query: Query) -> Page:
+    async def __call__(self, asked: Asked) -> Page:
         """The page: of all checks, or below it of one. `?verbose` shows each, `?exclude=name` leaves one out."""
-        if one := below.removeprefix("/"):
+        if one := asked.below.removeprefix("/"):
             return await self._page_of_one(one)
-        excluded = set(query.get("exclude", ()))
+        excluded = set(asked.query.get("exclude", ()))
         chosen = [name for name in self._checks if name not in excluded]
         failures = dict(zip(chosen, await asyncio.gather(*map(self._failure, chosen)), strict=True))
         well = not any(failures.values())
-        if well and "verbose" not in query:
+        if well and "verbose" not in asked.query:
             return Page(b"ok")
         lines = [
             _line(name, failures[name]) if name in failures else f"[+]{name} excluded: ok" for name in self._checks

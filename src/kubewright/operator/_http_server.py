@@ -16,7 +16,7 @@ from kubewright.operator._values import split_address
 if TYPE_CHECKING:
     from aiohttp import web
 
-__all__ = ["Handler", "HttpServer", "Page", "Query"]
+__all__ = ["Asked", "Handler", "HttpServer", "Page", "Query"]
 
 logger = logging.getLogger("kubewright.operator")
 
@@ -36,8 +36,19 @@ class Page:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Handler: TypeAlias = Callable[[str, Query], Awaitable[Page]]
-"""Makes the page for a path (below the one that it was registered for: "" or "/ping") and a query."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question."""
+
+    below: str
+    """The path below the one that the page is registered for: "" or "/ping"."""
+    query: Query = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Names compare without case."""
+
+
+Handler: TypeAlias = Callable[[Asked], Awaitable[Page]]
+"""Makes a page."""
 
 
 class HttpServer:
@@ -82,7 +93,7 @@ class HttpServer:
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         from aiohttp import web
 
-        page = await self._page(request.method, request.path, request.query)
+        page = await self._page(request.method, request.path, request.query, request.headers)
         headers = {
             "Content-Type": page.content_type,
             "Cache-Control": "no-cache, private",
@@ -91,7 +102,7 @@ class HttpServer:
         }
         return web.Response(status=page.status, body=page.body, headers=headers)
 
-    async def _page(self, method: str, path: str, query: Mapping[str, str]) -> Page:
+    async def _page(self, method: str, path: str, query: Mapping[str, str], headers: Mapping[str, str]) -> Page:
         if method not in ("GET", "HEAD"):
             return Page(b"only GET and HEAD\n", 405, headers={"Allow": "GET, HEAD"})
         parameters: dict[str, list[str]] = {}
@@ -100,7 +111,7 @@ class HttpServer:
         for known, handler in self._paths.items():
             if path == known or path.startswith(f"{known}/"):
                 try:
-                    return await handler(path[len(known) :].rstrip("/"), parameters)
+                    return await handler(Asked(path[len(known) :].rstrip("/"), parameters, headers))
                 except Exception:
                     logger.exception("the page %s could not be made", known)
                     return Page(b"internal server error\n", 500)

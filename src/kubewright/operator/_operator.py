@@ -32,6 +32,7 @@ from kubewright.controller._registration import (
     check_watches,
     check_when,
 )
+from kubewright.observe import Metrics
 from kubewright.operator._decorators import ObjectDecorator, ReconcileDecorator
 from kubewright.operator._health import Check, check_check
 from kubewright.operator._permissions import for_leading, needed, permissions_of
@@ -76,6 +77,8 @@ class Operator:
         retry_period: the time between two renewals; 2 s unless given.
         metrics_bind: where to serve `/metrics`, such as "127.0.0.1:8080"; not served unless given.
         health_bind: where to serve `/healthz` and `/readyz`; not served unless given.
+        debug_pages: whether to serve `/debug/kubewright` there too; unless given, so it is on loopback alone.
+        tracing: whether to make OpenTelemetry spans; unless given, so it is when the program has loaded its SDK.
         grace: the time that running reconciles have to finish when the operator stops; 30 s unless given.
         sync_timeout: the time that the caches have to fill at the start; 120 s unless given.
         log_level: "debug", "info", "warning" or "error".
@@ -104,6 +107,7 @@ class Operator:
         self.components: dict[Stage, list[Component]] = {stage: [] for stage in STAGES}
         self.health_checks: dict[str, Check] = {}
         self.ready_checks: dict[str, Check] = {}
+        self.metrics = Metrics()
 
     @property
     def namespaces(self) -> tuple[str, ...]:

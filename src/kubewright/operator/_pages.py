@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubewright.clock import SystemClock
+from kubewright.observe import DebugPages, is_loopback
 from kubewright.operator._health import Check, HealthPage
-from kubewright.operator._http_server import Handler
+from kubewright.operator._http_server import Asked, Handler, Page
+from kubewright.operator._values import split_address
 
 if TYPE_CHECKING:
     from kubewright.operator._operator import Operator
@@ -20,7 +22,35 @@ def pages_of(operator: Operator, running: Running) -> dict[str, dict[str, Handle
     settings, served = running.settings, dict[str, dict[str, Handler]]()
     if settings.health_bind is not None:
         served.setdefault(settings.health_bind, {}).update(_health_pages(operator, running))
+    if settings.metrics_bind is not None:
+        served.setdefault(settings.metrics_bind, {})["/metrics"] = _metrics_page(operator)
+    for bind, pages in served.items():
+        if settings.debug_pages or (settings.debug_pages is None and is_loopback(split_address(bind)[0])):
+            pages["/debug/kubewright"] = _debug_page(running)
     return served
+
+
+def _metrics_page(operator: Operator) -> Handler:
+    async def page(asked: Asked) -> Page:
+        if asked.below:
+            return Page(b"not found\n", 404)
+        content_type, body = operator.metrics.render(asked.headers.get("Accept", ""))
+        return Page(body, content_type=content_type)
+
+    return page
+
+
+def _debug_page(running: Running) -> Handler:
+    debug = DebugPages(lambda: running.controllers)
+
+    async def page(asked: Asked) -> Page:
+        # A name that somebody else made lead here would let a web page read what is on this machine.
+        if not debug.may_ask(asked.headers.get("Host", "")) and not running.settings.debug_pages:
+            return Page(b"ask by an address of this machine, such as 127.0.0.1\n", 403)
+        status, body = debug.answer(asked.below)
+        return Page(body, status, "application/json")
+
+    return page
 
 
 def _health_pages(operator: Operator, running: Running) -> dict[str, Handler]:

@@ -19,12 +19,14 @@ from kubewright.controller import Applier, Controller, Environment, Registration
 from kubewright.controller._environment import CachedKinds
 from kubewright.controller._mapping import as_key
 from kubewright.election import ElectionEvent, LeaderElector, NotLeader
+from kubewright.observe import Inspection, Observer, Sources
 from kubewright.operator._gate import Gate
 from kubewright.operator._http_server import HttpServer
 from kubewright.operator._leadership import make_elector, record_election
 from kubewright.operator._pages import pages_of
 from kubewright.operator._settings import SettingError, Settings
 from kubewright.operator._stages import Stage
+from kubewright.operator._tracing import tracing_of
 
 if TYPE_CHECKING:
     from kubewright.events import EventRecorder
@@ -77,6 +79,8 @@ class Running:
         self.elector: LeaderElector | None = None
         self.controllers: list[Controller[Any]] = []
         self.servers: list[HttpServer] = []
+        self.observer = Observer()
+        self.recorder: EventRecorder | None = None
 
     # Life
 
@@ -102,10 +106,12 @@ class Running:
         if not registrations:
             raise SettingError(f"operator {operator.name!r} has nothing to do: register a reconciler first")
         connected = await self._connect()
-        client = connected.writing_as(operator.name)
+        self.observer = observer = Observer(connected.host, tracing=tracing_of(settings))
+        client = connected.writing_as(operator.name).with_hooks(*observer.hooks)
         self.elector = make_elector(
             settings, connected, operator.name, on_event=self._hear, clock=operator.clock, rng=operator.rng
         )
+        operator.metrics.sources = self._sources()
         await self._serve()
         await self._enter("webhooks")
         if self._install_crds:
@@ -153,15 +159,28 @@ class Running:
         operator, elector = self._operator, self.elector
         clock, kinds = operator.clock or SystemClock(), CachedKinds(self.settings.namespaces)
         self._client = client if elector is None else elector.fence(client)
+        self.recorder = EventRecorder(self._client, operator.name, clock=clock, rng=operator.rng)
         return Environment(
             client=self._client,
             caches=kinds,
             applier=Applier(self._client, kinds, field_manager=operator.name),
-            recorder=EventRecorder(self._client, operator.name, clock=clock),
+            recorder=self.recorder,
             clock=clock,
             loop=asyncio.get_running_loop(),
             rng=operator.rng or random.Random(),  # noqa: S311  # for the ids of traces, which are no secret
             leads=None if elector is None else lambda: elector.is_leader,
+            observer=self.observer,
+        )
+
+    def _sources(self) -> Sources:
+        """Where metrics come from, as far as it is there at the time of asking."""
+        return Sources(
+            controllers=lambda: self.controllers,
+            informers=lambda: self.caches.informers if self.caches is not None else (),
+            requests=lambda: [self.observer.requests],
+            recorders=lambda: [self.recorder] if self.recorder is not None else (),
+            electors=lambda: [self.elector] if self.elector is not None else (),
+            clock=self._operator.clock,
         )
 
     def _listen(self) -> None:
@@ -271,6 +290,10 @@ class Running:
             if controller.kind is kind:
                 return controller
         raise LookupError(f"operator {self._operator.name!r} has no controller of {kind.__name__}")
+
+    def inspect(self, kind: type[Object], name: str, namespace: str = "") -> Inspection:
+        """All that is known about an object: what woke it, where it is in the queue, how its last reconciles went."""
+        return self.controller(kind).inspect(ObjectKey(namespace, name))
 
     def enqueue(self, kind: type[Object], key: ObjectKey | Object | str) -> None:
         """Ask for a reconcile, from any thread."""

@@ -72,6 +72,16 @@ class Settings:
         None,
         "Serve /healthz and /readyz at this address; not served unless given. A port alone is on loopback.",
     )
+    debug_pages: bool | None = _setting(
+        values.switch,
+        None,
+        "Serve /debug/kubewright with the other pages. Unless said, so it is where they are on loopback alone.",
+    )
+    tracing: bool | None = _setting(
+        values.switch,
+        None,
+        "Make OpenTelemetry spans. Unless said, so it is when the program has loaded OpenTelemetry's SDK.",
+    )
     grace: float = _setting(
         values.duration_or_zero, 30.0, "The time that running reconciles have to finish when the operator stops."
     )
@@ -99,6 +109,8 @@ class Options(TypedDict, total=False):
     retry_period: Duration
     metrics_bind: str | None
     health_bind: str | None
+    debug_pages: bool | None
+    tracing: bool | None
     grace: Duration
     sync_timeout: Duration
     log_level: str | None
