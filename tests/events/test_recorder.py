@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import threading
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -112,6 +113,15 @@ async def test_an_event_that_expired_is_made_anew(
     await recorder.flush()
     [again] = await client.list(events.Event, namespace)
     assert (again.series, again.metadata.name != event.metadata.name) == (None, True)
+
+
+async def test_two_programs_with_one_seed_do_not_lose_each_others_events(
+    client: Client, subject: core.ConfigMap, namespace: str
+) -> None:
+    for number in range(2):
+        async with EventRecorder(client, "test-controller", rng=random.Random(1)) as recorder:
+            recorder.record(subject, f"Reason{number}", "same seed, same name")
+    assert {event.reason for event in await client.list(events.Event, namespace)} == {"Reason0", "Reason1"}
 
 
 async def test_events_about_cluster_scoped_objects_are_in_the_namespace_default(

@@ -229,7 +229,7 @@ class EventRecorder:
             if (wait := self._pace.when("")) > 0:
                 await self._clock.sleep(wait)
             try:
-                await self._send(series)
+                await self._send(series, again=attempt > 1)
             except ApiError as error:
                 if not _may_pass(error):
                     return self._drop(series, "rejected", error)
@@ -244,7 +244,7 @@ class EventRecorder:
             await self._clock.sleep(_PAUSE * self._rng.random() if attempt == 1 else _PAUSE)
         return None
 
-    async def _send(self, series: Series) -> None:
+    async def _send(self, series: Series, *, again: bool) -> None:
         count = series.count
         if series.written:
             patch = MergePatch(self._writing.again(series))
@@ -255,12 +255,17 @@ class EventRecorder:
                 count = series.count
             else:
                 series.written = count
-                return
-        # The same name in each try: when the answer to the first one is lost, the second finds the event there.
-        series.name = series.name or name_for(series.about, self._rng.getrandbits(64))
-        with contextlib.suppress(AlreadyExists):
+                return None
+        # The same name in each try: when the answer to the first one was lost, the second finds the event there.
+        if not again:
+            series.name = name_for(series.about, self._rng.getrandbits(64))
+        try:
             await self._client.create(self._writing.new(series, self.component, self.instance))
+        except AlreadyExists:
+            if not again:  # somebody else's, then: a program that was started with the same seed, say
+                return await self._send(series, again=False)
         series.written = count
+        return None
 
     def _drop(self, series: Series, why: Dropped, error: Exception) -> None:
         self._dropped[why] += 1
