@@ -1,0 +1,239 @@
+"""Runs scenarios on a server and normalises what it answers; see README.md beside this file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import yaml
+
+from kubewright.client import Request, Response, Transport
+
+HERE = Path(__file__).parent
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Scenario:
+    name: str
+    steps: list[dict[str, Any]]
+    file: str
+
+
+def scenarios() -> list[Scenario]:
+    found = []
+    for path in sorted((HERE / "scenarios").glob("*.yaml")):
+        for entry in yaml.safe_load(path.read_text()):
+            unknown = set(entry) - {"name", "steps"}
+            assert not unknown, f"{path.name}: {entry['name']}: unknown {unknown}"
+            found.append(Scenario(entry["name"], entry["steps"], path.stem))
+    names = [scenario.name for scenario in found]
+    assert len(set(names)) == len(names), "two scenarios have one name"
+    return found
+
+
+@dataclass
+class Run:
+    """One scenario on one server."""
+
+    transport: Transport
+    namespace: str
+    variables: dict[str, str] = field(default_factory=dict)
+    watches: dict[str, tuple[Response, AsyncIterator[Any]]] = field(default_factory=dict)
+    answers: list[dict[str, Any]] = field(default_factory=list)
+
+    async def play(self, scenario: Scenario) -> list[dict[str, Any]]:
+        self.variables["ns"] = self.namespace
+        await self._prepare()
+        try:
+            async with asyncio.timeout(SECONDS):
+                for number, step in enumerate(scenario.steps):
+                    for repetition in range(step.get("repeat", 1)):
+                        self.variables["i"] = str(repetition)
+                        await self._step(number, step)
+        finally:
+            for response, _ in self.watches.values():
+                response.close()
+        return normalised(self.answers, self.namespace)
+
+    async def _prepare(self) -> None:
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
+        response = await self.transport.send(self._request("POST", "/api/v1/namespaces", {}, json.dumps(body)))
+        assert response.status == 201, await response.read()
+        await response.read()
+
+    def _filled(self, text: str) -> str:
+        return re.sub(r"\$([a-z_]+)", lambda found: self.variables.get(found[1], found[0]), text)
+
+    def _request(self, method: str, target: str, step: dict[str, Any], body: str | None) -> Request:
+        path, _, query = target.partition("?")
+        headers = {"User-Agent": step.get("agent", "test/1"), "Accept": step.get("accept", "application/json")}
+        if body is not None:
+            headers["Content-Type"] = step.get("type", "application/json")
+        return Request(
+            method=method,
+            path=path,
+            query=parse_qsl(query, keep_blank_values=True),
+            headers=headers,
+            body=None if body is None else body.encode(),
+            stream="watch=" in query,
+            timeout=SECONDS,
+        )
+
+    async def _step(self, number: int, step: dict[str, Any]) -> None:
+        label = f"step {number + 1}"
+        if "read" in step:
+            events = self.watches[step["read"]][1]
+            self.answers.append({"step": label, "events": await taken(events, step["events"])})
+            return
+        method = next(method for method in METHODS if method in step)
+        body = step.get("text")
+        if "body" in step:
+            body = json.dumps(step["body"])
+        target = self._filled(step[method])
+        response = await self.transport.send(
+            self._request(method, target, step, None if body is None else self._filled(body))
+        )
+        answer: dict[str, Any] = {"step": f"{label}: {method} {step[method]}", "status": response.status}
+        if warnings := response.warnings():
+            answer["warnings"] = sorted(warnings)
+        if step.get("setup"):
+            content = await response.read()
+            assert 200 <= response.status < 300, content
+            self._save(step, json.loads(content))
+            return
+        if "open" in step:
+            self.watches[step["open"]] = (response, lines_of(response))
+        elif "events" in step:
+            events = lines_of(response)
+            answer["events"] = await taken(events, step["events"])
+            response.close()
+        else:
+            content = await response.read()
+            try:
+                answer["body"] = json.loads(content)
+            except ValueError:
+                answer["body"] = content.decode()
+            self._save(step, answer["body"])
+        self.answers.append(answer)
+
+    def _save(self, step: dict[str, Any], body: Any) -> None:
+        for name, path in step.get("save", {}).items():
+            value = body
+            for part in path.split("."):
+                value = value[int(part)] if part.isdigit() else value[part]
+            self.variables[name] = str(value)
+
+
+async def lines_of(response: Response) -> AsyncIterator[Any]:
+    rest = b""
+    async for chunk in response.chunks():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield json.loads(line)
+
+
+async def taken(events: AsyncIterator[Any], count: int | str) -> list[Any]:
+    """That many events; all until the end when it says `all`."""
+    found: list[Any] = []
+    while count == "all" or len(found) < int(count):
+        try:
+            found.append(await anext(events))
+        except StopAsyncIteration:
+            found.append("END")
+            break
+    return found
+
+
+# Normalising
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+AGE = re.compile(r"\d+s")
+GENERATED = re.compile(r"(\w+-gen-)[a-z0-9]{5}")
+
+
+def normalised(answers: list[dict[str, Any]], namespace: str) -> list[dict[str, Any]]:
+    """The answers with uids, times and revisions replaced by what stays the same from run to run."""
+    revisions = sorted({int(found) for found in _revisions(answers)})
+    ranks = {str(revision): f"<revision {rank + 1}>" for rank, revision in enumerate(revisions)}
+    uids: dict[str, str] = {}
+
+    def text(value: str, key: str) -> str:
+        value = UID.sub(lambda found: uids.setdefault(found[0], f"<uid {len(uids) + 1}>"), value)
+        value = TIME.sub("<time>", value).replace(namespace, "<namespace>")
+        value = GENERATED.sub(r"\1<generated>", value)
+        if key in ("message", "step"):
+            return re.sub(r"\b\d{3,}\b", lambda found: ranks.get(found[0], found[0]), value)
+        if key == "cells" and AGE.fullmatch(value):
+            return "<age>"
+        return value
+
+    def walk(value: Any, key: str, parent: dict[str, Any]) -> Any:
+        if isinstance(value, dict):
+            return {text(name, ""): walk(item, name, value) for name, item in value.items()}
+        if isinstance(value, list):
+            made = [walk(item, key, parent) for item in value]
+            # Nobody promises an order of managers whose writes have the same second.
+            return sorted(made, key=json.dumps) if key == "managedFields" else made
+        if key == "resourceVersion" and isinstance(value, str) and value:
+            return ranks.get(value, "<revision>")
+        if key == "continue" and isinstance(value, str) and value:
+            return "<continue>"
+        return text(value, key) if isinstance(value, str) else value
+
+    return [walk(answer, "", {}) for answer in answers]
+
+
+def _revisions(value: Any) -> Iterator[str]:
+    """The resourceVersions of objects; those of lists and bookmarks depend on what else the server does."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _revisions(item)
+    elif isinstance(value, dict):
+        metadata = value.get("metadata")
+        if isinstance(metadata, dict) and metadata.get("uid") and str(metadata.get("resourceVersion", "")).isdigit():
+            yield metadata["resourceVersion"]
+        for item in value.values():
+            yield from _revisions(item)
+
+
+# Comparing
+
+
+def differences(embedded: Any, real: Any, path: str = "") -> Iterator[str]:
+    """Where two answers differ, with both values."""
+    if isinstance(embedded, dict) and isinstance(real, dict):
+        for name in sorted({*embedded, *real}):
+            here = f"{path}.{name}" if path else name
+            if name not in real:
+                yield f"{here}: only embedded has it: {_short(embedded[name])}"
+            elif name not in embedded:
+                yield f"{here}: only the real server has it: {_short(real[name])}"
+            else:
+                yield from differences(embedded[name], real[name], here)
+    elif isinstance(embedded, list) and isinstance(real, list):
+        if len(embedded) != len(real):
+            yield f"{path}: embedded has {len(embedded)} items, the real server {len(real)}: {_short(embedded)} != {_short(real)}"
+        for index, (one, other) in enumerate(zip(embedded, real, strict=False)):
+            yield from differences(one, other, f"{path}[{index}]")
+    elif embedded != real or type(embedded) is not type(real):
+        yield f"{path}: embedded {_short(embedded)}, real {_short(real)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) < 600 else f"{text[:600]}…"
+
+
+def ignored(patterns: list[str]) -> Callable[[str], bool]:
+    """Whether a difference is allowed by one of the patterns, in which `*` stands for anything."""
+    compiled = [re.compile("".join(".*" if part == "*" else re.escape(part) for part in re.split(r"(\*)", each)), re.DOTALL) for each in patterns]
+    return lambda difference: any(pattern.match(difference) for pattern in compiled)

@@ -1,0 +1,58 @@
+"""The embedded cluster and the real kube-apiserver answer the same; see README.md beside this file."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import yaml
+
+from kubewright.client import Transport, load_config
+from kubewright.client._http import HttpTransport
+from kubewright.clock import SystemClock
+from kubewright.cluster import Cluster
+from kubewright.testing import ControlPlane
+from tests.cluster.differential.harness import HERE, Run, Scenario, differences, ignored, scenarios
+
+KNOWN: dict[str, Any] = yaml.safe_load((HERE / "known_differences.yaml").read_text())
+FAR = 1_000_000  # the embedded revisions begin here, so that none of them is some other number by chance
+
+
+@pytest_asyncio.fixture
+async def real(control_plane: ControlPlane) -> AsyncIterator[Transport]:
+    transport = HttpTransport(load_config(kubeconfig=control_plane.kubeconfig), SystemClock())
+    yield transport
+    await transport.close()
+
+
+@pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: f"{scenario.file}: {scenario.name}")
+async def test_both_servers_answer_the_same(scenario: Scenario, real: Transport) -> None:
+    namespace = f"diff-{secrets.token_hex(4)}"
+    async with Cluster(seed=scenario.name) as cluster:
+        cluster.state.storage.revision = FAR
+        embedded = await Run(cluster.transport(), namespace).play(scenario)
+    expected = await Run(real, namespace).play(scenario)
+    found = list(differences(embedded, expected, ""))
+    everywhere = ignored([entry["difference"] for entry in KNOWN["everywhere"]])
+    found = [difference for difference in found if not everywhere(difference)]
+    known = [entry for entry in KNOWN["scenarios"] if entry["scenario"] == scenario.name]
+    for entry in known:
+        assert any(ignored([entry["difference"]])(difference) for difference in found), (
+            f"this difference is gone; remove it from known_differences.yaml: {entry}\n" + "\n".join(found)
+        )
+    allowed = ignored([entry["difference"] for entry in known])
+    left = [difference for difference in found if not allowed(difference)]
+    steps = {answer["step"]: index for index, answer in enumerate(embedded)}
+    assert left == [], f"steps {steps}\n" + "\n".join(left)
+
+
+def test_every_known_difference_has_a_reason_and_a_scenario() -> None:
+    names = {scenario.name for scenario in scenarios()}
+    for entry in KNOWN["everywhere"]:
+        assert entry["reason"]
+    for entry in KNOWN["scenarios"]:
+        assert entry["reason"]
+        assert entry["scenario"] in names
