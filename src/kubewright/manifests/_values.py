@@ -41,7 +41,7 @@ class ImageValues(_Section, kw_only=True):
 class ServiceAccountValues(_Section, kw_only=True):
     """The account that the manager runs as."""
 
-    annotations: Annotated[dict[str, str], Meta(description="For clouds that give accounts roles of their own.")]
+    annotations: Annotated[dict[str, str], Meta(description="For clouds that give accounts roles of their own.")] = {}
 
 
 class DefinitionValues(_Section, kw_only=True):
@@ -82,7 +82,7 @@ class NetworkPolicyValues(_Section, kw_only=True):
     enabled: bool
     egress: Annotated[
         list[dict[str, Any]], Meta(description="Rules for other traffic out, besides DNS and the API server.")
-    ]
+    ] = []
 
 
 class WebhookValues(_Section, kw_only=True):
@@ -105,14 +105,14 @@ class Values(_Section, kw_only=True):
     """Everything that can be set."""
 
     image: ImageValues
-    image_pull_secrets: Annotated[list[dict[str, str]], Meta(description="Such as [{name: my-registry}].")]
+    image_pull_secrets: Annotated[list[dict[str, str]], Meta(description="Such as [{name: my-registry}].")] = []
     replicas: Annotated[int, Meta(ge=1, description="One of them leads, the others are ready to take over.")]
     fullname_override: Annotated[str, Meta(description="What the names of all objects begin with.")] = ""
-    resources: Annotated[dict[str, Any], Meta(description="What the manager asks for and may take.")]
-    extra_args: Annotated[list[str], Meta(description="More flags of `kubewright run`, such as --log-level=debug.")]
-    extra_env: Annotated[list[dict[str, Any]], Meta(description="More environment variables, as in a container.")]
-    node_selector: Annotated[dict[str, str], Meta(description="Labels that a node must have.")]
-    tolerations: Annotated[list[dict[str, Any]], Meta(description="Taints of nodes that do not matter.")]
+    resources: Annotated[dict[str, Any], Meta(description="What the manager asks for and may take.")] = {}
+    extra_args: Annotated[list[str], Meta(description="Flags of `kubewright run`, such as --log-level=debug.")] = []
+    extra_env: Annotated[list[dict[str, Any]], Meta(description="More environment variables, as in a container.")] = []
+    node_selector: Annotated[dict[str, str], Meta(description="Labels that a node must have.")] = {}
+    tolerations: Annotated[list[dict[str, Any]], Meta(description="Taints of nodes that do not matter.")] = []
     service_account: ServiceAccountValues
     crds: Annotated[DefinitionValues, Meta(description="CustomResourceDefinitions.")]
     namespace: NamespaceValues
@@ -141,14 +141,11 @@ def values_of(project: Project) -> Values:
             digest=image.digest,
             pull_policy=project.pull_policy,
         ),
-        "image_pull_secrets": [],
         "replicas": project.replicas,
         "resources": to_dict(project.resources),
-        "extra_args": [],
-        "extra_env": [],
         "node_selector": dict(project.node_selector),
         "tolerations": to_dict(list(project.tolerations)),
-        "service_account": ServiceAccountValues(annotations={}),
+        "service_account": ServiceAccountValues(),
         "crds": DefinitionValues(),
         "namespace": NamespaceValues(),
         "metrics": MetricsValues(
