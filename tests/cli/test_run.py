@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from kubewright.cli._main import run as run_here
 from kubewright.operator import ExitCode
 
 RECORDER = """
@@ -52,19 +55,67 @@ def run(folder: Path, operator: str, *options: str) -> subprocess.CompletedProce
 
 
 def test_the_options_reach_the_operator(tmp_path: Path) -> None:
-    kubeconfig = tmp_path / "config"
-    kubeconfig.write_text(KUBECONFIG)
-    options = ["--kubeconfig", str(kubeconfig), "--context", "here", "--master", "https://other:6443"]
-    done = run(tmp_path, RECORDER, *options, "-n", "left", "--namespace", "right")
+    options = ["--kubeconfig", "config", "--context", "here", "--master", "https://other:6443", "-n", "left"]
+    options += ["--namespace", "right", "--concurrency", "3", "--grace", "1m30s", "--leader-elect", "--resync", "0"]
+    done = run(tmp_path, RECORDER, *options, "--lease-name", "mine", "--health-bind", "8081", "-v")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.strip() == str(
-        [
-            ("context", "here"),
-            ("kubeconfig", str(kubeconfig)),
-            ("namespaces", "('left', 'right')"),
-            ("server", "https://other:6443"),
-        ]
-    )
+    assert dict(ast.literal_eval(done.stdout)) == {
+        "concurrency": "3",
+        "context": "here",
+        "grace": "90.0",
+        "health_bind": "8081",
+        "kubeconfig": "config",
+        "leader_elect": "True",
+        "lease_name": "mine",
+        "log_level": "debug",
+        "namespaces": "('left', 'right')",
+        "resync": "None",
+        "server": "https://other:6443",
+    }
+
+
+def test_what_was_not_said_does_not_reach_it(tmp_path: Path) -> None:
+    assert run(tmp_path, RECORDER).stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--log-level", "inof"], "--log-level is one of debug, info, warning, error, not 'inof'"),
+        (["--log-format", "yaml"], "--log-format is one of pretty, json, not 'yaml'"),
+        (
+            ["--grace", "30x"],
+            "--grace is a length of time, such as 30s, 1m30s, 500ms, or a number of seconds, not '30x'",
+        ),
+        (["--concurrency", "some"], "--concurrency is a whole number, at least 1, not 'some'"),
+        (["-n", "Here"], "--namespace is a list of namespaces, whose names are lower case letters, digits"),
+        (
+            ["--lease-nam", "1"],
+            "No such option '--lease-nam'. (Did you mean one of: '--lease-name', '--lease-namespace'",
+        ),
+    ],
+)
+def test_a_typo_in_a_flag_says_what_is_valid(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_here(["run", "never-loaded.py", *options]) == 2
+    assert capsys.readouterr().err.startswith(f"Error: {message}")
+
+
+def test_a_typo_in_a_variable_is_one_line_and_says_what_is_valid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBEWRIGHT_LOG_LEVEL", "inof")
+    done = run(tmp_path, OPERATOR)
+    assert done.returncode == ExitCode.CONFIGURATION
+    [line] = done.stderr.splitlines()
+    assert "KUBEWRIGHT_LOG_LEVEL is one of debug, info, warning, error, not 'inof'" in json.loads(line)["message"]
+
+
+def test_what_is_no_operator_is_a_usage_error(tmp_path: Path) -> None:
+    done = run(tmp_path, "nothing = 1")
+    assert done.returncode == 2
+    assert "has no Operator: make one with" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from kubewright.operator._signals import Signals
 if TYPE_CHECKING:
     from kubewright.operator._operator import Operator
 
-__all__ = ["run"]
+__all__ = ["run", "settings_of"]
 
 logger = logging.getLogger("kubewright.operator")
 
@@ -41,9 +41,14 @@ def run(operator: Operator, options: Mapping[str, Any], environ: Mapping[str, st
         raise SystemExit(int(code))
 
 
+def settings_of(operator: Operator, options: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
+    """What counts: what this run was given, else what variables say, else what the operator was made with."""
+    return replace(operator.settings, **{**from_environment(environ), **options})
+
+
 def _run(operator: Operator, options: Mapping[str, Any], environ: Mapping[str, str]) -> ExitCode:
     try:
-        settings = replace(operator.settings, **{**from_environment(environ), **options})
+        settings = settings_of(operator, options, environ)
     except SettingError as error:
         set_up_logging(operator.settings)
         logger.error("%s", error)

@@ -49,7 +49,7 @@ def _names(given: object) -> tuple[str, ...]:
         raise Unsuitable("a list of namespaces, [...]")
     for name in given:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise Unsuitable(f"a list of namespaces, and {name!r} cannot be the name of one,")
+            raise Unsuitable("a list of namespaces, whose names are lower case letters, digits and '-'")
     return tuple(given)
 
 

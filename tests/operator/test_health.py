@@ -1,0 +1,208 @@
+"""Health pages: what they say, and that they are served where they were asked for and nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from kubewright.clock import SystemClock, VirtualClock
+from kubewright.operator import Operator, SettingError
+from kubewright.operator._health import Check, HealthPage
+from kubewright.operator._http_server import Asked, HttpServer, Page, Query
+
+
+async def page(
+    checks: Mapping[str, Check], below: str = "", query: Query | None = None, name: str = "readyz"
+) -> tuple[int, str]:
+    answer = await HealthPage(name, checks, SystemClock())(Asked(below, query or {}))
+    return answer.status, answer.body.decode()
+
+
+def fail() -> bool:
+    raise RuntimeError("the password is hunter2")
+
+
+async def fail_later() -> str:
+    return "the disk is full"
+
+
+async def test_well_is_one_word_and_verbose_shows_each_check() -> None:
+    assert await page({"caches": lambda: True}) == (200, "ok")
+    assert await page({"caches": lambda: None}, query={"verbose": [""]}) == (
+        200,
+        "[+]ping ok\n[+]caches ok\nreadyz check passed\n",
+    )
+
+
+async def test_a_failed_check_fails_the_page_and_tells_only_what_is_meant_for_all(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    checks: dict[str, Check] = {"disk": fail_later, "database": fail, "no": lambda: False}
+    assert await page(checks, name="healthz") == (
+        500,
+        "[+]ping ok\n[-]disk failed: the disk is full\n[-]database failed: reason withheld\n"
+        "[-]no failed: reason withheld\nhealthz check failed\n",
+    )
+    assert "healthz: database failed: RuntimeError: the password is hunter2" in caplog.messages
+
+
+async def test_each_check_has_a_page_of_its_own() -> None:
+    checks: dict[str, Check] = {"disk": fail_later}
+    assert await page(checks, "/ping") == (200, "ok")
+    assert await page(checks, "/disk") == (500, "[-]disk failed: the disk is full\n")
+    assert await page(checks, "/disc") == (404, "readyz has no such check; there are: ping, disk\n")
+
+
+async def test_checks_can_be_excluded() -> None:
+    checks: dict[str, Check] = {"disk": fail_later, "caches": lambda: None}
+    assert await page(checks, query={"exclude": ["disk"]}) == (200, "ok")
+    assert await page(checks, query={"exclude": ["disk", "dsik"], "verbose": [""]}) == (
+        200,
+        "[+]ping ok\n[+]disk excluded: ok\n[+]caches ok\n"
+        "warn: some health checks cannot be excluded: no matches for 'dsik'\nreadyz check passed\n",
+    )
+
+
+async def test_a_check_that_does_not_answer_has_failed_and_the_others_are_told() -> None:
+    clock = VirtualClock()
+
+    async def hang() -> None:
+        await asyncio.Event().wait()
+
+    answer = await clock.run(HealthPage("readyz", {"hangs": hang, "caches": lambda: None}, clock)(Asked("")))
+    assert b"[-]hangs failed: no answer within 5 s\n[+]caches ok\n" in answer.body
+    assert clock.monotonic() == 5.0
+
+
+async def test_the_log_is_told_once_when_a_check_begins_to_fail_and_when_it_is_well_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", "kubewright.operator")
+    answers: list[str | None] = ["full", "full", "fuller", None, None]
+    shown = HealthPage("healthz", {"disk": lambda: answers.pop(0)}, SystemClock())
+    for _ in range(5):
+        await shown(Asked(""))
+    assert caplog.messages == [
+        "healthz: disk failed: full",
+        "healthz: disk failed: fuller",
+        "healthz: disk is well again",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "check", "message"),
+    [
+        ("a/b", bool, "a check is named by letters, digits"),
+        ("", bool, "a check is named by letters, digits"),
+        ("ping", bool, "there is a check 'ping' already"),
+        ("caches", bool, "there is a check 'caches' already"),
+        ("mine", bool, "there is a check 'mine' already"),
+        ("other", 5, "a check is a function without arguments, not 5"),
+    ],
+)
+def test_a_check_that_cannot_be_is_refused_where_it_is_added(name: str, check: Any, message: str) -> None:
+    operator = Operator("mine")
+    operator.ready_check("mine", bool)
+    operator.health_check("mine", bool)
+    with pytest.raises((ValueError, TypeError), match=message):
+        operator.ready_check(name, check)
+
+
+# The server
+
+
+def get(port: int, path: str, method: str = "GET", timeout: float = 30.0) -> tuple[int, str, Mapping[str, str]]:
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=timeout) as answer:
+            return answer.status, answer.read().decode(), dict(answer.headers)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode(), dict(error.headers)
+
+
+async def echo(asked: Asked) -> Page:
+    if asked.below == "/broken":
+        raise RuntimeError("secret")
+    return Page(f"{asked.below} {sorted(asked.query.items())}".encode(), content_type="text/x")
+
+
+async def test_it_answers_the_paths_that_it_knows_and_those_below_them() -> None:
+    async def other(asked: Asked) -> Page:
+        return Page(b"other")
+
+    async with HttpServer("127.0.0.1:0", {"/a": echo, "/a/b": other}) as server:
+
+        async def ask(path: str, method: str = "GET") -> tuple[int, str, Mapping[str, str]]:
+            return await asyncio.to_thread(get, server.port, path, method)
+
+        status, body, headers = await ask("/a/one/?x=1&x=2&y")
+        assert (status, body) == (200, "/one [('x', ['1', '2']), ('y', [''])]")
+        assert (headers["Content-Type"], headers["X-Content-Type-Options"]) == ("text/x", "nosniff")
+        assert (await ask("/a/b"))[:2] == (200, "other")
+        assert (await ask("/a", "HEAD"))[:2] == (200, "")
+        assert (await ask("/ab"))[:2] == (404, "not found\n")
+        assert (await ask("/a", "POST"))[:2] == (405, "only GET and HEAD\n")
+        assert (await ask("/a/broken"))[:2] == (500, "internal server error\n")
+    assert server.port == 0
+
+
+async def test_an_address_that_is_taken_is_named() -> None:
+    async with HttpServer("0", {"/a": echo}) as first:
+        second = HttpServer(f"127.0.0.1:{first.port}", {"/a": echo})
+        with pytest.raises(OSError, match=f"cannot listen at 127.0.0.1:{first.port}: "):
+            await second.__aenter__()
+
+
+async def test_without_a_host_it_listens_on_loopback_alone() -> None:
+    async with HttpServer("0", {"/a": echo}) as server:
+        assert server._runner is not None
+        assert [address[0] for address in server._runner.addresses] == ["127.0.0.1"]
+
+
+def test_a_stuck_event_loop_shows_as_a_probe_that_gets_no_answer() -> None:
+    started, release, port = threading.Event(), threading.Event(), list[int]()
+
+    async def serve() -> None:
+        async with HttpServer("0", {"/healthz": HealthPage("healthz", {}, SystemClock())}) as server:
+            port.append(server.port)
+            loop = asyncio.get_running_loop()
+            finished = loop.create_future()
+            loop.call_soon(started.set)
+            loop.call_later(0, release.wait)  # this is what blocks
+            loop.call_later(0, lambda: loop.call_later(0.05, finished.set_result, None))
+            await finished
+
+    thread = threading.Thread(target=asyncio.run, args=[serve()])
+    thread.start()
+    try:
+        assert started.wait(30)
+        with pytest.raises((TimeoutError, socket.timeout, urllib.error.URLError)):
+            get(port[0], "/healthz", timeout=0.2)
+    finally:
+        release.set()
+        thread.join()
+
+
+async def test_an_operator_whose_health_address_is_taken_does_not_start() -> None:
+    from kubewright.api import core
+    from kubewright.client import Client, ClientConfig
+    from kubewright.controller import Context
+
+    async with HttpServer("0", {"/a": echo}) as taken:
+        operator = Operator("second", health_bind=str(taken.port))
+
+        @operator.reconciles(core.ConfigMap)
+        async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
+
+        client = Client(ClientConfig(server="http://127.0.0.1:1"))
+        with pytest.raises(SettingError, match=f"cannot listen at {taken.port}: "):
+            await operator.running(client).__aenter__()

@@ -1,0 +1,175 @@
+"""The settings: one table for arguments, variables and flags, and what each accepts."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from datetime import timedelta
+from typing import Any
+
+import click
+import pytest
+
+from kubewright.cli._run import command
+from kubewright.operator import Operator, Options, SettingError, Settings
+from kubewright.operator._run import settings_of
+from kubewright.operator._settings import TABLE, from_environment, misspelled
+from kubewright.operator._values import split_address
+
+AGREED = """--kubeconfig --master --context --namespace --concurrency --leader-elect --no-leader-elect --lease-name
+--lease-namespace --metrics-bind --health-bind --resync --grace --log-level --log-format -v"""
+
+
+def test_every_setting_is_an_argument_a_variable_and_a_flag_and_nothing_else_is() -> None:
+    names = set(TABLE)
+    assert set(Options.__annotations__) == names
+    assert set(typing.get_type_hints(Settings)) == names
+    assert {setting.variable for setting in TABLE.values()} == {f"KUBEWRIGHT_{name.upper()}" for name in names}
+    flags = {option.name: option for option in command.params if isinstance(option, click.Option)}
+    assert set(flags) - {"help", "verbose"} == names
+    for name, setting in TABLE.items():
+        assert set(setting.flags) <= set(flags[name].opts)
+        assert f"[{setting.variable}]" in (flags[name].help or "")
+
+
+def test_the_flags_are_those_that_were_agreed() -> None:
+    known = {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
+    assert [flag for flag in AGREED.split() if flag not in known] == []
+
+
+def test_each_setting_is_described_where_operators_are_made() -> None:
+    described = inspect.getdoc(Operator) or ""
+    assert [name for name in TABLE if f"    {name}: " not in described] == []
+
+
+def test_a_flag_wins_over_a_variable_and_that_over_an_argument_and_that_over_the_default() -> None:
+    operator = Operator("mine", grace=1, concurrency=1, lease_name="argument")
+    environ = {"KUBEWRIGHT_GRACE": "2s", "KUBEWRIGHT_CONCURRENCY": "2"}
+    found = settings_of(operator, {"grace": 3.0}, environ)
+    assert (found.grace, found.concurrency, found.lease_name, found.sync_timeout) == (3.0, 2, "argument", 120.0)
+    assert operator.settings.grace == 1.0, "the operator itself stays as it was made"
+
+
+def test_a_flag_can_also_take_something_back() -> None:
+    operator = Operator("mine", resync=60, health_bind="8081")
+    found = settings_of(operator, {"resync": None, "health_bind": None}, {})
+    assert (found.resync, found.health_bind) == (None, None)
+
+
+def test_an_empty_variable_says_nothing() -> None:
+    assert from_environment({"KUBEWRIGHT_GRACE": "", "KUBEWRIGHT_CONTEXT": " "}) == {}
+
+
+def test_running_takes_settings_too_and_reads_no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBEWRIGHT_GRACE", "7s")
+    running = Operator("mine", grace=5).running(namespaces=["here"])
+    assert (running.settings.grace, running.settings.namespaces) == (5.0, ("here",))
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [
+        (30, 30.0),
+        (0.5, 0.5),
+        ("30", 30.0),
+        ("30s", 30.0),
+        ("1m30s", 90.0),
+        ("1.5h", 5400.0),
+        ("500ms", 0.5),
+        (timedelta(minutes=2), 120.0),
+    ],
+)
+def test_times_are_numbers_timedeltas_or_texts(given: Any, seconds: float) -> None:
+    assert Operator("mine", grace=given).settings.grace == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("given", ["30x", "s30", "1m 30s", "", "-5s", -5, float("nan"), float("inf"), True, None, [5]])
+def test_what_is_no_time_is_refused_with_examples(given: Any) -> None:
+    with pytest.raises(SettingError, match="grace is a length of time, such as 30s, 1m30s, 500ms, or a number"):
+        Operator("mine", grace=given)
+
+
+def test_some_times_may_be_nothing_and_others_not() -> None:
+    assert Operator("mine", grace=0).settings.grace == 0
+    assert Operator("mine", resync=0).settings.resync is None
+    with pytest.raises(SettingError, match=r"sync_timeout is .*, and more than 0, not 0"):
+        Operator("mine", sync_timeout=0)
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "message"),
+    [
+        ("KUBEWRIGHT_LOG_LEVEL", "inof", "KUBEWRIGHT_LOG_LEVEL is one of debug, info, warning, error, not 'inof'"),
+        ("KUBEWRIGHT_LOG_FORMAT", "xml", "KUBEWRIGHT_LOG_FORMAT is one of pretty, json, not 'xml'"),
+        ("KUBEWRIGHT_LEADER_ELECT", "maybe", "is one of true, yes, on, 1, false, no, off, 0, not 'maybe'"),
+        ("KUBEWRIGHT_CONCURRENCY", "many", "KUBEWRIGHT_CONCURRENCY is a whole number, at least 1, not 'many'"),
+        ("KUBEWRIGHT_CONCURRENCY", "0", "KUBEWRIGHT_CONCURRENCY is a whole number, at least 1, not 0"),
+        (
+            "KUBEWRIGHT_NAMESPACES",
+            "a,B",
+            "a list of namespaces, whose names are lower case letters, digits and '-', not",
+        ),
+        ("KUBEWRIGHT_HEALTH_BIND", "here", "KUBEWRIGHT_HEALTH_BIND is an address to listen at, such as 8081"),
+    ],
+)
+def test_a_wrong_value_of_a_variable_names_the_variable_and_what_is_valid(
+    variable: str, text: str, message: str
+) -> None:
+    with pytest.raises(SettingError) as caught:
+        from_environment({variable: text})
+    assert message in str(caught.value)
+
+
+def test_variables_are_read_as_what_they_are() -> None:
+    texts = {
+        "KUBEWRIGHT_NAMESPACES": "left, right",
+        "KUBEWRIGHT_LEADER_ELECT": "No",
+        "KUBEWRIGHT_CONCURRENCY": "3",
+        "KUBEWRIGHT_LOG_LEVEL": "DEBUG",
+        "KUBEWRIGHT_METRICS_BIND": "0.0.0.0:8080",
+    }
+    assert from_environment(texts) == {
+        "namespaces": ("left", "right"),
+        "leader_elect": False,
+        "concurrency": 3,
+        "log_level": "debug",
+        "metrics_bind": "0.0.0.0:8080",
+    }
+
+
+def test_a_variable_that_looks_like_a_setting_is_noticed_and_one_of_a_service_is_not() -> None:
+    environ = {"KUBEWRIGHT_LOGLEVEL": "debug", "KUBEWRIGHT_PORT": "tcp://10.0.0.1:80", "KUBEWRIGHT_SERVICE_HOST": "x"}
+    assert misspelled(environ) == [("KUBEWRIGHT_LOGLEVEL", "KUBEWRIGHT_LOG_LEVEL")]
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("8081", ("127.0.0.1", 8081)),
+        (":8081", ("127.0.0.1", 8081)),
+        ("0.0.0.0:8081", ("0.0.0.0", 8081)),
+        ("localhost:0", ("localhost", 0)),
+        ("[::1]:8081", ("::1", 8081)),
+    ],
+)
+def test_an_address_without_a_host_is_on_loopback(text: str, where: tuple[str, int]) -> None:
+    assert split_address(text) == where
+
+
+@pytest.mark.parametrize("text", ["65536", "x", "::1:8081", "a b:1", "http://x:1", "1.2.3.4", "[x]:1"])
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(SettingError, match="health_bind is an address to listen at"):
+        Operator("mine", health_bind=text)
+
+
+def test_a_server_can_be_turned_off() -> None:
+    assert Operator("mine", metrics_bind="0").settings.metrics_bind is None
+
+
+def test_an_argument_that_does_not_exist_is_named_with_those_that_do() -> None:
+    with pytest.raises(
+        TypeError, match=r"Operator has no option 'graec'. Did you mean 'grace'\? The options are: conc"
+    ):
+        Operator("mine", graec=5)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"run has no option 'kubeconf'. Did you mean 'kubeconfig'"):
+        Operator("mine").run(kubeconf="x")  # type: ignore[call-arg]
