@@ -15,7 +15,7 @@ Why it is done this way, with the measurements, is told in docs/design/apply.md.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -86,24 +86,8 @@ class Applier:
     """
 
     def __init__(
-        self,
-        client: Client,
-        cache: CacheView,
-        *,
-        field_manager: str | None = None,
-        remember: int = 100_000,
-        before_create: Callable[[type[Object]], None] | None = None,
+        self, client: Client, cache: CacheView, *, field_manager: str | None = None, remember: int = 100_000
     ) -> None:
-        """An applier.
-
-        Args:
-            client: what it writes with.
-            cache: what it reads from.
-            field_manager: in whose name it applies; the client's unless given.
-            remember: of how many objects it knows what was applied.
-            before_create: may refuse, by raising, that an object of a kind is made.
-        """
-        self._before_create = before_create
         self._client = client
         self._cache = cache
         self._manager = field_manager or client.field_manager

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from kubewright.api import Object, info_of
 from kubewright.client import Client, Request, Response, Transport
 from kubewright.client._paths import qualified
 from kubewright.controller import Registration
@@ -60,10 +59,6 @@ class Gate:
                 f"this program has declared that all it does with {plural} is {declared}; to {wanted} as well, add"
                 f" {wanted!r} to the verbs= where {plural} is declared"
             )
-
-    def check_create(self, kind: type[Object]) -> None:
-        """Raise `NotDeclared` if objects of the kind may not be created: an apply may do so, and does not look it."""
-        self.check("create", qualified(info_of(kind)))
 
     def tell(self, request: Request, status: int) -> None:
         """Tell the listeners of a call."""
