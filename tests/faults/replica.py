@@ -54,7 +54,14 @@ async def obeying(running: Running) -> AsyncIterator[None]:
     task.cancel()
 
 
+@asynccontextmanager
+async def leading(running: Running) -> AsyncIterator[None]:
+    tell("leading")
+    yield
+
+
 operator.attach(obeying)
+operator.attach(leading, stage="leader")
 
 
 async def obey(running: Running) -> None:

@@ -96,12 +96,12 @@ async def test_a_right_that_is_withdrawn_is_named_and_one_that_is_given_back_is_
 ) -> None:
     caplog.set_level(logging.INFO, "kubewright")
     proxy = plane.proxy()
-    account = await asyncio.to_thread(plane.add_service_account, "robot", room, through=proxy)
+    account = await asyncio.to_thread(plane.add_service_account, "robot", room)
     await grant(admin, account, "toys", TOYS)
     await grant(admin, account, "config-maps", CONFIG_MAPS)
     operator = toy_operator(room, journal)
     async with (
-        Client.connect(kubeconfig=account.kubeconfig) as client,
+        Client.connect(kubeconfig=account.through(proxy)) as client,
         operator.running(client, install_crds=False) as running,
     ):
         for name in ("one", "two"):

@@ -47,15 +47,21 @@ async def test_requests_pass_and_are_noted(gateway: Gateway, through: Client, na
     assert {seen.agent for seen in gateway.exchanges} == {"the-test"}
 
 
-async def test_a_watch_arrives_as_it_happens(gateway: Gateway, through: Client, client: Client, namespace: str) -> None:
+async def test_a_watch_arrives_as_it_happens_and_can_be_cut(
+    gateway: Gateway, through: Client, client: Client, namespace: str
+) -> None:
     stream = await through.open_watch(core.ConfigMap, namespace)
     batches = stream.batches()
     await anext(batches)  # the bookmark after what was there
     for name in ("one", "two"):
         await client.create(a_config_map(name, namespace))
         assert f'"name":"{name}"'.encode() in b"".join(await anext(batches))
+    gateway.cut()
+    with pytest.raises(Unavailable):
+        await anext(batches)
     stream.close()
-    assert [seen.watches for seen in gateway.exchanges] == [True]
+    await through.get(core.ConfigMap, "one", namespace)
+    assert [seen.watches for seen in gateway.exchanges] == [True, False]
 
 
 async def test_every_so_manyth_request_is_refused(gateway: Gateway, through: Client, namespace: str) -> None:
@@ -105,9 +111,9 @@ async def test_a_server_that_is_away_looks_so_through_the_gateway() -> None:
 async def test_a_rotated_token_is_used_and_a_revoked_one_refused(
     control_plane: ControlPlane, gateway: Gateway, namespace: str
 ) -> None:
-    account = control_plane.add_service_account("robot", namespace, through=gateway)
+    account = control_plane.add_service_account("robot", namespace)
     first = account.token
-    async with Client.connect(kubeconfig=account.kubeconfig) as robot:
+    async with Client.connect(kubeconfig=account.through(gateway)) as robot:
         await whoami(robot)
         assert await asyncio.to_thread(account.rotate) == first
         assert account.token != first

@@ -23,12 +23,12 @@ from kubewright.testing._ports import free_port
 from kubewright.testing._processes import Supervisor
 from kubewright.testing._progress import Progress
 from kubewright.testing._proxy import Proxy
-from kubewright.testing._service_account import ServiceAccount
 from kubewright.testing._versions import ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER
 
 if TYPE_CHECKING:
     from kubewright.testing._certificates import CertificateAuthority, KeyPair
     from kubewright.testing._gateway import Gateway
+    from kubewright.testing._service_account import ServiceAccount
 
 __all__ = ["ControlPlane"]
 
@@ -170,17 +170,11 @@ class ControlPlane:
         self._write_kubeconfig(path, self.url, name, self._authority.issue(name, groups))
         return path
 
-    def add_service_account(
-        self, name: str, namespace: str = "default", *, through: Proxy | Gateway | None = None
-    ) -> ServiceAccount:
-        """A new service account with its token in a file, to be rotated and revoked, and a kubeconfig that names it.
+    def add_service_account(self, name: str, namespace: str = "default") -> ServiceAccount:
+        """A new service account with its token in a file, to be rotated and revoked. RBAC says what it may do."""
+        from kubewright.testing._service_account import ServiceAccount  # with cryptography, which is slow to import
 
-        It may do only what RBAC rules grant. With `through` its kubeconfig leads through a proxy or gateway.
-        """
-        account = ServiceAccount(self, name, namespace, self._files)
-        server = self.url if through is None else through.url
-        self._write_kubeconfig(account.kubeconfig, server, account.user, account.token_file)
-        return account
+        return ServiceAccount(self, name, namespace, self._files)
 
     def request(self, method: str, path: str, body: object = None) -> Any:
         """One blocking request as the admin; the answer's JSON. Raises ControlPlaneError unless the status is 2xx."""
@@ -400,7 +394,7 @@ class ControlPlane:
         kept = f" (all of it in {self.log_file(server)})" if self._log_directory else ""
         return f"Its log ends with{kept}:\n" + "\n".join(lines[-_LOG_TAIL:]) if lines else "It logged nothing."
 
-    def _write_kubeconfig(self, path: Path, server: str, user: str, credentials: KeyPair | Path) -> None:
+    def _write_kubeconfig(self, path: Path, server: str, user: str, credentials: KeyPair) -> None:
         from kubewright.testing._kubeconfig import write_kubeconfig
 
         write_kubeconfig(path, server=server, ca=self._authority.pair.certificate, user=user, credentials=credentials)

@@ -97,6 +97,10 @@ class Gateway:
         """The requests so far that ask for a change."""
         return [exchange for exchange in self.exchanges if exchange.writes]
 
+    def cut(self) -> None:
+        """Reset every open connection of clients; watches among them. New ones are welcome."""
+        self._call(self._cut())
+
     def close(self) -> None:
         """Break every connection and stop listening. Harmless when repeated."""
         if self._loop.is_closed():
@@ -127,6 +131,11 @@ class Gateway:
         self._handling = web.Server(self._handle, handler_cancellation=True, access_log=None)
         self._server = await self._loop.create_server(self._handling, "127.0.0.1", 0, ssl=self._serving)
         self.port: int = self._server.sockets[0].getsockname()[1]
+
+    async def _cut(self) -> None:
+        for connection in list(self._handling.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
 
     async def _close(self) -> None:
         self._server.close()

@@ -7,8 +7,13 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kubewright.testing._certificates import write_private
+from kubewright.testing._kubeconfig import write_kubeconfig
+
 if TYPE_CHECKING:
     from kubewright.testing._controlplane import ControlPlane
+    from kubewright.testing._gateway import Gateway
+    from kubewright.testing._proxy import Proxy
 
 __all__ = ["ServiceAccount"]
 
@@ -16,7 +21,7 @@ _SECONDS = 3600
 
 
 class ServiceAccount:
-    """An account with a token file. `kubeconfig` names the file, so a client reads the token from there.
+    """An account with a token file. `kubeconfig`, and those made by `through`, name the file: clients read it again.
 
     `rotate` puts a new token into the file, as the kubelet does before the old one expires. `revoke` makes the server
     forget a token: it is answered with 401, which can take up to 10 seconds, for so long a server remembers tokens
@@ -27,11 +32,21 @@ class ServiceAccount:
         self.name = name
         self.namespace = namespace
         self.token_file = folder / f"{namespace}-{name}.token"
-        self.kubeconfig = folder / f"{namespace}-{name}.kubeconfig"
+        self._folder = folder
         self._plane = plane
         self._secrets: dict[str, str] = {}
         plane.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts", {"metadata": {"name": name}})
         self.rotate()
+        self.kubeconfig = self._write_kubeconfig(plane.url)
+
+    def through(self, way: Proxy | Gateway) -> Path:
+        """A kubeconfig that leads through a proxy or gateway."""
+        return self._write_kubeconfig(way.url)
+
+    def _write_kubeconfig(self, server: str) -> Path:
+        path = self._folder / f"{self.namespace}-{self.name}-{server.rpartition(':')[2]}.kubeconfig"
+        write_kubeconfig(path, server=server, ca=self._plane.ca, user=self.user, credentials=self.token_file)
+        return path
 
     @property
     def user(self) -> str:
@@ -67,8 +82,6 @@ class ServiceAccount:
         self._plane.request("DELETE", f"/api/v1/namespaces/{self.namespace}/secrets/{self._secrets.pop(token)}")
 
     def _write(self, token: str) -> None:
-        from kubewright.testing._certificates import write_private
-
         beside = self.token_file.with_suffix(".new")
         write_private(beside, token.encode())
         os.replace(beside, self.token_file)
