@@ -10,13 +10,18 @@ from typing import Final
 
 from kubewright.api._time import parse_time
 
-__all__ = ["fits_format"]
+__all__ = ["fits_format", "is_format"]
 
 
 def fits_format(name: str, text: str) -> bool:
     """Whether the text is of the format. What cannot be judged here (`password`) passes."""
     check = _CHECKS.get(name)
     return check is None or check(text)
+
+
+def is_format(name: str) -> bool:
+    """Whether the server knows the format of a text; it ignores others."""
+    return name in _CHECKS or name == "password"
 
 
 def _matches(pattern: str) -> Callable[[str], bool]:

@@ -16,6 +16,7 @@ __all__ = [
     "FieldError",
     "duplicate",
     "forbidden",
+    "go_number",
     "invalid",
     "not_found",
     "not_supported",
@@ -92,7 +93,19 @@ def shown(value: Any) -> str:
         return _quoted(value)
     if value is None:
         return "null"
+    if isinstance(value, float):
+        return go_number(value)
     return msgspec.json.encode(value).decode()
+
+
+def go_number(value: float) -> str:
+    """A number as Go prints it: whole ones without a point, an exponent beyond 21 digits."""
+    if float(value).is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    mantissa, _, exponent = repr(float(value)).partition("e")
+    if not exponent:
+        return mantissa
+    return f"{mantissa}e{exponent[0] if exponent[0] in '+-' else '+'}{exponent.lstrip('+-').zfill(2)}"
 
 
 def _quoted(text: str) -> str:

@@ -1,0 +1,6 @@
+"""Custom resource definitions of the embedded cluster: which are accepted, and what their objects obey.
+
+What is supported is what a CRD can say without code of its own: structural schemas with every rule of OpenAPI, pruning,
+defaults, printer columns, the status and scale subresources, selectable fields, and several versions that differ in
+nothing but their name. CEL rules and conversion webhooks are refused with the reason.
+"""
