@@ -44,6 +44,11 @@ __all__ = ["command"]
     help="Whether to keep the descriptions of the "
     "definition, as docstrings and texts below attributes; they are kept unless asked not to.",
 )
+@click.option(
+    "--lenient",
+    is_flag=True,
+    help="Take what has no type for any JSON, instead of refusing a schema that is not structural.",
+)
 @click.option("--check", is_flag=True, help="Write nothing; fail when a file is not as it would be written.")
 @click.option("--allow-http", is_flag=True, help="Also fetch http:// URLs, which anybody on the way can change.")
 @click.option("--cluster", is_flag=True, help="Take the kinds of the cluster of the kubeconfig.")
@@ -59,6 +64,7 @@ def command(
     kinds: Sequence[str],
     names: Sequence[str],
     descriptions: bool,
+    lenient: bool,
     check: bool,
     allow_http: bool,
     cluster: bool,
@@ -84,7 +90,7 @@ def command(
     if (kubeconfig or context) and not cluster:
         raise click.UsageError("--kubeconfig and --context are for --cluster.")
     try:
-        found = _read(sources, kinds, descriptions=descriptions, allow_http=allow_http)
+        found = _read(sources, kinds, descriptions=descriptions, lenient=lenient, allow_http=allow_http)
         if cluster:
             found += asyncio.run(_read_cluster(kinds, kubeconfig, context, descriptions=descriptions))
         modules = generate(found, names=_renamed(names))
@@ -97,11 +103,13 @@ def command(
     click.echo(f"{what}, {len(changed)} files written" if changed else f"{what}, nothing has changed")
 
 
-def _read(sources: Sequence[str], kinds: Sequence[str], *, descriptions: bool, allow_http: bool) -> list[KindSource]:
+def _read(
+    sources: Sequence[str], kinds: Sequence[str], *, descriptions: bool, lenient: bool, allow_http: bool
+) -> list[KindSource]:
     def skipped(note: str) -> None:
         click.echo(f"Skipped: {note}", err=True)
 
-    found = read_sources(sources, descriptions=descriptions, allow_http=allow_http, skipped=skipped)
+    found = read_sources(sources, descriptions=descriptions, lenient=lenient, allow_http=allow_http, skipped=skipped)
     if not sources:
         return found
     selection = Selection(kinds)

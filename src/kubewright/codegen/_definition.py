@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kubewright.codegen._errors import CodegenError
 from kubewright.codegen._normal import normal_schema
-from kubewright.codegen._structure import check_structural
+from kubewright.codegen._structure import check_structural, loosened
 
 __all__ = ["KindSource", "VersionSource", "is_definition", "read_definition"]
 
@@ -67,16 +67,21 @@ def is_definition(document: object) -> bool:
     )
 
 
-def read_definition(document: Mapping[str, Any], source: str, *, descriptions: bool = True) -> KindSource:
-    """The kind that a CustomResourceDefinition defines. Raises CodegenError."""
+def read_definition(
+    document: Mapping[str, Any], source: str, *, descriptions: bool = True, lenient: bool = False
+) -> KindSource:
+    """The kind that a CustomResourceDefinition defines. Raises CodegenError.
+
+    A `lenient` reader takes what has no type for any JSON, which the API server would refuse.
+    """
     try:
-        return _read(document, source, descriptions=descriptions)
+        return _read(document, source, descriptions=descriptions, lenient=lenient)
     except (KeyError, TypeError, AttributeError) as error:
         missing = f"{error} is missing" if isinstance(error, KeyError) else f"it has another form ({error})"
         raise CodegenError(source, f"this is not a whole CustomResourceDefinition: {missing}") from error
 
 
-def _read(document: Mapping[str, Any], source: str, *, descriptions: bool) -> KindSource:
+def _read(document: Mapping[str, Any], source: str, *, descriptions: bool, lenient: bool) -> KindSource:
     spec, metadata = document["spec"], document.get("metadata") or {}
     names = spec["names"]
     kind = str(names["kind"])
@@ -93,7 +98,12 @@ def _read(document: Mapping[str, Any], source: str, *, descriptions: bool) -> Ki
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         approval=(metadata.get("annotations") or {}).get(_APPROVAL),
-        versions=[_normal(version, source, kind, descriptions=descriptions) for version in found],
+        versions=[
+            _normal(
+                replace(version, schema=loosened(version.schema)) if lenient else version, source, kind, descriptions
+            )
+            for version in found
+        ],
     )
     _check_names(read)
     return read
@@ -151,8 +161,6 @@ def _column(column: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": made["name"], "type": made["type"], "jsonPath": made["jsonPath"]} | made
 
 
-def _normal(version: VersionSource, source: str, kind: str, *, descriptions: bool) -> VersionSource:
+def _normal(version: VersionSource, source: str, kind: str, descriptions: bool) -> VersionSource:
     check_structural(version.schema, source, f"{kind} {version.name}")
-    from dataclasses import replace
-
     return replace(version, schema=normal_schema(version.schema, descriptions=descriptions))

@@ -21,6 +21,7 @@ def read_sources(
     sources: Iterable[str],
     *,
     descriptions: bool = True,
+    lenient: bool = False,
     allow_http: bool = False,
     skipped: Callable[[str], None] = lambda _note: None,
 ) -> list[KindSource]:
@@ -31,16 +32,18 @@ def read_sources(
     """
     found: list[KindSource] = []
     for source in sources:
+        read: Iterable[tuple[dict[str, Any], str]]
         if "://" in source:
-            found += _read(fetch(source, allow_http=allow_http), source, descriptions=descriptions)
+            read = _read(fetch(source, allow_http=allow_http), source)
         elif Path(source).is_dir():
-            found += _read_folder(Path(source), descriptions=descriptions, skipped=skipped)
+            read = _read_folder(Path(source), skipped)
         else:
-            found += _read(_text(Path(source)), source, descriptions=descriptions)
+            read = _read(_text(Path(source)), source)
+        found += [read_definition(each, where, descriptions=descriptions, lenient=lenient) for each, where in read]
     return found
 
 
-def _read_folder(folder: Path, *, descriptions: bool, skipped: Callable[[str], None]) -> Iterator[KindSource]:
+def _read_folder(folder: Path, skipped: Callable[[str], None]) -> Iterator[tuple[dict[str, Any], str]]:
     files = sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
     seen = False
     for path in files:
@@ -52,13 +55,13 @@ def _read_folder(folder: Path, *, descriptions: bool, skipped: Callable[[str], N
                 skipped(f"{path} has only a part of a definition")
                 continue
             seen = True
-            yield read_definition(document, str(path), descriptions=descriptions)
+            yield document, str(path)
     if not seen:
         raise CodegenError(str(folder), "there is no CustomResourceDefinition in any file of this folder")
 
 
-def _read(text: str, source: str, *, descriptions: bool) -> list[KindSource]:
-    found = [read_definition(each, source, descriptions=descriptions) for each in definitions_in(text, source)]
+def _read(text: str, source: str) -> Iterable[tuple[dict[str, Any], str]]:
+    found = [(each, source) for each in definitions_in(text, source)]
     if not found:
         raise CodegenError(source, "there is no CustomResourceDefinition in it")
     return found

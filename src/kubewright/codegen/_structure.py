@@ -6,17 +6,22 @@ from typing import Any, Final
 
 from kubewright.codegen._errors import CodegenError
 
-__all__ = ["check_structural"]
+__all__ = ["check_structural", "loosened"]
 
 _TYPES: Final = frozenset({"string", "integer", "number", "boolean", "array", "object"})
 _DEEPEST: Final = 200
+_FREE: Final = "x-kubernetes-preserve-unknown-fields"
 
 
 def check_structural(schema: Any, source: str, where: str) -> None:
     """Raise CodegenError, which names the place, for a schema whose values have no one type."""
     reason = _check(schema, where, 0)
     if reason:
-        raise CodegenError(source, f"{reason} The API server would not accept this schema: it is not structural")
+        raise CodegenError(
+            source,
+            f"{reason} The API server would not accept this schema: it is not structural;"
+            " --lenient takes what has no type for any JSON",
+        )
 
 
 def _check(node: Any, path: str, depth: int) -> str | None:
@@ -30,7 +35,7 @@ def _check(node: Any, path: str, depth: int) -> str | None:
     type_ = node.get("type")
     if type_ is not None and type_ not in _TYPES:
         return f"{path}: there is no type {type_!r}."
-    free = node.get("x-kubernetes-int-or-string") or node.get("x-kubernetes-preserve-unknown-fields")
+    free = node.get("x-kubernetes-int-or-string") or node.get(_FREE)
     if type_ is None and not free:
         return f"{path}: the type is missing."
     for name, below in (node.get("properties") or {}).items():
@@ -42,3 +47,20 @@ def _check(node: Any, path: str, depth: int) -> str | None:
         if isinstance(node.get(name), dict) and (reason := _check(node[name], f"{path}[*]", depth + 1)):
             return reason
     return None
+
+
+def loosened(node: Any, depth: int = 0) -> Any:
+    """The same schema, with any JSON where the type is missing."""
+    if not isinstance(node, dict) or depth > _DEEPEST:
+        return node
+    made = dict(node)
+    if isinstance(made.get("properties"), dict):
+        made["properties"] = {name: loosened(below, depth + 1) for name, below in made["properties"].items()}
+    for name in ("items", "additionalProperties"):
+        if name in made:
+            made[name] = loosened(made[name], depth + 1)
+    if made.get("type") == "array" and not isinstance(made.get("items"), dict):
+        made["items"] = {_FREE: True}
+    if not made.get("type") and not made.get("x-kubernetes-int-or-string"):
+        made[_FREE] = True
+    return made

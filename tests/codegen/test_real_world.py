@@ -1,0 +1,119 @@
+"""Definitions of other projects: each generates, imports, passes mypy --strict, and comes back.
+
+The list is `real_world.toml`. Go downloads the modules once, into its own cache.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubewright.codegen import KindSource, generate, read_sources, write
+from kubewright.testing._go import Go
+from tests.codegen.round_trip import classes_of, differences
+
+HERE = Path(__file__).parent
+PROJECTS: dict[str, dict[str, Any]] = tomllib.loads((HERE / "real_world.toml").read_text(encoding="utf-8"))
+
+pytestmark = pytest.mark.timeout(600)  # the first time, everything is downloaded
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What was generated for a project, as a package below a folder that is on the path."""
+
+    kinds: list[KindSource]
+    package: str
+    files: list[Path]
+
+
+@pytest.fixture(scope="module")
+def downloads() -> dict[str, Path]:
+    """The folder of each module, by `module@version`."""
+    executable = shutil.which("go")
+    if executable is None:
+        pytest.skip("there is no Go on the PATH to download modules with")
+    wanted = sorted({f"{project['module']}@{project['version']}" for project in PROJECTS.values()})
+    done = subprocess.run(
+        [executable, "mod", "download", "-json", *wanted],
+        cwd=HERE.parent.anchor,  # in no module
+        env=Go(Path(executable), "").environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = {f"{module['Path']}@{module['Version']}": module for module in _documents(done.stdout)}
+    failed = [found.get(name, {}).get("Error", "no answer") for name in wanted if "Dir" not in found.get(name, {})]
+    if failed:
+        pytest.skip(f"Go could not download {len(failed)} of {len(wanted)} modules: {failed[0]} {done.stderr[:200]}")
+    for name, project in PROJECTS.items():
+        module = found[f"{project['module']}@{project['version']}"]
+        assert module["Sum"] == project["sum"], f"{name} is not what it was when it was pinned"
+    return {name: Path(module["Dir"]) for name, module in found.items()}
+
+
+def _documents(text: str) -> Iterator[dict[str, Any]]:
+    decoder = json.JSONDecoder()
+    while text := text.strip():
+        document, end = decoder.raw_decode(text)
+        yield document
+        text = text[end:]
+
+
+@pytest.fixture(scope="module")
+def generated(downloads: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Generated]]:
+    """Everything, generated."""
+    root = tmp_path_factory.mktemp("generated")
+    made: dict[str, Generated] = {}
+    for name, project in PROJECTS.items():
+        folder = downloads[f"{project['module']}@{project['version']}"]
+        kinds = read_sources([str(folder / path) for path in project["paths"]], lenient=project.get("lenient", False))
+        package = f"generated_{name.replace('-', '_')}"
+        made[name] = Generated(kinds, package, write(generate(kinds), root / package))
+    sys.path.insert(0, str(root))
+    yield made
+    sys.path.remove(str(root))
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_the_definitions_of_a_project_come_back(name: str, generated: dict[str, Generated]) -> None:
+    project = generated[name]
+    modules = [
+        importlib.import_module(".".join([project.package, *path.with_suffix("").parts[-2:]]))
+        for path in project.files
+        if path.name != "__init__.py"
+    ]
+    classes = classes_of(modules)
+    for kind in project.kinds:
+        versions = [classes[kind.group, version.name, kind.kind] for version in kind.versions]
+        assert differences(kind, versions) == []
+
+
+def test_there_are_many_and_large_ones(generated: dict[str, Generated]) -> None:
+    kinds = [kind for project in generated.values() for kind in project.kinds]
+    assert len(kinds) >= 150
+    assert max(len(str(version.schema)) for kind in kinds for version in kind.versions) > 500_000
+    assert any(len(kind.versions) > 2 for kind in kinds)
+
+
+def test_all_modules_pass_mypy(generated: dict[str, Generated], tmp_path: Path) -> None:
+    root = next(path for path in generated["istio"].files if path.parent.name == "generated_istio").parents[1]
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path}", "."]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, env=dict(os.environ))
+    assert done.stdout.startswith("Success: no issues found"), done.stdout + done.stderr
+
+
+def test_the_same_definitions_in_another_order_give_the_same_text(generated: dict[str, Generated]) -> None:
+    kinds = generated["istio"].kinds
+    assert generate(reversed(kinds)) == generate(kinds)
