@@ -84,3 +84,16 @@ def test_a_column_that_is_not_checked_may_lead_nowhere_but_needs_a_type() -> Non
     assert (column.json_path, column.type) == (".status.all[-1:].name", "string")
     with pytest.raises(ValueError, match="needs a type, because its path is not checked"):
         kw.Column(".a", checked=False)
+
+
+def test_a_pattern_that_only_go_can_read_is_left_to_the_server() -> None:
+    class Spec(kw.Model):
+        name: Annotated[str, kw.Schema({"pattern": r"^\p{L}+$", "maxLength": 3})]
+
+    @kw.resource("example.com/v1")
+    class Named(kw.Resource[Spec, None]):
+        pass
+
+    Named(spec=Spec(name="1")).validate()
+    with pytest.raises(kw.ValidationError, match="at most 3 characters"):
+        Named(spec=Spec(name="1234")).validate()

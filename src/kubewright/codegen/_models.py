@@ -238,7 +238,7 @@ class Walk:
     def _default(self, made: Field, node: dict[str, Any], place: _Place, said: dict[str, Any]) -> None:
         """A default as a value of Python where it is a plain one; else the server fills it in alone."""
         value = node.get("default")
-        if value is None or not _is_plain(made.annotation, value) or _breaks_rules(made.annotation, node, value):
+        if value is None or not _is_plain(made.annotation, value) or violations(node, value):
             made.default = None
             made.annotation.optional = made.annotation.text != "JSON"
             return
@@ -271,15 +271,6 @@ def _bind(
         asked = {member: wanted[member] for member in PLACE_MEMBERS if member in wanted}
         if more := difference(made, asked):
             changes[name] = more
-
-
-def _breaks_rules(annotation: Annotation, node: dict[str, Any], value: Any) -> bool:
-    """Whether the check of the class would refuse the default; it does not look at what only a `Schema` says."""
-    checked = {name: member for name, member in node.items() if name not in annotation.members}
-    try:
-        return bool(violations(checked, value))
-    except ValueError:  # a pattern of elements that only Go can read
-        return True
 
 
 def _is_plain(annotation: Annotation, value: Any) -> bool:

@@ -42,7 +42,7 @@ def normal_schema(schema: dict[str, Any], *, descriptions: bool = True) -> dict[
 def normal_text(text: str) -> str:
     """A description, as it comes back from a docstring."""
     cleaned = "\n".join(line.rstrip() for line in text.replace("\r\n", "\n").split("\n"))
-    return inspect.cleandoc(cleaned)
+    return inspect.cleandoc(cleaned.strip())
 
 
 def _node(node: dict[str, Any], *, descriptions: bool) -> dict[str, Any]:
