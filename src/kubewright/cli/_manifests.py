@@ -25,10 +25,16 @@ DRIFT = 3
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("config"),
-    show_default=True,
     metavar="FOLDER",
-    help="Where the files go; made if it is not there.",
+    help="Where the files go; made if it is not there.  [default: config; chart with --package helm]",
+)
+@click.option(
+    "--package",
+    type=click.Choice(["kustomize", "helm"]),
+    help="Write all that runs the operator too: as a kustomize tree, or as a Helm chart.",
+)
+@click.option(
+    "--image", metavar="IMAGE", help="With --package: the operator's image; <operator>:<version> unless given."
 )
 @click.option(
     "--check", is_flag=True, help=f"Write nothing; exit with {DRIFT} and say how the files differ, if they do."
@@ -49,7 +55,9 @@ DRIFT = 3
 @click.option("--overwrite", is_flag=True, help="Replace files that are in the way and were not generated.")
 def command(
     targets: Sequence[str],
-    out: Path,
+    out: Path | None,
+    package: Literal["kustomize", "helm"] | None,
+    image: str | None,
     check: bool,
     namespace: str | None,
     descriptions: Literal["full", "short", "off"],
@@ -67,6 +75,9 @@ def command(
                                     the operator declares; viewer, editor and admin roles of each kind
       */kustomization.yaml          to apply either with `kubectl apply --server-side -k`
 
+    With --package also the Deployment, its Services, webhooks and the rest: settings are those of a
+    kubewright.manifests.Project among the names of FILE_OR_MODULE, or the usual ones.
+
     The same program always gives the same bytes. Either all files are written or none. Generated files that are no
     longer wanted are removed; files of your own are not touched.
 
@@ -75,10 +86,16 @@ def command(
       kubewright manifests foo.py --out config
       kubewright manifests foo.py --out config --check     # in CI
       kubectl apply --server-side -k config/crd
+      kubewright manifests foo.py --package kustomize --image registry.example.com/foo:1.0.0
+      kubectl apply --server-side -k config/default
+      kubewright manifests foo.py --package helm --out chart
     """
     from kubewright.manifests import ForeignFile, compare, write
 
-    files = _files(targets, namespace, descriptions, exclude)
+    if image and not package:
+        raise click.UsageError("--image goes with --package: definitions and roles name no image")
+    out = out or Path("chart" if package == "helm" else "config")
+    files = _files(targets, namespace, descriptions, exclude, package, image)
     if check:
         drifts = compare(out, files)
         for drift in drifts:
@@ -102,18 +119,33 @@ def command(
 
 
 def _files(
-    targets: Sequence[str], namespace: str | None, descriptions: Literal["full", "short", "off"], exclude: Sequence[str]
+    targets: Sequence[str],
+    namespace: str | None,
+    descriptions: Literal["full", "short", "off"],
+    exclude: Sequence[str],
+    package: Literal["kustomize", "helm"] | None,
+    image: str | None,
 ) -> list[File]:
     from kubewright.crd import crds_of
-    from kubewright.manifests import crd_files, load, rbac_files
+    from kubewright.manifests import chart_files, crd_files, kustomize_files, load, rbac_files
+    from kubewright.manifests._package import project_of
 
+    described: Literal["short"] | bool = "short" if descriptions == "short" else descriptions == "full"
     try:
         program = load(targets, exclude=exclude)
     except LoadError as error:
         raise click.ClickException(str(error)) from error
-    crds = crds_of(*program.kinds, descriptions="short" if descriptions == "short" else descriptions == "full")
+    crds = crds_of(*program.kinds, descriptions=described)
     for crd in crds:
         _warn_of_size(crd, shorter=descriptions != "off")
+    if package:
+        try:
+            project = project_of(program, targets, image=image, namespace=namespace, descriptions=described)
+        except (LoadError, ValueError) as error:
+            raise click.ClickException(str(error)) from error
+        for warning in project.warnings():
+            click.echo(f"Warning: {warning}.", err=True)
+        return kustomize_files(project) if package == "kustomize" else chart_files(project)
     return [*crd_files(crds), *rbac_files(program.operators, program.kinds, namespace=namespace)]
 
 
@@ -122,9 +154,10 @@ def _warn_of_size(crd: CustomResourceDefinition, *, shorter: bool) -> None:
 
     size = applied_size(crd)
     if size > MOST_ANNOTATIONS:
+        hint = ", or make it smaller with --descriptions=short or off" if shorter else ""
         click.echo(
-            f"Warning: {crd.metadata.name} is too large for `kubectl apply`: {size:,} bytes would go into an annotation,"
-            f" and all annotations of an object may have {MOST_ANNOTATIONS:,}. Use `kubectl apply --server-side`"
-            f"{', or make it smaller with --descriptions=short or off' if shorter else ''}.",
+            f"Warning: {crd.metadata.name} is too large for `kubectl apply`: {size:,} bytes would be in an annotation,"
+            f" and all annotations of an object may have {MOST_ANNOTATIONS:,}. Use"
+            f" `kubectl apply --server-side`{hint}.",
             err=True,
         )

@@ -47,7 +47,7 @@ def kustomize_files(project: Project) -> list[File]:
 
 
 def _crd(project: Project) -> list[File]:
-    return crd_files(crds_of(*(project.kinds or ())))
+    return crd_files(crds_of(*(project.kinds or ()), descriptions=project.descriptions))
 
 
 def _rbac(project: Project) -> list[File]:

@@ -51,7 +51,10 @@ def objects(project: Project) -> list[Object]:
 
 def definitions(project: Project) -> list[apiextensions.CustomResourceDefinition]:
     """The definitions of the project's kinds, converted by the program where that is declared."""
-    made = [with_conversion(project, definition) for definition in crds_of(*(project.kinds or ()))]
+    made = [
+        with_conversion(project, definition)
+        for definition in crds_of(*(project.kinds or ()), descriptions=project.descriptions)
+    ]
     if project.certificates == "cert-manager":
         for definition in made:
             if definition.spec.conversion and definition.spec.conversion.webhook:

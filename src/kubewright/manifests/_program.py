@@ -1,4 +1,4 @@
-"""The kinds and operators of a program, found in its files and modules."""
+"""The kinds, operators and projects of a program, found in its files and modules."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from kubewright.api import Object, info_of
+from kubewright.manifests._project import Project
 from kubewright.operator import Operator
 from kubewright.operator._load import LoadError, load_module, load_operator, split_target
 
@@ -15,10 +16,11 @@ __all__ = ["Program", "load"]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What manifests are made from: the kinds of its own, all versions of them, and the operators."""
+    """What manifests are made from: the kinds of its own, all versions of them, the operators, and their projects."""
 
     kinds: Sequence[type[Object]]
     operators: Sequence[Operator]
+    projects: Sequence[Project] = ()
 
 
 def load(targets: Iterable[str], *, exclude: Sequence[str] = ()) -> Program:
@@ -30,6 +32,7 @@ def load(targets: Iterable[str], *, exclude: Sequence[str] = ()) -> Program:
     """
     kinds: dict[type[Object], None] = {}
     operators: dict[Operator, None] = {}
+    projects: list[Project] = []
     targets = list(targets)
     for target in targets:
         where, name = split_target(target)
@@ -37,13 +40,16 @@ def load(targets: Iterable[str], *, exclude: Sequence[str] = ()) -> Program:
         kinds.update(dict.fromkeys(_kinds_in(module)))
         found = [load_operator(target)] if name else [one for one in vars(module).values() if isinstance(one, Operator)]
         operators.update(dict.fromkeys(found))
+        projects += [one for one in vars(module).values() if isinstance(one, Project)]
+        operators.update(dict.fromkeys(project.operator for project in projects))
     for operator in operators:
         reconciled = (registration.kind for registration in operator.registrations())
         kinds.update(dict.fromkeys(kind for kind in reconciled if "__definition__" in vars(kind)))
     if not kinds and not operators:
         raise LoadError(f"{', '.join(targets)}: there is neither a class under @resource nor an Operator")
     own = [kind for kind in kinds if info_of(kind).group not in exclude]
-    return Program(sorted(own, key=lambda kind: str(info_of(kind))), sorted(operators, key=lambda one: one.name))
+    own.sort(key=lambda kind: str(info_of(kind)))
+    return Program(own, sorted(operators, key=lambda one: one.name), projects)
 
 
 def _kinds_in(module: ModuleType) -> list[type[Object]]:

@@ -10,6 +10,7 @@ from typing import Final, Literal, get_args
 
 from kubewright.api import Object, Quantity, core, info_of
 from kubewright.api.networking.v1 import NetworkPolicyEgressRule
+from kubewright.crd._descriptions import Descriptions
 from kubewright.manifests._image import Image
 from kubewright.manifests._rules import labels_of, system_namespace
 from kubewright.manifests._webhook_declarations import ConversionDeclaration, WebhookDeclaration
@@ -46,6 +47,7 @@ class Project:
         operator: whose kinds, permissions, namespaces and grace period count.
         target: what `kubewright run` gets in the image: a file or a module.
         kinds: the kinds whose definitions belong to it; those of your own that the operator reconciles unless given.
+        descriptions: how much of the docstrings goes into the definitions.
         version: the version of the program, which is the chart's too.
         namespace: where it runs; `<name of the operator>-system` unless given.
         image: the image; `<name of the operator>:<version>` unless given.
@@ -70,6 +72,7 @@ class Project:
     operator: Operator
     target: str
     kinds: Sequence[type[Object]] | None = None
+    descriptions: Descriptions = True
     version: str = "0.1.0"
     namespace: str = ""
     image: str = ""
