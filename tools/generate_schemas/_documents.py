@@ -58,8 +58,7 @@ class Documents:
         for name, schema in schemas.items():
             self.definitions[name] = _facts(schema)
             for kind in schema.get("x-kubernetes-group-version-kind", ()):
-                if _joined(kind) == group_version:
-                    self.kinds.setdefault(group_version, {})[kind["kind"]] = name
+                self.kinds.setdefault(_joined(kind), {})[kind["kind"]] = name
         self.resources[group_version] = _resources(group_version, document["paths"])
 
 

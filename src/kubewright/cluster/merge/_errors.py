@@ -24,3 +24,10 @@ class Refused(Exception):
 def bad_request(message: str) -> Refused:
     """400: the request is wrong in itself."""
     return Refused(400, "BadRequest", message)
+
+
+def cannot_unmarshal(value: Any, wanted: str) -> Refused:
+    """400: a patch whose JSON is of another kind than it must be, in Go's words."""
+    kinds = {dict: "object", list: "array", str: "string", bool: "bool"}
+    kind = kinds.get(type(value), "number")
+    return bad_request(f"error decoding patch: json: cannot unmarshal {kind} into Go value of type {wanted}")

@@ -165,13 +165,13 @@ class FieldManager:
     def _check(self, config: Object) -> None:
         version, kind = config.get("apiVersion", ""), config.get("kind", "")
         if (version, kind) != (self.api_version, self.kind):
-            raise bad_request(f"invalid object type: {version}, Kind={kind}")
+            raise bad_request(f"invalid object type: {_group_version_kind(version, kind)}")
         if config.get("metadata", {}).get("managedFields") is not None:
             raise bad_request("metadata.managedFields must be nil")
         wrong = schema_errors(self._updater.schema(self.api_version), config)
         if wrong:
             metadata = config.get("metadata", {})
-            what = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {version}, Kind={kind}"
+            what = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {_group_version_kind(version, kind)}"
             raise Refused(500, "", f"failed to create typed patch object ({what}): {wrong}")
 
     def _applied(
@@ -217,6 +217,11 @@ class FieldManager:
             named = {"apiVersion": self.api_version, "kind": self.kind}
             self._zero = zero_object(self._updater.schema(self.api_version)) | named
         return self._zero
+
+
+def _group_version_kind(api_version: str, kind: str) -> str:
+    """As Go prints it; the core group is empty."""
+    return f"{api_version if '/' in api_version else '/' + api_version}, Kind={kind}"
 
 
 def _capped(entries: Entries) -> Entries:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubewright.cluster.merge._errors import bad_request
+from kubewright.cluster.merge._errors import bad_request, cannot_unmarshal
 
 __all__ = ["merge_patch"]
 
@@ -12,10 +12,12 @@ __all__ = ["merge_patch"]
 def merge_patch(document: Any, patch: Any) -> Any:
     """The document with what the patch says; null removes, lists are replaced whole.
 
-    Neither is changed. Raises `Refused` (400) for a patch that is neither an object nor a list.
+    Neither is changed. Raises `Refused` (400) for a patch that is no object.
     """
-    if not isinstance(patch, dict | list):
+    if patch is None:
         raise bad_request("Invalid JSON Patch")
+    if not isinstance(patch, dict):
+        raise cannot_unmarshal(patch, "map[string]interface {}")
     return _merged(document, patch)
 
 

@@ -40,8 +40,9 @@ def parent_managed_fields(
     `mappings` does not know is dropped.
     """
     scale = read_entries(scale_entries)
+    parent = read_entries(entries)
     found = {}
-    for manager, owned in read_entries(entries).items():
+    for manager, owned in parent.items():
         where = mappings.get(owned.api_version)
         if where is None:
             continue
@@ -57,7 +58,9 @@ def parent_managed_fields(
                 found[manager] = owned._replace(tree=tree)
     for manager, owned in scale.items():
         if has(owned.tree, *_REPLICAS):
-            found[manager] = Owned(tree_of(_steps(mappings[api_version])), api_version, owned.time)
+            before = parent.get(manager)  # the server keeps no time for one that is new
+            time = before.time if before else None
+            found[manager] = Owned(tree_of(_steps(mappings[api_version])), api_version, time)
     return written(found)
 
 

@@ -1,0 +1,40 @@
+"""What we make of every request in the tables is what the real server made of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cluster.merge.apply_cases import CASES as APPLY_CASES
+from tests.cluster.merge.patch_cases import CASES as PATCH_CASES
+from tests.cluster.merge.table import Case, is_validation, managed_fields, recorded, replay
+
+
+def named(case: Case) -> str:
+    return case.name
+
+
+@pytest.mark.parametrize("case", APPLY_CASES, ids=named)
+def test_managed_fields_and_conflicts_are_the_servers(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.parametrize("case", PATCH_CASES, ids=named)
+def test_patches_give_what_the_server_gives(case: Case) -> None:
+    check(case)
+
+
+def check(case: Case) -> None:
+    for number, ours, theirs in replay(case, recorded()[case.name]):
+        where = f"step {number}: {case.steps[number]}"
+        if is_validation(theirs.refusal):
+            assert ours.refusal is None, where
+            continue
+        assert ours.refusal == theirs.refusal, where
+        assert managed_fields(ours.object) == managed_fields(theirs.object), where
+
+
+def test_the_tables_are_large_and_every_case_has_its_own_name() -> None:
+    assert len(APPLY_CASES) >= 100
+    assert len(PATCH_CASES) >= 50
+    assert len({case.name for case in (*APPLY_CASES, *PATCH_CASES)}) == len(APPLY_CASES) + len(PATCH_CASES)
+    assert set(recorded()) == {case.name for case in (*APPLY_CASES, *PATCH_CASES)}
