@@ -14,11 +14,12 @@ from kubewright.api import Model, Object, ObjectMeta, Resource, encode
 from kubewright.api._resource import resource
 from kubewright.cache import Informer, ObjectKey
 from kubewright.cache._feed import Feed
-from kubewright.client import Client, Request, Response
+from kubewright.client import Client, Request, Response, Transport
 from kubewright.clock import Clock, VirtualClock
 from kubewright.controller import Applier, Controller, Environment
 from kubewright.controller._environment import CachedKinds
 from kubewright.events import EventRecorder
+from kubewright.observe import Observer
 from kubewright.operator import Operator
 from kubewright.operator._running import _kinds_of
 
@@ -56,9 +57,17 @@ class NoServer:
 class Stage:
     """Controllers on caches that `put` and `remove` fill as the watch would."""
 
-    def __init__(self, operator: Operator, clock: Clock) -> None:
+    def __init__(
+        self,
+        operator: Operator,
+        clock: Clock,
+        *,
+        transport: Transport | None = None,
+        observer: Observer | None = None,
+    ) -> None:
         self.clock = clock
-        self.client = Client(transport=NoServer(), clock=clock)
+        self.observer = observer or Observer()
+        self.client = Client(transport=transport or NoServer(), clock=clock).with_hooks(*self.observer.hooks)
         self.recorder = EventRecorder(self.client, operator.name, clock=clock)
         self.kinds = CachedKinds()
         self.informers: dict[type[Object], Informer[Any]] = {}
@@ -70,6 +79,7 @@ class Stage:
             recorder=self.recorder,
             clock=clock,
             loop=asyncio.get_running_loop(),
+            observer=self.observer,
         )
         self.controllers: list[Controller[Any]] = []
         for registration in operator.registrations():
@@ -112,9 +122,11 @@ class Stage:
 
 
 @asynccontextmanager
-async def working(operator: Operator, clock: Clock) -> AsyncIterator[Stage]:
+async def working(
+    operator: Operator, clock: Clock, *, transport: Transport | None = None, observer: Observer | None = None
+) -> AsyncIterator[Stage]:
     """A stage whose controllers work."""
-    stage = Stage(operator, clock)
+    stage = Stage(operator, clock, transport=transport, observer=observer)
     stage.synced()
     for controller in stage.controllers:
         controller.start()

@@ -16,9 +16,7 @@ from kubewright.client import Outcome, Request, Trace
 from kubewright.observe import ControllerStats, History, Observer
 from kubewright.observe._reconcile import Reconcile
 
-INFO = ResourceInfo(
-    group="example.com", version="v1", kind="Thing", plural="things", singular="thing", namespaced=True
-)
+INFO = ResourceInfo(group="example.com", version="v1", kind="Thing", plural="things", singular="thing", namespaced=True)
 RNG = random.Random(1)
 KEYS = [ObjectKey("default", f"thing-{number}") for number in range(10_000)]
 

@@ -85,7 +85,7 @@ class DebugPages:
     def _objects(self) -> Iterator[_Object]:
         for controller in self._controllers():
             now, monotonic = controller.clock.now(), controller.clock.monotonic()
-            for key in reversed(controller.history.keys()):
+            for key in reversed(controller.history.objects()):
                 newest = controller.history.of(key)[-1]
                 yield _Object(
                     controller=controller.name,

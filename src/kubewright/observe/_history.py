@@ -73,7 +73,7 @@ class History:
         """How many objects are remembered."""
         return len(self._entries)
 
-    def keys(self) -> list[ObjectKey]:
+    def objects(self) -> list[ObjectKey]:
         """The objects, the most recently reconciled last."""
         return [*self._entries]
 

@@ -1,0 +1,139 @@
+"""What is remembered of the last reconciles, and that it never becomes more than it may."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubewright.api import ResourceInfo
+from kubewright.cache import ObjectKey
+from kubewright.observe import History, HistoryBounds, Reconcile
+from kubewright.observe._history import _ENTRY, _OBJECT
+from kubewright.observe._reconcile import Write
+
+INFO = ResourceInfo(group="example.com", version="v1", kind="Thing", plural="things", singular="thing", namespaced=True)
+RNG = random.Random(1)
+
+
+def key(number: int) -> ObjectKey:
+    return ObjectKey("default", f"thing-{number}")
+
+
+def reconcile(number: int, error: str = "", writes: int = 0) -> Reconcile:
+    made = Reconcile(RNG, "thing", INFO, key(number), trigger="updated")
+    made.error = error
+    for write in range(writes):
+        made.wrote(Write("patch", "things.example.com", "default", f"thing-{write}", 200, 0.001))
+    return made
+
+
+def remember(history: History, run: Reconcile, at: float = 0.0) -> None:
+    history.ended(run, "error" if run.error else "success", ended=at, seconds=0.5, waited=0.25)
+
+
+def test_the_last_results_of_an_object_are_there_newest_last() -> None:
+    history = History(HistoryBounds(results=3))
+    for at in range(5):
+        remember(history, reconcile(1), at=float(at))
+    assert [entry.ended for entry in history.of(key(1))] == [2.0, 3.0, 4.0]
+    assert history.of(key(2)) == ()
+    assert len(history) == 1
+
+
+def test_no_more_objects_are_remembered_than_may_be_and_the_least_recent_go() -> None:
+    history = History(HistoryBounds(objects=100))
+    for number in range(1_000):
+        remember(history, reconcile(number))
+        remember(history, reconcile(0))  # this one is always recent
+        assert len(history) <= 100
+    assert history.of(key(0))
+    assert history.of(key(999))
+    assert not history.of(key(1))
+
+
+def test_no_more_bytes_are_taken_than_may_be() -> None:
+    history = History(HistoryBounds(bytes=50_000))
+    for number in range(500):
+        remember(history, reconcile(number, error="x" * 900, writes=3))
+        assert history.size <= 50_000
+    assert 0 < len(history) < 100
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 200), st.integers(0, 4)), max_size=200))
+def test_the_estimate_is_the_sum_of_what_is_there(steps: list[tuple[int, int, int]]) -> None:
+    history = History(HistoryBounds(objects=10, bytes=8_000, results=4))
+    for number, length, writes in steps:
+        remember(history, reconcile(number, error="x" * length, writes=writes))
+        entries = [entry for one in history.objects() for entry in history.of(one)]
+        texts = sum(len(entry.error) + 160 * len(entry.writes) for entry in entries)
+        assert history.size == _OBJECT * len(history) + _ENTRY * len(entries) + texts
+        assert len(history) <= 10
+        assert history.size <= 8_000 or len(history) == 1
+
+
+def test_the_estimate_is_not_below_what_the_memory_really_is() -> None:
+    keys = [key(number) for number in range(10_000)]
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        history = History()
+        for at, one in enumerate(keys):
+            history.ended(
+                Reconcile(RNG, "thing", INFO, one, trigger="initial"),
+                "success",
+                ended=at + 0.5,
+                seconds=at + 0.25,
+                waited=at + 0.125,
+            )
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(history) == 10_000
+    assert after - before <= history.size < 4 * 1024 * 1024
+
+
+def test_an_error_that_repeats_is_kept_once() -> None:
+    history = History()
+    for _ in range(3):
+        remember(history, reconcile(1, error="".join(["it ", "broke"])))
+    assert len({id(entry.error) for entry in history.of(key(1))}) == 1
+
+
+def test_a_long_error_is_cut() -> None:
+    run = reconcile(1)
+    run.failed(ValueError("x" * 100_000))
+    assert len(run.error) == 1_001
+    assert run.error.startswith("ValueError: xxx")
+
+
+def test_of_many_writes_the_first_are_kept_and_the_others_counted() -> None:
+    history = History()
+    remember(history, reconcile(1, writes=70))
+    [entry] = history.of(key(1))
+    assert (len(entry.writes), entry.more_writes) == (50, 20)
+
+
+def test_what_writes_changed_is_kept_for_the_last_ones_only() -> None:
+    history = History(HistoryBounds(changes=5, change_bytes=1_000))
+    for number in range(20):
+        run = reconcile(number, writes=1)
+        run.changed(INFO, ObjectKey("default", "thing-0"), b"{}", b"x" * 100)
+        remember(history, run)
+    kept = [number for number in range(20) if history.change_of(history.of(key(number))[0].writes[0])]
+    assert kept == [15, 16, 17, 18, 19]
+    run = reconcile(99, writes=1)
+    run.changed(INFO, ObjectKey("default", "thing-0"), b"{}", b"x" * 950)
+    remember(history, run)
+    assert history.change_size <= 1_000
+    assert history.change_of(history.of(key(99))[0].writes[0]) is not None
+
+
+def test_the_content_of_secrets_is_not_taken() -> None:
+    secrets = ResourceInfo(group="", version="v1", kind="Secret", plural="secrets", singular="secret", namespaced=True)
+    run = reconcile(1)
+    run.wrote(Write("patch", "secrets", "default", "password", 200, 0.001))
+    run.changed(secrets, ObjectKey("default", "password"), b'{"data":{}}', b'{"data":{"a":"aHVudGVyMg=="}}')
+    assert not run.changes

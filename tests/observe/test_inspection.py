@@ -1,0 +1,243 @@
+"""What can be known about one object, while its controller works in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from kubewright.api import ObjectMeta, owner_reference
+from kubewright.clock import VirtualClock
+from kubewright.controller import Context, ReconcileTimeout, Result, TerminalError
+from kubewright.observe import DebugPages, FieldChange, is_loopback
+from kubewright.operator import Operator
+from tests.controller.conftest import Part, Thing, ThingSpec, ThingStatus, key, thing, working
+from tests.observe.conftest import Agreeable
+
+
+async def test_an_object_that_nothing_happened_to_is_idle(operator: Operator, clock: VirtualClock) -> None:
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    async with working(operator, clock) as stage:
+        found = stage.controller.inspect(key())
+    assert (found.controller, found.kind, found.namespace, found.name) == ("thing", "Thing", "default", "one")
+    assert (found.cached, found.queue.state, found.results, found.last_trigger) == (None, "idle", (), "")
+
+
+async def test_the_last_results_say_what_woke_it_and_how_it_went(operator: Operator, clock: VirtualClock) -> None:
+    @operator.reconciles(Thing, owns=[Part])
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        await ctx.clock.sleep(2)
+
+    began = clock.now()
+    async with working(operator, clock) as stage:
+        one = thing()
+        stage.put(one)
+        await clock.advance(5)
+        meta = ObjectMeta(name="wheel", namespace="default", uid="p", owner_references=[owner_reference(one)])
+        stage.put(Part(metadata=meta, spec=ThingSpec()))
+        await clock.advance(5)
+        found = stage.controller.inspect(key())
+    newest, oldest = found.results
+    assert (oldest.trigger, oldest.cause, oldest.result, oldest.attempt) == ("added", "", "success", 1)
+    assert (newest.trigger, newest.cause) == ("Part added", "default/wheel")
+    assert found.last_trigger == "Part added (default/wheel)"
+    assert [newest.woken_at, newest.began_at, newest.ended_at] == [began + timedelta(seconds=s) for s in (5, 5, 7)]
+    assert newest.seconds == 2
+    assert found.cached is not None
+    assert (found.cached.uid, found.cached.generation, found.cached.deleting) == ("uid-one", 1, False)
+    assert found.queue.state == "idle"
+
+
+async def test_the_queue_state_follows_the_key(operator: Operator, clock: VirtualClock) -> None:
+    gate = asyncio.Event()
+
+    @operator.reconciles(Thing, concurrency=1)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> Result:
+        await gate.wait()
+        return Result(requeue_after=60)
+
+    async with working(operator, clock) as stage:
+        stage.put(thing("one"))
+        stage.put(thing("two"))
+        await clock.advance(3)
+        running, waiting = (stage.controller.inspect(key(name)).queue for name in ("one", "two"))
+        assert (running.state, running.since, running.runs_again) == (
+            "running",
+            clock.now() - timedelta(seconds=3),
+            False,
+        )
+        assert (waiting.state, waiting.priority, waiting.trigger) == ("waiting", 0, "added")
+        stage.put(thing("one", size=2))
+        await clock.settle()
+        again = stage.controller.inspect(key("one")).queue
+        assert (again.state, again.runs_again, again.trigger) == ("running", True, "updated")
+        gate.set()
+        await clock.settle()
+        delayed = stage.controller.inspect(key("two"))
+        assert (delayed.queue.state, delayed.next_retry) == ("delayed", clock.now() + timedelta(seconds=60))
+
+
+async def test_failures_show_the_error_the_attempts_and_the_next_retry(operator: Operator, clock: VirtualClock) -> None:
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        raise ConnectionError("the bank does not answer")
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.advance(0.012)
+        found = stage.controller.inspect(key())
+        assert found.last_error == "ConnectionError: the bank does not answer"
+        assert (found.attempt, found.queue.retries) == (2, 2)
+        assert [result.trigger for result in found.results] == ["retry", "added"]
+        assert found.last_error_at == found.results[0].ended_at
+        assert found.next_retry is not None
+        assert (found.next_retry - found.results[0].ended_at).total_seconds() == pytest.approx(0.010, abs=0.001)
+        stats = stage.controller.stats
+        assert (stats.bugs, stats.timeouts) == (0, 0)
+
+
+async def test_bugs_and_timeouts_are_told_apart_from_other_errors(operator: Operator, clock: VirtualClock) -> None:
+    errors: dict[str, Exception] = {
+        "bug": AttributeError("'NoneType' object has no attribute 'spec'"),
+        "final": TerminalError("no such bank"),
+        "world": OSError("no route"),
+    }
+
+    @operator.reconciles(Thing, timeout=10, rate_limiter=lambda: _Never())
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        if obj.metadata.name in errors:
+            raise errors[obj.metadata.name]
+        await ctx.clock.sleep(60)
+
+    async with working(operator, clock) as stage:
+        for name in (*errors, "slow"):
+            stage.put(thing(name))
+        await clock.advance(20)
+        stats = stage.controller.stats
+        assert (stats.bugs, stats.timeouts) == (1, 1)
+        assert stats.reconciles == {"error": 3, "terminal_error": 1}
+        assert stage.controller.inspect(key("slow")).last_error.startswith(ReconcileTimeout.__name__)
+        assert stage.controller.inspect(key("final")).results[0].result == "terminal_error"
+
+
+class _Never:
+    def when(self, key: object) -> float:
+        return 10**6
+
+    def forget(self, key: object) -> None: ...
+
+    def retries(self, key: object) -> int:
+        return 0
+
+
+async def test_writes_are_told_with_the_fields_that_they_changed_and_no_values(
+    operator: Operator, clock: VirtualClock, server: Agreeable
+) -> None:
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        await ctx.patch_status(ThingStatus(ready=7))
+        await ctx.create(Part(metadata=ObjectMeta(name="wheel"), spec=ThingSpec(size=3)), owned=False)
+        await ctx.delete(Part, "old")
+
+    server.answers = [200, 200, 503]
+    async with working(operator, clock, transport=server) as stage:
+        stage.put(thing(size=7))
+        await clock.advance(60)
+        [*_, first] = stage.controller.inspect(key()).results
+    told = [(write.verb, write.resource, write.name, write.status) for write in first.writes]
+    assert told[:3] == [
+        ("patch", "things.example.com/status", "one", 200),
+        ("create", "parts.example.com", "wheel", 200),
+        ("delete", "parts.example.com", "old", 503),
+    ]
+    assert first.writes[0].changes == (FieldChange(op="replace", path="/status/ready"),)
+    assert first.writes[2].changes is None
+    assert len(first.trace) == 32
+
+
+async def test_what_is_inspected_is_json_without_values(
+    operator: Operator, clock: VirtualClock, server: Agreeable
+) -> None:
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        await ctx.patch_status(ThingStatus(ready=424242))
+
+    async with working(operator, clock, transport=server) as stage:
+        stage.put(thing(size=737373))
+        await clock.settle()
+        text = msgspec.json.encode(stage.controller.inspect(key())).decode()
+    content = json.loads(text)
+    assert content["queue"]["state"] == "idle"
+    assert content["results"][0]["writes"][0]["resource"] == "things.example.com/status"
+    assert "424242" not in text
+    assert "737373" not in text
+
+
+async def test_debug_pages_answer_in_json(operator: Operator, clock: VirtualClock) -> None:
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        raise TerminalError("no such bank")
+
+    async with working(operator, clock) as stage:
+        for name in ("one", "two"):
+            stage.put(thing(name))
+        await clock.settle()
+        pages = DebugPages(lambda: stage.controllers)
+
+        def ask(path: str) -> tuple[int, dict[str, object]]:
+            status, body = pages.answer(path)
+            return status, json.loads(body)
+
+        status, content = ask("")
+        assert status == 200
+        [summary] = msgspec.convert(content["controllers"], list[dict[str, object]])
+        assert (summary["name"], summary["reconciles"], summary["remembered"]) == ("thing", {"terminal_error": 2}, 2)
+        status, content = ask("/objects")
+        listed = msgspec.convert(content["objects"], list[dict[str, str]])
+        assert [(one["name"], one["error"]) for one in listed] == [
+            ("two", "TerminalError: no such bank"),
+            ("one", "TerminalError: no such bank"),
+        ]
+        status, content = ask("/objects/thing/default/one")
+        assert (status, content["lastError"]) == (200, "TerminalError: no such bank")
+        assert ask("/objects/thing/default/three") == (
+            404,
+            {"error": "controller 'thing' knows no object default/three"},
+        )
+        assert ask("/objects/gadget/one") == (
+            404,
+            {"error": "there is no controller 'gadget'; there are: thing"},
+        )
+        assert ask("/else")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("host", "here"),
+    [
+        ("127.0.0.1", True),
+        ("127.5.0.1", True),
+        ("::1", True),
+        ("[::1]", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("", False),
+        ("10.0.0.1", False),
+        ("localhost.evil.example", False),
+    ],
+)
+def test_what_is_reached_from_this_machine_alone(host: str, here: bool) -> None:
+    assert is_loopback(host) is here
+
+
+def test_a_request_by_a_name_that_leads_here_is_told_from_one_by_address() -> None:
+    assert DebugPages.may_ask("127.0.0.1:8080")
+    assert DebugPages.may_ask("[::1]:8080")
+    assert DebugPages.may_ask("localhost")
+    assert not DebugPages.may_ask("rebound.evil.example:8080")
+    assert not DebugPages.may_ask("")
