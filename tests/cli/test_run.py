@@ -89,10 +89,7 @@ def test_what_was_not_said_does_not_reach_it(tmp_path: Path) -> None:
         ),
         (["--concurrency", "some"], "--concurrency is a whole number, at least 1, not 'some'"),
         (["-n", "Here"], "--namespace is a list of namespaces, whose names are lower case letters, digits"),
-        (
-            ["--lease-nam", "1"],
-            "No such option '--lease-nam'. (Did you mean one of: '--lease-name', '--lease-namespace'",
-        ),
+        (["--grcae", "1"], "No such option '--grcae'. Did you mean '--grace'?"),
     ],
 )
 def test_a_typo_in_a_flag_says_what_is_valid(

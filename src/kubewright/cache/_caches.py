@@ -48,6 +48,7 @@ class Caches:
         self._informers: dict[_Key, Informer[Any]] = {}
         self._transforms: dict[_Key, Transform | None] = {}
         self._tasks: dict[_Key, asyncio.Task[None]] = {}
+        self._failed = asyncio.Event()
         self._running = False
 
     def informer(
@@ -124,6 +125,13 @@ class Caches:
         if reasons:
             raise CacheSyncError(timeout, reasons)
 
+    async def wait_for_failure(self) -> None:
+        """Wait until an informer has ended with an error, and raise it. None should: else this waits for ever."""
+        await self._failed.wait()
+        for task in self._tasks.values():
+            if task.done() and not task.cancelled():
+                task.result()
+
     async def __aenter__(self) -> Self:
         if self._running:
             raise RuntimeError("these caches are running already")
@@ -146,4 +154,5 @@ class Caches:
                 task.result()  # it does not end by itself: let its error be seen
 
     def _start(self, key: _Key, informer: Informer[Any]) -> None:
-        self._tasks[key] = asyncio.create_task(informer.run(), name=f"informer of {key[0].__name__}")
+        self._tasks[key] = task = asyncio.create_task(informer.run(), name=f"informer of {key[0].__name__}")
+        task.add_done_callback(lambda ended: None if ended.cancelled() else self._failed.set())

@@ -38,6 +38,8 @@ R = TypeVar("R", bound=Object)
 
 logger = logging.getLogger("kubewright.operator")
 
+_NOT_RUNNING = "the operator is not running: use it as `async with operator.running() as running`"
+
 
 class HasKubeconfig(Protocol):
     """A cluster that can be reached by a kubeconfig file."""
@@ -271,9 +273,17 @@ class Running:
 
     async def wait_for_failure(self) -> None:
         """Wait until the operator cannot go on, and raise why: `NotLeader` when its lease is lost. Else for ever."""
+        if self.caches is None:
+            raise RuntimeError(_NOT_RUNNING)
+        waits = [asyncio.ensure_future(self.caches.wait_for_failure())]
         if self._leading is not None:
-            await asyncio.shield(self._leading)
-        await asyncio.get_running_loop().create_future()
+            waits.append(asyncio.ensure_future(asyncio.shield(self._leading)))
+        try:
+            ended, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            for wait in ended:
+                await wait
+        finally:
+            await _ended(*waits)
 
     # Looking and prodding
 
@@ -281,7 +291,7 @@ class Running:
     def client(self) -> Client:
         """The client that the operator works with. With leader election it writes only while this replica leads."""
         if self._client is None:
-            raise RuntimeError("the operator is not running: use it as `async with operator.running() as running`")
+            raise RuntimeError(_NOT_RUNNING)
         return self._client
 
     def controller(self, kind: type[R]) -> Controller[R]:

@@ -19,6 +19,7 @@ logger = logging.getLogger("kubewright.operator")
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _NOW = 3.0  # seconds between the second signal and the end of the process, whatever still runs
+_LAST_WORDS = 0.5
 
 
 class Signals:
@@ -69,6 +70,13 @@ class Signals:
 
 
 def _leave() -> None:
+    # In a thread of its own: whoever is stuck may hold the log, and must not hold up the end.
+    last_words = threading.Thread(target=_say, daemon=True)
+    last_words.start()
+    last_words.join(_LAST_WORDS)
+    os._exit(ExitCode.INTERRUPTED)
+
+
+def _say() -> None:
     logger.error("the operator does not end by itself within %g s; leaving", _NOW)
     logging.shutdown()
-    os._exit(ExitCode.INTERRUPTED)

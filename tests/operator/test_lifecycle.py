@@ -1,0 +1,239 @@
+"""In which order an operator starts and stops, and how its process ends, on the real control plane."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from kubewright.api import core, meta
+from kubewright.client import Client
+from kubewright.controller import Context
+from kubewright.operator import ExitCode, Operator, Running
+from kubewright.operator._stages import STAGES, Component, Stage
+from kubewright.testing import ControlPlane
+from tests.operator.conftest import until
+from tests.operator.test_health import get
+from tests.operator.test_leadership import marked, taken_away
+from tests.operator.test_running import logged, program
+
+
+def config_map(namespace: str, name: str = "one") -> core.ConfigMap:
+    return core.ConfigMap(metadata=meta.ObjectMeta(name=name, namespace=namespace))
+
+
+async def asked(running: Running, path: str) -> str:
+    status, body, _ = await asyncio.to_thread(get, running.servers[0].port, path)
+    return f"{status} {body}"
+
+
+def noting(stage: Stage, notes: list[str]) -> Component:
+    """A component that notes when it starts and stops, and how ready the operator says it is by then."""
+
+    @asynccontextmanager
+    async def component(running: Running) -> AsyncIterator[None]:
+        notes.append(f"{stage} starts: {await asked(running, '/readyz/caches')}".strip())
+        yield
+        notes.append(f"{stage} stops: {await asked(running, '/readyz/stopping')}".strip())
+
+    return component
+
+
+async def test_pages_webhooks_caches_others_leader_and_back_again(client: Client, namespace: str) -> None:
+    operator = Operator(
+        "ordered", namespaces=[namespace], leader_elect=True, lease_namespace=namespace, health_bind="127.0.0.1:0"
+    )
+    notes: list[str] = []
+    reconciled = asyncio.Event()
+    for stage in STAGES:
+        operator.attach(noting(stage, notes), stage=stage)
+
+    @operator.reconciles(core.ConfigMap)
+    async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None:
+        notes.append("reconciles")
+        reconciled.set()
+
+    operator.ready_check("mine", lambda: "not today")
+    await client.create(config_map(namespace))
+    async with operator.running(client) as running:
+        await reconciled.wait()
+        assert await asked(running, "/healthz") == "200 ok"
+        assert await asked(running, "/readyz?verbose") == (
+            "500 [+]ping ok\n[+]caches ok\n[+]stopping ok\n[-]mine failed: not today\nreadyz check failed\n"
+        )
+        assert await asked(running, "/readyz?exclude=mine") == "200 ok"
+    assert notes == [
+        "webhooks starts: 500 [-]caches failed: not started yet",
+        "others starts: 200 ok",
+        "leader starts: 200 ok",
+        "reconciles",
+        *(f"{stage} stops: 500 [-]stopping failed: the operator is stopping" for stage in reversed(STAGES)),
+    ]
+
+
+async def test_what_cannot_start_stops_what_has_started_and_is_told(client: Client, namespace: str) -> None:
+    operator = Operator("broken", namespaces=[namespace], health_bind="127.0.0.1:0")
+    notes: list[str] = []
+
+    @asynccontextmanager
+    async def broken(running: Running) -> AsyncIterator[None]:
+        raise RuntimeError("no port is free")
+        yield
+
+    @operator.reconciles(core.ConfigMap)
+    async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
+
+    operator.attach(noting("webhooks", notes), stage="webhooks")
+    operator.attach(broken)
+    with pytest.raises(RuntimeError, match="no port is free"):
+        await operator.running(client).__aenter__()
+    assert [note.split(":")[0] for note in notes] == ["webhooks starts", "webhooks stops"]
+
+
+async def test_a_leader_that_cannot_start_its_work_fails_and_gives_the_lease_back(
+    client: Client, namespace: str
+) -> None:
+    operator = Operator("broken", namespaces=[namespace], leader_elect=True, lease_namespace=namespace)
+
+    @asynccontextmanager
+    async def broken(running: Running) -> AsyncIterator[None]:
+        raise RuntimeError("no port is free")
+        yield
+
+    @operator.reconciles(core.ConfigMap)
+    async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
+
+    operator.attach(broken, stage="leader")
+    async with operator.running(client) as running:
+        with pytest.raises(RuntimeError, match="no port is free"):
+            await running.wait_for_failure()
+
+
+async def test_a_cache_that_fails_fails_the_operator(client: Client, namespace: str) -> None:
+    operator = Operator("broken", namespaces=[namespace])
+
+    @operator.reconciles(core.ConfigMap)
+    async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
+
+    running = operator.running(client)
+    await running.__aenter__()
+    failing = asyncio.ensure_future(running.wait_for_failure())
+    assert running.caches is not None
+    # What no informer does by itself: one more of the same, which refuses to run twice.
+    running.caches._start((core.ConfigMap, (), "another", "", False), running.caches.informers[0])
+    with pytest.raises(RuntimeError, match="is running already"):
+        await failing
+    with pytest.raises(RuntimeError, match="is running already"):
+        await running.__aexit__(None, None, None)
+
+
+async def test_reconciles_that_are_cut_short_are_counted(client: Client, namespace: str) -> None:
+    operator = Operator("short", namespaces=[namespace])
+    entered = asyncio.Event()
+
+    @operator.reconciles(core.ConfigMap)
+    async def hang(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None:
+        entered.set()
+        await asyncio.Event().wait()
+
+    await client.create(config_map(namespace))
+    async with operator.running(client, grace=0) as running:
+        await entered.wait()
+    assert running.interrupted == 1
+
+
+def test_a_stage_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValueError, match="stage is one of webhooks, others, leader, not 'caches'"):
+        Operator("mine").attach(noting("others", []), stage="caches")  # type: ignore[arg-type]
+
+
+# As processes
+
+
+REPLICATED = """
+import kubewright as kw
+from kubewright.api import core
+
+operator = kw.Operator("replicated", lease_duration="4s", renew_deadline="3s", retry_period="500ms")
+
+@operator.reconciles(core.ConfigMap)
+async def mark(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None:
+    obj.data = {"seen": "yes"}
+    await ctx.update(obj)
+"""
+
+
+async def test_two_replicas_take_turns_and_end_with_codes_that_say_why(
+    control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "replicated.py"
+    script.write_text(REPLICATED)
+    arguments = ["-m", "kubewright.cli", "run", str(script), "-n", namespace, "--leader-elect"]
+    arguments += ["--lease-namespace", namespace, "--kubeconfig", os.fspath(control_plane.kubeconfig)]
+    arguments += ["--health-bind", "127.0.0.1:0"]
+    one, two = tmp_path / "one", tmp_path / "two"
+    async with program(*arguments, log=one) as first, program(*arguments, log=two) as second:
+        await until(lambda: _either_has_started(one, two))
+        if "has started" in two.read_text():
+            first, second, one, two = second, first, two, one
+        await logged(two, "has 1 caches in sync")
+        await client.create(config_map(namespace))
+        await marked(client, namespace, "one")
+        standby = int(re.findall(r"/healthz, /readyz at 127\.0\.0\.1:(\d+)", two.read_text())[0])
+        assert (await asyncio.to_thread(get, standby, "/readyz"))[:2] == (200, "ok"), "a standby is ready"
+        first.send_signal(signal.SIGTERM)
+        assert await first.wait() == ExitCode.STOPPED
+        await logged(two, "has started")
+        await client.create(config_map(namespace, "two"))
+        await marked(client, namespace, "two")
+        await taken_away(client, namespace)
+        assert await second.wait() == ExitCode.LEASE_LOST
+    logs = [[json.loads(line) for line in log.read_text().splitlines()] for log in (one, two)]
+    assert all({"time", "level", "logger", "message"} <= line.keys() for line in [*logs[0], *logs[1]])
+    last = logs[1][-1]
+    assert last["level"] == "error"
+    assert "was lost: somebody-else holds the lease now" in last["message"]
+
+
+async def _either_has_started(*logs: Path) -> bool:
+    return any("has started" in log.read_text() for log in logs)
+
+
+BLOCKED = """
+import time
+import kubewright as kw
+from kubewright.api import core
+
+operator = kw.Operator("blocked")
+
+@operator.reconciles(core.ConfigMap)
+async def block(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None:
+    ctx.log.warning("blocking")
+    time.sleep(3600)
+
+operator.run()
+"""
+
+
+async def test_two_signals_end_the_process_although_the_event_loop_is_blocked(
+    control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, script = tmp_path / "log", tmp_path / "blocked.py"
+    script.write_text(BLOCKED)
+    monkeypatch.setenv("KUBEWRIGHT_NAMESPACES", namespace)
+    monkeypatch.setenv("KUBEWRIGHT_KUBECONFIG", os.fspath(control_plane.kubeconfig))
+    monkeypatch.setenv("KUBEWRIGHT_LOG_FORMAT", "pretty")
+    await client.create(config_map(namespace))
+    async with program(str(script), log=log) as process:
+        await logged(log, "WARNING ConfigMap")
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
+        assert await process.wait() == ExitCode.INTERRUPTED
+    assert "the operator does not end by itself" in log.read_text()
