@@ -4,7 +4,7 @@ BIN    := .venv/bin
 RUN    := $(BIN)/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup controlplane test check format generate bench docs lock clean
+.PHONY: help setup controlplane test faults soak check format generate bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -23,6 +23,12 @@ controlplane: setup ## Provide etcd, kube-apiserver, kube-controller-manager and
 
 test: controlplane ## Run every test, also those on the real control plane
 	$(RUN) pytest
+
+faults: controlplane ## Run the tests of faults, TIMES=10 times in a row; the first failure ends it
+	for turn in $$(seq $(or $(TIMES),1)); do echo "turn $$turn"; $(RUN) pytest -q tests/faults || exit 1; done
+
+soak: controlplane ## Run an operator under load and faults for MINUTES=60, and print what it needs each minute
+	$(RUN) tools.soak --minutes $(or $(MINUTES),60)
 
 check: setup ## Lint, format check, strict types, generated code up to date
 	$(BIN)/ruff check .

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from kubewright.testing import ControlPlane, Gateway
+from kubewright.testing import ControlPlane, Gateway, ServiceAccount
 from tests.faults.toys import until
 
 PROGRAM = Path(__file__).with_name("replica.py")
@@ -69,8 +69,10 @@ class Replica:
 
 
 @asynccontextmanager
-async def replicas(plane: ControlPlane, namespace: str, logs: Path) -> AsyncIterator[Callable[[str], Any]]:
-    """A function that starts one more replica; all of them are gone in the end."""
+async def replicas(
+    plane: ControlPlane, namespace: str, logs: Path, *, account: ServiceAccount | None = None, elect: bool = True
+) -> AsyncIterator[Callable[[str], Any]]:
+    """A function that starts one more replica, as an account or as the admin; all of them are gone in the end."""
     stack = AsyncExitStack()
 
     async def start(word: str) -> Replica:
@@ -83,10 +85,10 @@ async def replicas(plane: ControlPlane, namespace: str, logs: Path) -> AsyncIter
                 env={
                     **os.environ,
                     "PYTHONPATH": str(REPOSITORY),
-                    "KUBECONFIG": str(gateway.kubeconfig),
+                    "KUBECONFIG": str(gateway.kubeconfig if account is None else account.through(gateway)),
                     "TOYS_NAMESPACE": namespace,
                     "TOYS_WORD": word,
-                    "KUBEWRIGHT_LEADER_ELECT": "true",
+                    "KUBEWRIGHT_LEADER_ELECT": str(elect).lower(),
                     "KUBEWRIGHT_LEASE_NAMESPACE": namespace,
                     "KUBEWRIGHT_LEASE_DURATION": f"{LEASE}s",
                     "KUBEWRIGHT_RENEW_DEADLINE": f"{LEASE - 1.5}s",

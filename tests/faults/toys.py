@@ -51,7 +51,7 @@ class Journal:
         """Written into every child, so that a test can ask for a write by changing it."""
 
     @contextmanager
-    def working_on(self, toy: Toy) -> Iterator[None]:
+    def working_on(self, toy: Toy, what: str = "reconcile") -> Iterator[None]:
         name = toy.metadata.name
         if name in self.at_work:
             self.twice_at_once.append(name)
@@ -84,7 +84,7 @@ def toy_operator(namespace: str, journal: Journal, *, finalizes: bool = True, **
 
         @operator.finalizes(Toy)
         async def clean_up(toy: Toy, ctx: kw.Context[Toy]) -> None:
-            with journal.working_on(toy):
+            with journal.working_on(toy, "finalize"):
                 await ctx.delete(core.ConfigMap, toy.metadata.name)  # there is no garbage collector here
                 journal.finalized[toy.metadata.uid] += 1
 

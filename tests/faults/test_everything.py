@@ -1,0 +1,99 @@
+"""A thousand toys, created, changed and deleted at random while everything goes wrong that can."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from kubewright.api import core
+from kubewright.client import Client
+from kubewright.operator import ExitCode
+from kubewright.testing import ControlPlane
+from tests.faults.load import Load, plan
+from tests.faults.replicas import Replica
+from tests.faults.toys import Toy, until
+from tests.faults.world import World
+
+pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(400)]
+
+TOYS = 1_000
+OTHERS = 150
+SEED = 5
+
+
+async def test_after_everything_that_can_go_wrong_all_is_as_it_should_be(
+    plane: ControlPlane, admin: Client, room: str, tmp_path: Path
+) -> None:
+    async with World(plane, admin, room, tmp_path) as world:
+        faults = [
+            world.requests_refused,
+            world.server_killed_and_token_replaced,
+            world.leader_killed,
+            world.history_forgotten,
+            world.right_withdrawn,
+            world.server_paused,
+            world.leader_paused,
+        ]
+        load = Load(admin, room)
+        for actions, fault in zip(plan(random.Random(SEED), TOYS, len(faults), OTHERS), faults, strict=True):
+            await asyncio.gather(load.run(actions), fault())
+        assert load.done == TOYS + len(faults) * OTHERS
+
+        await until(lambda: settled(admin, room), "the work to be done")
+        await world.store_equals_server()
+        survivors = {toy.metadata.uid: toy for toy in await admin.list(Toy, room)}
+        assert len(survivors) > TOYS / 4
+        assert await world.stop() == [ExitCode.STOPPED] * 2
+        check_what_was_told(world.all, survivors)
+        assert world.written_too_late == []
+        # Killed by us, or ended by itself: without its lease, or because there was no server when it started.
+        assert {code for _, code in world.exits} <= {-9, ExitCode.LEASE_LOST, ExitCode.NOT_READY, ExitCode.STOPPED}
+
+
+async def settled(admin: Client, room: str) -> bool:
+    """Each toy that is left is reconciled in its last generation, and none is left in deletion, nor a child alone."""
+    toys = {toy.metadata.name: toy for toy in await admin.list(Toy, room)}
+    children = {child.metadata.name: child.data or {} for child in await admin.list(core.ConfigMap, room)}
+    return children.keys() == toys.keys() and all(
+        toy.metadata.deletion_timestamp is None
+        and toy.status.observed_generation == toy.metadata.generation
+        and children[name].get("size") == str(toy.spec.size)
+        for name, toy in toys.items()
+    )
+
+
+def check_what_was_told(replicas: list[Replica], survivors: dict[str, Toy]) -> None:
+    """The promises about calls, by what each replica told of its own."""
+    reconciled: set[tuple[str, int]] = set()
+    finalized: dict[str, list[Replica]] = defaultdict(list)
+    for replica in replicas:
+        at_work: set[str] = set()
+        ended: set[str] = set()
+        for what, *about in replica.told:
+            if what not in ("begin", "done", "failed"):
+                continue
+            function, name, uid, generation = about
+            if what == "begin":
+                assert name not in at_work, f"{name} was worked on twice at once"
+                assert uid not in ended, f"{name} was seen to after its end"
+                at_work.add(name)
+                continue
+            at_work.discard(name)
+            if what == "done" and function == "finalize":
+                ended.add(uid)
+                finalized[uid].append(replica)
+            elif what == "done":
+                reconciled.add((uid, generation))
+    missing = [toy for uid, toy in survivors.items() if (uid, toy.metadata.generation) not in reconciled]
+    assert missing == [], "their last generation was not reconciled"
+    assert not finalized.keys() & survivors.keys(), "finalized, and still there"
+    gone = {uid for uid, _ in reconciled} - survivors.keys()
+    assert gone <= finalized.keys(), "went without their clean-up"
+    for uid, those in finalized.items():
+        # Again only by another replica, when the first one was torn away before it could take the finalizer off.
+        torn_away = [replica for replica in those if replica.process.returncode != ExitCode.STOPPED]
+        assert len(those) - len(torn_away) <= 1, f"{uid} was cleaned up twice"
