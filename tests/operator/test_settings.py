@@ -10,11 +10,14 @@ from typing import Any
 import click
 import pytest
 
+from kubewright.api import core
 from kubewright.cli._run import command
+from kubewright.controller import Context
 from kubewright.operator import Operator, Options, SettingError, Settings
 from kubewright.operator._run import settings_of
 from kubewright.operator._settings import TABLE, from_environment, misspelled
 from kubewright.operator._values import split_address
+from tests.controller.conftest import Thing
 
 AGREED = """--kubeconfig --master --context --namespace --concurrency --leader-elect --no-leader-elect --lease-name
 --lease-namespace --metrics-bind --health-bind --resync --grace --log-level --log-format -v"""
@@ -173,3 +176,24 @@ def test_an_argument_that_does_not_exist_is_named_with_those_that_do() -> None:
         Operator("mine", graec=5)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"run has no option 'kubeconf'. Did you mean 'kubeconfig'"):
         Operator("mine").run(kubeconf="x")  # type: ignore[call-arg]
+
+
+def test_each_controller_works_on_ten_keys_at_a_time_unless_the_operator_or_itself_says_otherwise() -> None:
+    async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
+
+    async def clean(obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    operator = Operator("mine")
+    operator.reconciles(core.ConfigMap, name="plain")(sync)
+    operator.reconciles(core.ConfigMap, name="own", concurrency=2, resync=60)(sync)
+    operator.finalizes(Thing)(clean)
+
+    def numbers(settings: Settings | None = None) -> list[tuple[int, float | None]]:
+        return [(made.concurrency, made.resync) for made in operator.registrations(settings)]
+
+    assert numbers() == [(10, None), (2, 60.0), (10, None)]
+    assert numbers(settings_of(operator, {"concurrency": 5}, {"KUBEWRIGHT_RESYNC": "10m"})) == [
+        (5, 600.0),
+        (2, 60.0),
+        (5, 600.0),
+    ]
