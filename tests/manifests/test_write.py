@@ -58,7 +58,7 @@ def test_generated_files_that_are_not_wanted_any_more_go_and_others_stay(tmp_pat
 
 
 def test_a_folder_that_is_empty_then_goes_too(tmp_path: Path) -> None:
-    write(tmp_path, [one(), one("old/deep/two.yaml")])
+    write(tmp_path, [one(), one("old/deep/two.yaml"), one("old/deep/three.yaml"), one("old/four.yaml")])
     write(tmp_path, [one()])
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 

@@ -9,7 +9,7 @@ from types import ModuleType
 from kubewright.api import Object, info_of
 from kubewright.manifests._project import Project
 from kubewright.operator import Operator
-from kubewright.operator._load import LoadError, load_module, load_operator, split_target
+from kubewright.operator._load import LoadError, load_module, operator_in, split_target
 
 __all__ = ["Program", "load"]
 
@@ -23,7 +23,7 @@ class Program:
     projects: Sequence[Project] = ()
 
 
-def load(targets: Iterable[str], *, exclude: Sequence[str] = ()) -> Program:
+def load(given: Iterable[str], *, exclude: Sequence[str] = ()) -> Program:
     """Import `foo.py` or `package.module`, and find what is in them; `foo.py:name` takes one operator of several.
 
     Kinds count when they are defined in these modules, or in modules below them, or are reconciled by their operators;
@@ -33,20 +33,20 @@ def load(targets: Iterable[str], *, exclude: Sequence[str] = ()) -> Program:
     kinds: dict[type[Object], None] = {}
     operators: dict[Operator, None] = {}
     projects: list[Project] = []
-    targets = list(targets)
-    for target in targets:
-        where, name = split_target(target)
-        module = load_module(where)
+    targets = [split_target(target) for target in given]
+    modules = {where: load_module(where) for where in dict.fromkeys(where for where, _ in targets)}
+    for where, name in targets:
+        module = modules[where]
         kinds.update(dict.fromkeys(_kinds_in(module)))
-        found = [load_operator(target)] if name else [one for one in vars(module).values() if isinstance(one, Operator)]
-        operators.update(dict.fromkeys(found))
+        all_of_it = [one for one in vars(module).values() if isinstance(one, Operator)]
+        operators.update(dict.fromkeys([operator_in(module, where, name)] if name else all_of_it))
         projects += [one for one in vars(module).values() if isinstance(one, Project)]
         operators.update(dict.fromkeys(project.operator for project in projects))
     for operator in operators:
         reconciled = (registration.kind for registration in operator.registrations())
         kinds.update(dict.fromkeys(kind for kind in reconciled if "__definition__" in vars(kind)))
     if not kinds and not operators:
-        raise LoadError(f"{', '.join(targets)}: there is neither a class under @resource nor an Operator")
+        raise LoadError(f"{', '.join(modules)}: there is neither a class under @resource nor an Operator")
     own = [kind for kind in kinds if info_of(kind).group not in exclude]
     own.sort(key=lambda kind: str(info_of(kind)))
     return Program(own, sorted(operators, key=lambda one: one.name), projects)

@@ -98,8 +98,8 @@ def write(folder: Path, files: Iterable[File], *, replace_foreign: bool = False)
             (folder / path).unlink()
             undo.callback(_restore, folder / path, before)
         undo.pop_all()
-    for path in stale:
-        _remove_empty(folder, (folder / path).parent)
+    for parent in {(folder / path).parent for path in stale}:
+        _remove_empty(folder, parent)
     return Written(sorted(changed), sorted(stale), sorted(set(wanted) - set(changed)))
 
 
@@ -196,7 +196,7 @@ def _try_rmdir(folder: Path) -> None:
 
 
 def _remove_empty(top: Path, folder: Path) -> None:
-    while folder != top and not any(folder.iterdir()):
+    while folder != top and folder.exists() and not any(folder.iterdir()):
         folder.rmdir()
         folder = folder.parent
 

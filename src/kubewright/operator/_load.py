@@ -10,7 +10,7 @@ from types import ModuleType
 
 from kubewright.operator._operator import Operator
 
-__all__ = ["LoadError", "load_module", "load_operator", "split_target"]
+__all__ = ["LoadError", "load_module", "load_operator", "operator_in", "split_target"]
 
 
 class LoadError(Exception):
@@ -23,7 +23,11 @@ def load_operator(target: str) -> Operator:
     What the module itself raises while it is imported comes out as it is.
     """
     where, name = split_target(target)
-    module = load_module(where)
+    return operator_in(load_module(where), where, name)
+
+
+def operator_in(module: ModuleType, where: str, name: str = "") -> Operator:
+    """The operator of that name in a module; without a name, the only one. `where` is what errors call the module."""
     if name:
         found = getattr(module, name, None)
         if not isinstance(found, Operator):

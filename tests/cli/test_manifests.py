@@ -1,0 +1,241 @@
+"""`kubewright manifests`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kubewright.api import from_dict
+from kubewright.api.apiextensions.v1 import CustomResourceDefinition
+from kubewright.cli._main import run
+from kubewright.manifests import MARK, applied_size
+
+PROGRAM = '''
+import kubewright as kw
+from kubewright.api import apps
+from kubewright.operator import Operator
+
+class Spec(kw.Model):
+    """What is wanted. With details."""
+
+    size: int = 1
+    """How large. At least
+    one.
+
+    More about it.
+    """
+
+@kw.resource("example.com/v1")
+class Foo(kw.Resource[Spec, None]):
+    """A Foo."""
+
+operator = Operator("foo-operator", leader_elect=False)
+
+@operator.reconciles(Foo, owns=[apps.Deployment])
+async def sync(foo: Foo, ctx: kw.Context[Foo]) -> None: ...
+'''
+
+FILES = [
+    "crd/bases/example.com_foos.yaml",
+    "crd/kustomization.yaml",
+    "rbac/example.com_foos_admin_role.yaml",
+    "rbac/example.com_foos_editor_role.yaml",
+    "rbac/example.com_foos_viewer_role.yaml",
+    "rbac/kustomization.yaml",
+    "rbac/role.yaml",
+    "rbac/role_binding.yaml",
+    "rbac/service_account.yaml",
+]
+
+
+@pytest.fixture(autouse=True)
+def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a test imports is forgotten after it."""
+    before = set(sys.modules)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield
+    for name in set(sys.modules) - before:
+        if not name.startswith("kubewright"):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program_of_a_test.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in sorted(folder.rglob("*.yaml"))}
+
+
+def test_definitions_and_roles_are_written_and_the_second_time_nothing_changes(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "config"
+    assert run(["manifests", str(program), "--out", str(out)]) == 0
+    first = texts(out)
+    assert list(first) == FILES
+    assert all(text.startswith(f"# {MARK}\n") for text in first.values())
+    assert capsys.readouterr().out.splitlines() == [
+        *(f"wrote {out}/{path}" for path in FILES),
+        f"9 files in {out}, 0 of them unchanged.",
+    ]
+    assert run(["manifests", str(program), "--out", str(out)]) == 0
+    assert texts(out) == first
+    assert capsys.readouterr().out == f"9 files in {out}, 9 of them unchanged.\n"
+
+
+def test_what_is_in_the_files(program: Path, tmp_path: Path) -> None:
+    assert run(["manifests", str(program), "--out", str(tmp_path / "config"), "--namespace", "ops"]) == 0
+    found = {path: list(yaml.safe_load_all(text)) for path, text in texts(tmp_path / "config").items()}
+    (crd,) = found["crd/bases/example.com_foos.yaml"]
+    assert (crd["kind"], crd["metadata"]["name"]) == ("CustomResourceDefinition", "foos.example.com")
+    size = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["size"]
+    assert size["description"] == "How large. At least\none.\n\nMore about it."
+    assert found["crd/kustomization.yaml"][0]["resources"] == ["bases/example.com_foos.yaml"]
+    assert found["rbac/kustomization.yaml"][0]["resources"] == [
+        path.removeprefix("rbac/") for path in FILES if path.startswith("rbac/") and "kustomization" not in path
+    ]
+    (role,) = found["rbac/role.yaml"]
+    assert (role["kind"], role["metadata"]["name"]) == ("ClusterRole", "foo-operator")
+    (binding,) = found["rbac/role_binding.yaml"]
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "foo-operator", "namespace": "ops"}]
+    (account,) = found["rbac/service_account.yaml"]
+    assert account["metadata"]["namespace"] == "ops"
+
+
+def test_check_is_content_with_what_was_written_and_says_what_differs(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "config"
+    arguments = ["manifests", str(program), "--out", str(out)]
+    assert run(arguments) == 0
+    capsys.readouterr()
+    assert run([*arguments, "--check"]) == 0
+    assert capsys.readouterr().out == f"9 files in {out} are up to date.\n"
+    role = out / "rbac" / "role.yaml"
+    role.write_text(role.read_text().replace("- watch", "- escalate"))
+    (out / "crd" / "kustomization.yaml").unlink()
+    before = texts(out)
+    assert run([*arguments, "--check"]) == 3
+    told = capsys.readouterr()
+    assert f"{out}/crd/kustomization.yaml is missing\n" in told.out
+    assert f"{out}/rbac/role.yaml differs\n" in told.out
+    assert "  -  - escalate\n  +  - watch\n" in told.out
+    assert told.err == "2 of 9 files are not up to date: run the command without --check.\n"
+    assert texts(out) == before
+
+
+def test_a_kind_that_is_gone_takes_its_files_with_it(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "config"
+    assert run(["manifests", str(program), "--out", str(out)]) == 0
+    (out / "crd" / "mine.yaml").write_text("mine: 1\n")
+    capsys.readouterr()
+    assert run(["manifests", str(program), "--out", str(out), "--exclude", "example.com"]) == 0
+    assert f"removed {out}/crd/bases/example.com_foos.yaml" in capsys.readouterr().out
+    assert [path for path in texts(out) if path.startswith("crd/")] == ["crd/mine.yaml"]
+
+
+def test_a_file_of_somebody_is_in_the_way(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = tmp_path / "config" / "rbac" / "role.yaml"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine: 1\n")
+    assert run(["manifests", str(program), "--out", str(tmp_path / "config")]) == 1
+    assert "not generated, so it is not replaced" in capsys.readouterr().err
+    assert texts(tmp_path / "config") == {"rbac/role.yaml": "mine: 1\n"}
+    assert run(["manifests", str(program), "--out", str(tmp_path / "config"), "--overwrite"]) == 0
+    assert list(texts(tmp_path / "config")) == FILES
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [("full", "How large. At least\none.\n\nMore about it."), ("short", "How large."), ("off", None)],
+)
+def test_descriptions_can_be_shorter(program: Path, tmp_path: Path, how: str, expected: str | None) -> None:
+    assert run(["manifests", str(program), "--out", str(tmp_path / "config"), "--descriptions", how]) == 0
+    crd = yaml.safe_load((tmp_path / "config" / "crd" / "bases" / "example.com_foos.yaml").read_text())
+    spec = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    assert spec["properties"]["size"].get("description") == expected
+
+
+def test_a_definition_that_is_too_large_for_kubectl_apply_is_told_with_its_size(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fields = "\n".join(f'    field_{n}: int = 1\n    """{"x" * 1000}. And more."""\n' for n in range(280))
+    program.write_text(PROGRAM.replace("    size: int = 1\n", fields + "\n    size: int = 1\n"))
+    arguments = ["manifests", str(program), "--out", str(tmp_path / "config")]
+    assert run(arguments) == 0
+    text = (tmp_path / "config" / "crd" / "bases" / "example.com_foos.yaml").read_text()
+    size = applied_size(from_dict(CustomResourceDefinition, yaml.safe_load(text)))
+    assert size > 262_144
+    told = capsys.readouterr().err
+    assert f"Warning: foos.example.com is too large for `kubectl apply`: {size:,} bytes would " in told
+    assert "Use `kubectl apply --server-side`, or make it smaller with --descriptions=short or off." in told
+    assert run([*arguments, "--descriptions", "off"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_an_operator_without_kinds_and_kinds_without_an_operator(tmp_path: Path) -> None:
+    (tmp_path / "kinds_of_a_test.py").write_text(
+        "import kubewright as kw\n@kw.resource('example.com/v1')\nclass Foo(kw.Resource[None, None]): ...\n"
+    )
+    (tmp_path / "operator_of_a_test.py").write_text(
+        "import kubewright as kw\nfrom kubewright.api import core\nfrom kinds_of_a_test import Foo\n"
+        "operator = kw.Operator('alone')\n"
+        "@operator.reconciles(core.ConfigMap, reads=[Foo])\n"
+        "async def sync(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None: ...\n"
+    )
+    kinds, operator = str(tmp_path / "kinds_of_a_test.py"), str(tmp_path / "operator_of_a_test.py")
+    assert run(["manifests", kinds, "--out", str(tmp_path / "a")]) == 0
+    assert "rbac/role.yaml" not in texts(tmp_path / "a")
+    assert run(["manifests", operator, "--out", str(tmp_path / "b")]) == 0
+    assert not [path for path in texts(tmp_path / "b") if path.startswith("crd/")]
+    assert run(["manifests", operator, kinds, "--out", str(tmp_path / "c")]) == 0
+    assert {"crd/bases/example.com_foos.yaml", "rbac/role.yaml"} <= set(texts(tmp_path / "c"))
+
+
+def test_two_operators_have_folders_of_their_names(program: Path, tmp_path: Path) -> None:
+    program.write_text(PROGRAM + "\nother = Operator('other')\nother.reconciles(Foo)(sync)\n")
+    assert run(["manifests", str(program), "--out", str(tmp_path / "config")]) == 0
+    assert {"rbac/foo-operator/role.yaml", "rbac/other/role.yaml"} <= set(texts(tmp_path / "config"))
+    assert run(["manifests", f"{program}:other", "--out", str(tmp_path / "config")]) == 0
+    assert "rbac/role.yaml" in texts(tmp_path / "config")
+    assert "rbac/other/role.yaml" not in texts(tmp_path / "config")
+
+
+def test_a_file_that_is_named_twice_is_imported_once(program: Path, tmp_path: Path) -> None:
+    assert run(["manifests", str(program), f"{program}:operator", "--out", str(tmp_path / "config")]) == 0
+    assert list(texts(tmp_path / "config")) == FILES
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1", "there is neither a class under @resource nor an Operator"),
+        ("raise RuntimeError('on purpose')", "on purpose"),
+        (PROGRAM.replace("size: int = 1", "size: set[int]"), "Foo.spec.size"),
+    ],
+)
+def test_a_program_that_has_nothing_or_fails_leaves_no_file(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    program.write_text(text)
+    assert run(["manifests", str(program), "--out", str(tmp_path / "config")]) == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "config").exists()
+
+
+def test_the_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["manifests", "--help"]) == 0
+    told = capsys.readouterr().out
+    assert "kubewright manifests foo.py --out config --check" in told
+    for option in ("--out", "--check", "--namespace", "--descriptions", "--exclude", "--overwrite"):
+        assert option in told
