@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -132,6 +133,19 @@ def test_a_certificate_of_its_own_opens_one_secret_and_its_own_webhooks(
     assert may("patch", "apiextensions.k8s.io", "customresourcedefinitions", "bars.packages.example.com")
     assert not may("patch", "apiextensions.k8s.io", "customresourcedefinitions", "foos.packages.example.com")
     assert may("update", "coordination.k8s.io", "leases", "packaged", own)
+
+
+def test_an_operator_that_is_confined_has_roles_where_it_looks_and_nowhere_else(
+    kubectl: Kubectl, tmp_path: Path
+) -> None:
+    teams = ["confined-a", "confined-b"]
+    for team in teams:
+        kubectl("create", "namespace", team)
+    project = Project(operator=operator("confined", namespaces=teams), target="foo.py")
+    deploy(kubectl, tmp_path, project)
+    roles = kubectl("get", "roles", "--all-namespaces", "--field-selector", "metadata.name=confined", "-o", "json")
+    assert [one["metadata"]["namespace"] for one in json.loads(roles)["items"]] == [*teams, "confined-system"]
+    assert kubectl("get", "clusterrole", "confined", "--ignore-not-found") == ""
 
 
 class Spec(kw.Model):

@@ -1,0 +1,104 @@
+"""`kubewright manifests --package`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kubewright.cli._main import run
+
+PROGRAM = '''\
+import kubewright as kw
+
+class Spec(kw.Model):
+    size: int = 1
+
+@kw.resource("example.com/v1")
+class Foo(kw.Resource[Spec, None]):
+    """A foo."""
+
+operator = kw.Operator("foo-operator")
+
+@operator.reconciles(Foo)
+async def sync(foo: Foo, ctx: kw.Context[Foo]) -> None: ...
+'''
+
+PROJECT = """\
+from program_of_a_test import operator
+from kubewright.manifests import Project
+
+project = Project(operator=operator, target="program.py", replicas=3, version="1.2.3", network_policy=True)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "foo.py").write_text(PROGRAM)
+    return tmp_path
+
+
+def container(path: Path) -> dict[str, object]:
+    found: dict[str, object] = yaml.safe_load(path.read_text())["spec"]["template"]["spec"]["containers"][0]
+    return found
+
+
+def test_a_kustomize_tree_with_the_usual_settings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["manifests", "foo.py", "--package", "kustomize", "--image", "registry.example.com/foo:1.0.0"]
+    assert run(arguments) == 0
+    assert "wrote config/default/kustomization.yaml\n" in capsys.readouterr().out
+    assert container(folder / "config/manager/manager.yaml")["command"] == ["kubewright", "run", "foo.py"]
+    images = yaml.safe_load((folder / "config/manager/kustomization.yaml").read_text())["images"]
+    assert images == [{"name": "controller", "newName": "registry.example.com/foo", "newTag": "1.0.0"}]
+    assert run([*arguments, "--check"]) == 0
+    (folder / "config/manager/manager.yaml").unlink()
+    assert run([*arguments, "--check"]) == 3
+    assert "config/manager/manager.yaml is missing" in capsys.readouterr().out
+
+
+def test_a_chart_with_the_settings_of_the_programs_own_project(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "program_of_a_test.py").write_text(PROGRAM)
+    (folder / "packaging.py").write_text(PROJECT)
+    monkeypatch.syspath_prepend(str(folder))
+    assert run(["manifests", "packaging.py", "--package", "helm", "--namespace", "there"]) == 0
+    assert capsys.readouterr().err == ""
+    chart = yaml.safe_load((folder / "chart/Chart.yaml").read_text())
+    assert (chart["name"], chart["version"]) == ("foo-operator", "1.2.3")
+    values = yaml.safe_load((folder / "chart/values.yaml").read_text())
+    assert values["replicas"] == 3
+    assert values["networkPolicy"]["enabled"] is True
+
+
+def test_an_image_that_will_hurt_gets_a_warning(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["manifests", "foo.py", "--package", "helm", "--image", "foo"]) == 0
+    assert "Warning: the image foo:latest has no tag of its own" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["--image", "foo:1"], 2, "--image goes with --package: definitions and roles name no image"),
+        (["--package", "helm", "--image", "Foo Bar"], 1, "Error: 'Foo Bar' is no name of an image"),
+        (["--package", "helm", "--namespace", "No!"], 1, "Error: namespace 'No!' must be lower case letters"),
+    ],
+)
+def test_what_cannot_be_is_one_line_and_writes_nothing(
+    arguments: list[str], code: int, complaint: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["manifests", "foo.py", *arguments]) == code
+    assert complaint in capsys.readouterr().err
+    assert sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name != "__pycache__") == []
+
+
+def test_a_package_is_for_one_operator(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "two.py").write_text(PROGRAM + '\nother = kw.Operator("other-operator")\n')
+    assert run(["manifests", "two.py", "--package", "helm"]) == 1
+    complaint = "a package is for one operator, and there is foo-operator and other-operator: name it"
+    assert complaint in capsys.readouterr().err
+    assert run(["manifests", "two.py:operator", "--package", "helm"]) == 0
+    command = (folder / "chart/templates/manager.yaml").read_text()
+    assert "- 'two.py:operator'" in command or "- two.py:operator" in command
