@@ -118,6 +118,8 @@ def made_same(obj: Object, namespace: str) -> Object:
     for name, value in (("uid", "uid"), ("resourceVersion", "1"), ("creationTimestamp", NOW)):
         if name in metadata:
             metadata[name] = value
+    if "clusterIP" in same.get("spec", {}):
+        same["spec"] |= {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"]}
     entries = metadata.get("managedFields", [])
     for entry in entries:
         if "time" in entry:
