@@ -6,16 +6,17 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright.cluster._answers import encode
 from kubewright.cluster._calls import Call
 from kubewright.cluster._failures import Failure, bad_request, unsupported_media_type
+from kubewright.cluster._field_errors import invalid
 from kubewright.cluster._kinds import JSONObject, ReadProblem, ResourceType, UnreadableObject
 from kubewright.cluster._state import State
+from kubewright.cluster._typed import go_type_of
 
 __all__ = ["decode_body", "decode_yaml", "fit", "media_type_of", "read_object"]
 
-_ACCEPTED: Final = (
-    "application/json, application/yaml, application/vnd.kubernetes.protobuf, application/cbor"  # in the server's words
-)
+_ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"  # in the server's words
 _YAML: Final = "application/yaml"
 _LARGEST_BODY: Final = 3 * 1024 * 1024
 _decoder: Final = msgspec.json.Decoder()
@@ -35,7 +36,7 @@ def read_object(state: State, call: Call, type_: ResourceType | None = None) -> 
     return fit(call, type_, obj, text or b"")
 
 
-def fit(call: Call, type_: ResourceType, obj: JSONObject, text: bytes = b"") -> JSONObject:
+def fit(call: Call, type_: ResourceType, obj: JSONObject, text: bytes = b"", *, patched: bool = False) -> JSONObject:
     """An object as its kind reads it, with defaults. What nobody knows is dropped, warned of, or refused."""
     validation = call.field_validation
     problems: list[ReadProblem] | None = None if validation == "Ignore" else []
@@ -50,11 +51,20 @@ def fit(call: Call, type_: ResourceType, obj: JSONObject, text: bytes = b"") -> 
     if problems:
         if validation == "Strict":
             listed = ", ".join(problem.message for problem in problems)
+            if patched:
+                raise _bad_patch(obj, f"strict decoding error: {listed}")
             raise bad_request(_cannot_be_handled(type_, f"strict decoding error: {listed}"))
         call.warnings += [problem.message for problem in problems]
     made["apiVersion"], made["kind"] = type_.api_version, type_.kind
     type_.strategy.default(made)
     return made
+
+
+def _bad_patch(obj: JSONObject, problem: str) -> Failure:
+    """What a patch leaves cannot be decoded; the answer shows it."""
+    error = invalid("patch", encode(obj).decode(), problem)
+    causes = [{"reason": error.reason, "message": error.message, "field": error.field}]
+    return Failure(422, "Invalid", f' "" is invalid: {error}', {"causes": causes})
 
 
 def _cannot_be_handled(type_: ResourceType, problem: str) -> str:
@@ -127,13 +137,21 @@ def _check_kind(call: Call, type_: ResourceType, obj: JSONObject) -> None:
     if type_.custom and not kind:
         shown = msgspec.json.encode(obj).decode()
         raise bad_request(f"Object 'Kind' is missing in '{shown}'")
-    if kind and kind != type_.kind:
-        named = f"{type_.kind}" if not type_.custom else type_.kind
-        problem = f'{kind} in version "{type_.version}" cannot be handled as a {named}'
-        if type_.custom:
-            full = f"{version}, Kind={kind}"
-            raise bad_request(f"the kind in the data ({full}) does not match the expected kind")
-        raise bad_request(f"{problem}: converting ({kind}) to ({named}): unknown conversion")
-    if version and version != type_.api_version:
-        text = f"the API version in the data ({version}) does not match the expected API version ({type_.api_version})"
-        raise bad_request(text)
+    if not kind and not version:
+        return
+    if type_.custom:
+        if version != type_.api_version:
+            text = f"the API version in the data ({version}) does not match the expected API version"
+            raise bad_request(f"{text} ({type_.api_version})")
+        if kind != type_.kind:
+            raise bad_request(f"the kind in the data ({kind}) does not match the expected kind ({type_.kind})")
+        return
+    kind, version = kind or type_.kind, version or type_.api_version
+    if (kind, version) == (type_.kind, type_.api_version):
+        return
+    problem = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
+    if go_type_of(version, kind) is not None:
+        internal = f"{type_.group.partition('.')[0] or 'core'}.{type_.kind}"
+        problem = f"converting ({version.rpartition('/')[2]}.{kind}) to ({internal}): unknown conversion"
+    shown = version.rpartition("/")[2]
+    raise bad_request(f'{kind} in version "{shown}" cannot be handled as a {type_.kind}: {problem}')

@@ -19,6 +19,7 @@ from kubewright.cluster._kinds import ResourceType, ResourceTypes
 
 __all__ = ["Call", "User", "parse_call"]
 
+_NO_PAGE: Final = "404 page not found\n"
 _LONGEST_MANAGER: Final = 128
 _TRUE: Final = frozenset({"1", "true", "t", "T", "TRUE", "True"})
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch"}
@@ -94,7 +95,7 @@ class Call:
                 errors.append(_unsupported_list("dryRun", dry_run, ["All"]))
             validation = self.query.get("fieldValidation")
             if verb != "delete" and validation and validation not in ("Strict", "Warn", "Ignore"):
-                errors.append(not_supported("fieldValidation", validation, ["Ignore", "Strict", "Warn"]))
+                errors.append(not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
             errors += _manager_errors(self.query.get("fieldManager", ""))
         if errors:
             raise invalid_options(_OPTIONS[verb], errors)
@@ -137,9 +138,7 @@ def parse_call(request: Request, user: User, types: ResourceTypes) -> Call | Non
         namespace, rest = rest[1], rest[2:]
     type_ = types.find(group, version, rest[0])
     if type_ is None:
-        if any(known.group == group and known.version == version for known in types):
-            raise no_such_resource()
-        raise PlainFailure(404, "404 page not found\n")
+        raise no_such_resource() if any(known.group == group for known in types) else PlainFailure(404, _NO_PAGE)
     if len(rest) > 3 or (namespace and not type_.namespaced):
         raise no_such_resource()
     name = rest[1] if len(rest) > 1 else ""
@@ -171,7 +170,7 @@ def parse_call(request: Request, user: User, types: ResourceTypes) -> Call | Non
 def _verb(call: Call) -> str:
     method = call.request.method
     if method in ("GET", "HEAD"):
-        if call.subresource or (call.name and not call.flag("watch")):
+        if call.name:  # also with `watch=true`: one object is watched by a field selector
             return "get"
         return "watch" if call.flag("watch") else "list"
     if method == "DELETE":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from kubewright.api import format_time, parse_time
 from kubewright.cluster._answers import Answer, encode
@@ -64,9 +64,9 @@ def read_options(state: State, call: Call) -> _Options:
     if made.policy is not None and made.policy not in _POLICIES:
         errors.append(not_supported("propagationPolicy", made.policy, [*_POLICIES, "nil"]))
     if dry_run and dry_run != ["All"]:
-        error = not_supported("dryRun", "", ["All"])
-        shown: Any = encode(dry_run).decode()
-        errors.append(FieldError(error.reason, error.field, f'Unsupported value: {shown}: supported values: "All"'))
+        shown = encode(dry_run).decode()
+        text = f'Unsupported value: {shown}: supported values: "All"'
+        errors.append(FieldError("FieldValueNotSupported", "dryRun", text))
     if errors:
         raise invalid_options("DeleteOptions", errors)
     return made
@@ -111,8 +111,8 @@ def delete_collection(state: State, call: Call) -> Answer:
     for entry in entries:
         found = state.storage.get(call.type.storage, entry.namespace, entry.name)
         if found is not None:
-            left, _ = delete_object(state, call.type, found, options)
-            deleted.append(left if isinstance(left, Entry) else entry)
+            delete_object(state, call.type, found, options)
+            deleted.append(entry)
     return Answer(view_of(call).list(state, deleted, metadata), warnings=call.warnings)
 
 
@@ -120,30 +120,28 @@ def delete_object(
     state: State, type_: ResourceType, found: Entry, options: _Options
 ) -> tuple[Entry | JSONObject, bool]:
     """Delete an object, or begin to. Answers with what is left, or was last, and whether it is gone."""
-    obj = decoded(type_, found)
+    obj, before = decoded(type_, found), decoded(type_, found)
     _check_preconditions(type_, obj, options)
     metadata, strategy = obj["metadata"], type_.strategy
     graceful, pending = _grace(state, type_, obj, options)
     if pending:
         return found, False
-    changed = graceful
-    finalizers = metadata.get("finalizers") or []
-    wanted = _finalizers(type_, finalizers, options)
-    if wanted != finalizers:
-        changed = True
-        metadata["finalizers"] = wanted
-        if not wanted:
-            del metadata["finalizers"]
+    finalizers = _finalizers(type_, metadata.get("finalizers") or [], options)
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    else:
+        metadata.pop("finalizers", None)
     held = bool(strategy.finalizers(obj))
     if held and not graceful:
-        changed |= _mark(state, obj, 0)
-    if held or changed:
+        _mark(state, obj, 0)
+    if held or graceful:
         strategy.prepare_delete(obj)
+    stays = held or (graceful and metadata["deletionGracePeriodSeconds"] > 0)
     if options.dry_run:
-        return (obj if changed else found), not held and not (graceful and metadata["deletionGracePeriodSeconds"])
-    if (held or graceful) and changed:
+        return obj, not stays
+    if (held or graceful) and obj != before:
         found = commit(state, type_, obj, found)
-    if held or (graceful and metadata["deletionGracePeriodSeconds"]):
+    if stays:
         return found, False
     return state.storage.delete(type_.storage, stored_form(type_, decoded(type_, found)), found), True
 
@@ -164,17 +162,14 @@ def _check_preconditions(type_: ResourceType, obj: JSONObject, options: _Options
         raise conflict(type_, name, text, as_kind=True)
 
 
-def _mark(state: State, obj: JSONObject, grace: int) -> bool:
-    """Say that the object is being deleted; that is a new generation. Whether it was not so before."""
+def _mark(state: State, obj: JSONObject, grace: int) -> None:
+    """Say that the object is being deleted. The first time, that is a new generation."""
     metadata = obj["metadata"]
-    changed = metadata.get("deletionGracePeriodSeconds") != grace
     metadata["deletionGracePeriodSeconds"] = grace
-    if "deletionTimestamp" in metadata:
-        return changed
-    metadata["deletionTimestamp"] = format_time(state.clock.now() + timedelta(seconds=grace))
-    if metadata.get("generation", 0) > 0:
-        metadata["generation"] += 1
-    return True
+    if "deletionTimestamp" not in metadata:
+        metadata["deletionTimestamp"] = format_time(state.clock.now() + timedelta(seconds=grace))
+        if metadata.get("generation", 0) > 0:
+            metadata["generation"] += 1
 
 
 def _grace(state: State, type_: ResourceType, obj: JSONObject, options: _Options) -> tuple[bool, bool]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from kubewright.client import Request
 from kubewright.cluster._answers import Answer, encode
 from kubewright.cluster._builtin import group_order, server_version
-from kubewright.cluster._failures import PlainFailure, method_not_allowed
+from kubewright.cluster._failures import PlainFailure, method_not_allowed, no_such_resource
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._openapi import openapi
 from kubewright.cluster._state import State
@@ -73,6 +73,7 @@ class Documents:
                 return {"kind": "APIGroup", "apiVersion": "v1", **_group(parts[2], versions)}
             if parts[3] in versions:
                 return _resources(versions[parts[3]], f"{parts[2]}/{parts[3]}")
+            raise no_such_resource()
         raise PlainFailure(404, "404 page not found\n")
 
     def _health(self, path: str, query: dict[str, str]) -> Answer:

@@ -10,22 +10,96 @@ from typing import Final
 __all__: list[str] = []
 
 WITH_GENERATION: Final = frozenset(
-    ["pods", "podtemplates", "replicationcontrollers", "deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch", "ingresses.networking.k8s.io", "ingressclasses.networking.k8s.io", "networkpolicies.networking.k8s.io", "endpointslices.discovery.k8s.io", "poddisruptionbudgets.policy", "priorityclasses.scheduling.k8s.io", "csidrivers.storage.k8s.io", "deviceclasses.resource.k8s.io", "resourceslices.resource.k8s.io", "flowschemas.flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io", "validatingadmissionpolicies.admissionregistration.k8s.io", "validatingadmissionpolicybindings.admissionregistration.k8s.io", "mutatingadmissionpolicies.admissionregistration.k8s.io", "mutatingadmissionpolicybindings.admissionregistration.k8s.io", "validatingwebhookconfigurations.admissionregistration.k8s.io", "mutatingwebhookconfigurations.admissionregistration.k8s.io", "customresourcedefinitions.apiextensions.k8s.io"]
+    [
+        "pods",
+        "podtemplates",
+        "replicationcontrollers",
+        "deployments.apps",
+        "replicasets.apps",
+        "statefulsets.apps",
+        "daemonsets.apps",
+        "jobs.batch",
+        "cronjobs.batch",
+        "ingresses.networking.k8s.io",
+        "ingressclasses.networking.k8s.io",
+        "networkpolicies.networking.k8s.io",
+        "endpointslices.discovery.k8s.io",
+        "poddisruptionbudgets.policy",
+        "priorityclasses.scheduling.k8s.io",
+        "csidrivers.storage.k8s.io",
+        "deviceclasses.resource.k8s.io",
+        "resourceslices.resource.k8s.io",
+        "flowschemas.flowcontrol.apiserver.k8s.io",
+        "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
+        "validatingadmissionpolicies.admissionregistration.k8s.io",
+        "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+        "mutatingadmissionpolicies.admissionregistration.k8s.io",
+        "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "customresourcedefinitions.apiextensions.k8s.io",
+    ]
 )
 """Those whose `metadata.generation` counts changes."""
 
 CREATED_BY_UPDATE: Final = frozenset(
-    ["runtimeclasses.node.k8s.io", "rolebindings.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io", "leases.coordination.k8s.io", "limitranges", "events", "events.events.k8s.io", "services", "endpoints"]
+    [
+        "runtimeclasses.node.k8s.io",
+        "rolebindings.rbac.authorization.k8s.io",
+        "clusterrolebindings.rbac.authorization.k8s.io",
+        "roles.rbac.authorization.k8s.io",
+        "clusterroles.rbac.authorization.k8s.io",
+        "leases.coordination.k8s.io",
+        "limitranges",
+        "events",
+        "events.events.k8s.io",
+        "services",
+        "endpoints",
+    ]
 )
 """Those that a PUT creates when they are not there."""
 
 CONDITIONAL_UPDATE: Final = frozenset(
-    ["runtimeclasses.node.k8s.io", "poddisruptionbudgets.policy", "csidrivers.storage.k8s.io", "csistoragecapacities.storage.k8s.io", "volumeattachments.storage.k8s.io", "csinodes.storage.k8s.io", "leases.coordination.k8s.io", "validatingadmissionpolicies.admissionregistration.k8s.io", "mutatingadmissionpolicies.admissionregistration.k8s.io", "mutatingwebhookconfigurations.admissionregistration.k8s.io", "validatingwebhookconfigurations.admissionregistration.k8s.io", "mutatingadmissionpolicybindings.admissionregistration.k8s.io", "validatingadmissionpolicybindings.admissionregistration.k8s.io", "customresourcedefinitions.apiextensions.k8s.io", "apiservices.apiregistration.k8s.io"]
+    [
+        "runtimeclasses.node.k8s.io",
+        "poddisruptionbudgets.policy",
+        "csidrivers.storage.k8s.io",
+        "csistoragecapacities.storage.k8s.io",
+        "volumeattachments.storage.k8s.io",
+        "csinodes.storage.k8s.io",
+        "leases.coordination.k8s.io",
+        "validatingadmissionpolicies.admissionregistration.k8s.io",
+        "mutatingadmissionpolicies.admissionregistration.k8s.io",
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+        "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+        "customresourcedefinitions.apiextensions.k8s.io",
+        "apiservices.apiregistration.k8s.io",
+    ]
 )
 """Those that a PUT changes only when it names the resourceVersion."""
 
 RETURNED_WHEN_DELETED: Final = frozenset(
-    ["namespaces", "persistentvolumes", "persistentvolumeclaims", "pods", "podtemplates", "resourcequotas", "services", "serviceaccounts", "deviceclasses.resource.k8s.io", "resourceclaims.resource.k8s.io", "resourceclaimtemplates.resource.k8s.io", "resourceslices.resource.k8s.io", "csidrivers.storage.k8s.io", "csinodes.storage.k8s.io", "storageclasses.storage.k8s.io", "volumeattachments.storage.k8s.io", "volumeattributesclasses.storage.k8s.io"]
+    [
+        "namespaces",
+        "persistentvolumes",
+        "persistentvolumeclaims",
+        "pods",
+        "podtemplates",
+        "resourcequotas",
+        "services",
+        "serviceaccounts",
+        "deviceclasses.resource.k8s.io",
+        "resourceclaims.resource.k8s.io",
+        "resourceclaimtemplates.resource.k8s.io",
+        "resourceslices.resource.k8s.io",
+        "csidrivers.storage.k8s.io",
+        "csinodes.storage.k8s.io",
+        "storageclasses.storage.k8s.io",
+        "volumeattachments.storage.k8s.io",
+        "volumeattributesclasses.storage.k8s.io",
+    ]
 )
 """Those whose deletion is answered with the object instead of a Status."""
 
@@ -36,7 +110,12 @@ NAMED_BY_LABEL: Final = frozenset({"namespaces"})
 """Those whose names are one label of DNS."""
 
 NAMED_FREELY: Final = frozenset(
-    ["roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io"]
+    [
+        "roles.rbac.authorization.k8s.io",
+        "rolebindings.rbac.authorization.k8s.io",
+        "clusterroles.rbac.authorization.k8s.io",
+        "clusterrolebindings.rbac.authorization.k8s.io",
+    ]
 )
 """Those whose names may be anything that fits into a path."""
 

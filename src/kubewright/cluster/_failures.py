@@ -29,6 +29,7 @@ __all__ = [
     "not_acceptable",
     "not_found",
     "too_large_revision",
+    "uid_mismatch",
     "unauthorized",
     "unsupported",
     "unsupported_media_type",
@@ -132,8 +133,8 @@ def invalid_options(kind: str, errors: Sequence[FieldError]) -> Failure:
 
 def _invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> Failure:
     causes = [{"reason": error.reason, "message": error.message, "field": error.field} for error in errors]
-    listed = ", ".join(dict.fromkeys(str(error) for error in errors))
-    listed = f"[{listed}]" if len(errors) > 1 else listed
+    different = list(dict.fromkeys(str(error) for error in errors))
+    listed = f"[{', '.join(different)}]" if len(different) > 1 else different[0]
     details = {"name": name, "group": group, "kind": kind, "causes": causes}
     full = f"{kind}.{group}" if group else kind
     return Failure(
@@ -168,7 +169,8 @@ def method_not_allowed() -> Failure:
 
 def not_acceptable(accepted: str) -> Failure:
     """406: the client takes nothing that we can write."""
-    return Failure(406, "NotAcceptable", f"only the following media types are accepted: {accepted}")
+    text = f"406: Not Acceptable\n\nAvailable representations: {accepted}"
+    return Failure(406, "NotAcceptable", text, {})
 
 
 def unsupported_media_type(accepted: str) -> Failure:
@@ -184,18 +186,33 @@ def expired(message: str, continue_token: str = "") -> Failure:
 
 def too_large_revision(asked: int, current: int) -> Failure:
     """504: a revision that does not exist yet was asked for, and did not come."""
-    return Failure(
-        504,
-        "Timeout",
-        f"Too large resource version: {asked}, current: {current}",
-        {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}], "retryAfterSeconds": 1},
-        retry_after=1,
-    )  # fmt: skip
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    text = f"Too large resource version: {asked}, current: {current}"
+    return Failure(504, "Timeout", text, {"causes": [cause], "retryAfterSeconds": 1}, retry_after=1)
 
 
 def internal(problem: str) -> Failure:
     """500: a fault of the server."""
     return Failure(500, "InternalError", f"Internal error occurred: {problem}", {"causes": [{"message": problem}]})
+
+
+def uid_mismatch(type_: ResourceType, namespace: str, name: str, wanted: str, found: str) -> Failure:
+    """409: the object has another uid than the writer expects. In the words of the real server's storage."""
+    prefix = _PREFIXES.get(type_.qualified, type_.plural)
+    place = f"{type_.group}/{type_.plural}" if type_.custom else prefix
+    key = "/".join(part for part in ("/registry", place, namespace, name) if part)
+    text = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+    problem = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {text}"
+    return conflict(type_, name, problem)
+
+
+_PREFIXES = {
+    "services": "services/specs",
+    "endpoints": "services/endpoints",
+    "nodes": "minions",
+    "ingresses.networking.k8s.io": "ingress",
+    "customresourcedefinitions.apiextensions.k8s.io": "apiextensions.k8s.io/customresourcedefinitions",
+}
 
 
 def unsupported(what: str) -> Failure:

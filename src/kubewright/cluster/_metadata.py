@@ -16,6 +16,15 @@ _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH: Final = 5
 _LONGEST_NAME: Final = 63
 _IMMUTABLE: Final = "field is immutable"
+# What may not change, with what stands for it when it is absent.
+_UNCHANGING: Final = {
+    "name": "",
+    "namespace": "",
+    "uid": "",
+    "creationTimestamp": "",
+    "deletionTimestamp": None,
+    "deletionGracePeriodSeconds": None,
+}
 _KNOWN_FINALIZERS: Final = ("foregroundDeletion", "orphan", "kubernetes")
 _FORBIDDEN_OWNERS: Final = ("Event",)
 
@@ -45,12 +54,17 @@ def validate_create(type_: ResourceType, obj: JSONObject) -> list[FieldError]:
         errors.append(forbidden("metadata.namespace", "not allowed on this type"))
     if (generation := metadata.get("generation", 0)) < 0:
         errors.append(invalid("metadata.generation", generation, "must be greater than or equal to 0"))
-    return errors + _common(metadata)
+    return errors + _common(metadata) + _finalizers(metadata) + _unqualified_finalizers(type_, metadata)
 
 
-def validate_update(obj: JSONObject, old: JSONObject) -> list[FieldError]:
+def validate_update(type_: ResourceType, obj: JSONObject, old: JSONObject) -> list[FieldError]:
     """Which rules the metadata of a changed object break."""
-    new, was = obj["metadata"], old["metadata"]
+    new = obj["metadata"]
+    broken = _changes(new, old["metadata"]) + _common(new) + _finalizers(new)
+    return broken + _unqualified_finalizers(type_, new)
+
+
+def _changes(new: JSONObject, was: JSONObject) -> list[FieldError]:
     errors = []
     if was.get("deletionTimestamp"):
         added = sorted(set(new.get("finalizers") or ()) - set(was.get("finalizers") or ()))
@@ -58,13 +72,11 @@ def validate_update(obj: JSONObject, old: JSONObject) -> list[FieldError]:
             listed = ", ".join(f'"{name}"' for name in added)
             text = "no new finalizers can be added if the object is being deleted, found new finalizers "
             errors.append(forbidden("metadata.finalizers", f"{text}[]string{{{listed}}}"))
-    for field in ("name", "namespace", "uid", "creationTimestamp"):
-        if new.get(field, "") != was.get(field, ""):
-            errors.append(invalid(f"metadata.{field}", new.get(field, ""), _IMMUTABLE))
-    for field in ("deletionTimestamp", "deletionGracePeriodSeconds"):
-        if new.get(field) != was.get(field):
-            errors.append(invalid(f"metadata.{field}", new.get(field), _IMMUTABLE))
-    return errors + _common(new)
+    return errors + [
+        invalid(f"metadata.{field}", new.get(field, absent), _IMMUTABLE)
+        for field, absent in _UNCHANGING.items()
+        if new.get(field, absent) != was.get(field, absent)
+    ]
 
 
 def _common(metadata: JSONObject) -> list[FieldError]:
@@ -80,14 +92,30 @@ def _common(metadata: JSONObject) -> list[FieldError]:
             errors.append(too_long("metadata.annotations", _ANNOTATIONS_SIZE))
     if owners := metadata.get("ownerReferences"):
         errors += _owners(owners)
-    for name in metadata.get("finalizers") or ():
-        errors += [invalid("metadata.finalizers", name, problem) for problem in qualified_name_problems(name)]
-    names = metadata.get("finalizers") or ()
-    if "orphan" in names and "foregroundDeletion" in names:
-        errors.append(
-            invalid("metadata.finalizers", list(names), "finalizers orphan and foregroundDeletion cannot be both set")
-        )
     return errors
+
+
+def _finalizers(metadata: JSONObject) -> list[FieldError]:
+    errors = []
+    names = metadata.get("finalizers") or ()
+    for name in names:
+        errors += [invalid("metadata.finalizers", name, problem) for problem in qualified_name_problems(name)]
+    if "orphan" in names and "foregroundDeletion" in names:
+        text = "finalizer orphan and foregroundDeletion cannot be both set"
+        errors.append(invalid("metadata.finalizers", list(names), text))
+    return errors
+
+
+def _unqualified_finalizers(type_: ResourceType, metadata: JSONObject) -> list[FieldError]:
+    """Built-in kinds take only finalizers whose names cannot clash; custom ones are warned of."""
+    if type_.custom:
+        return []
+    text = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        invalid(f"metadata.finalizers[{index}]", name, text)
+        for index, name in enumerate(metadata.get("finalizers") or ())
+        if "/" not in name and name not in _KNOWN_FINALIZERS
+    ]
 
 
 def _owners(owners: list[JSONObject]) -> list[FieldError]:
@@ -95,14 +123,13 @@ def _owners(owners: list[JSONObject]) -> list[FieldError]:
     for owner in owners:
         errors += _owner(owner)
         if owner.get("controller"):
+            name = f"{owner.get('kind')}/{owner.get('name')}"
             if controller:
                 text = 'Only one reference can have Controller set to true. Found "true" in references for'
                 shown: Any = [_shown_owner(each) for each in owners]
-                errors.append(
-                    invalid("metadata.ownerReferences", shown, f"{text} {controller} and {owner.get('name')}")
-                )
+                errors.append(invalid("metadata.ownerReferences", shown, f"{text} {controller} and {name}"))
             else:
-                controller = owner.get("name", "")
+                controller = name
     return errors
 
 
@@ -117,16 +144,17 @@ def _owner(owner: JSONObject) -> list[FieldError]:
     group, _, version = owner.get("apiVersion", "").rpartition("/")
     if not version:
         errors.append(invalid(f"{path}.apiVersion", owner.get("apiVersion", ""), "version must not be empty"))
-    for field in ("kind", "name", "uid"):
-        if not owner.get(field):
-            errors.append(invalid(f"{path}.{field}", "", "must not be empty"))
+    empty = (field for field in ("kind", "name", "uid") if not owner.get(field))
+    errors += [invalid(f"{path}.{field}", "", "must not be empty") for field in empty]
     if not group and version == "v1" and owner.get("kind") in _FORBIDDEN_OWNERS:
         errors.append(invalid(path, _shown_owner(owner), "/v1, Kind=Event is disallowed from being an owner"))
     return errors
 
 
-def warnings(metadata: JSONObject, old: JSONObject | None) -> list[str]:
-    """What the server warns of: finalizers whose names may clash."""
+def warnings(type_: ResourceType, metadata: JSONObject, old: JSONObject | None) -> list[str]:
+    """What the server warns of: finalizers of custom resources whose names may clash."""
+    if not type_.custom:
+        return []
     before = (old or {}).get("finalizers") or ()
     return [
         f'metadata.finalizers: "{name}": prefer a domain-qualified finalizer name including a path (/) to avoid '

@@ -80,7 +80,7 @@ def qualified_name_problems(name: str) -> list[str]:
     """The rule for keys of labels and annotations, and for finalizers."""
     prefix, slash, last = name.rpartition("/")
     if "/" in prefix:
-        text = "a qualified name " + _QUALIFIED_RULE
+        text = "a valid label key " + _QUALIFIED_RULE
         return [text + " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
     found = []
     if slash:

@@ -12,7 +12,7 @@ import msgspec
 from kubewright.cluster._answers import Answer
 from kubewright.cluster._calls import Call
 from kubewright.cluster._failures import bad_request, expired, invalid_options, not_found, too_large_revision
-from kubewright.cluster._field_errors import FieldError, forbidden, not_supported
+from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._selecting import Selection, selection_of
 from kubewright.cluster._state import State
@@ -53,12 +53,8 @@ def revision_asked(call: Call) -> int:
     if not text:
         return 0
     if not (text.isascii() and text.isdigit()):
-        error = FieldError(
-            "FieldValueInvalid",
-            "resourceVersion",
-            f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax',
-        )
-        raise invalid_options("ListOptions", [error]) if call.verb != "get" else bad_request(str(error))
+        error = invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": invalid syntax')
+        raise bad_request(f"invalid resource version: {error}")
     return int(text)
 
 
@@ -74,51 +70,42 @@ async def wait_for(state: State, revision: int) -> None:
 
 def check_list_options(call: Call) -> None:
     """Refuse combinations of options that make no sense."""
-    errors: list[FieldError] = []
     query = call.query
-    match, revision = query.get("resourceVersionMatch", ""), query.get("resourceVersion", "")
-    initial = query.get("sendInitialEvents")
-    watching = call.verb == "watch"
-    if match:
-        if not watching or initial is None:
-            if watching:
-                errors.append(
-                    forbidden(
-                        "resourceVersionMatch",
-                        "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-                    )
-                )
-            elif not revision:
-                errors.append(
-                    forbidden(
-                        "resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"
-                    )
-                )
-        if query.get("continue") and not watching:
-            errors.append(
-                forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")
-            )
-        if match not in ("Exact", "NotOlderThan") and not watching:
-            errors.append(not_supported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]))
-        if match == "Exact" and revision == "0":
-            errors.append(
-                forbidden("resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
-            )
-    if initial is not None:
-        if not watching:
-            errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
-        elif match != "NotOlderThan":
-            if not match:
-                errors.append(
-                    forbidden(
-                        "resourceVersionMatch",
-                        "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-                    )
-                )
-            else:
-                errors.append(not_supported("resourceVersionMatch", match, ["NotOlderThan"]))
+    match, initial = query.get("resourceVersionMatch", ""), "sendInitialEvents" in query
+    errors: list[FieldError] = []
+    if initial and call.verb != "watch":
+        errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    elif call.verb == "watch":
+        errors = _watch_match_errors(match, initial)
+    elif match:
+        errors = _list_match_errors(match, query.get("resourceVersion", ""), bool(query.get("continue")))
     if errors:
         raise invalid_options("ListOptions", errors)
+
+
+def _watch_match_errors(match: str, initial: bool) -> list[FieldError]:
+    field = "resourceVersionMatch"
+    if not initial:
+        text = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        return [forbidden(field, text)] if match else []
+    if match == "NotOlderThan":
+        return []
+    errors = [forbidden(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")]
+    return [*errors, not_supported(field, match, ["NotOlderThan"])] if match else errors
+
+
+def _list_match_errors(match: str, revision: str, continued: bool) -> list[FieldError]:
+    field = "resourceVersionMatch"
+    errors = []
+    if not revision:
+        errors.append(forbidden(field, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+    if continued:
+        errors.append(forbidden(field, "resourceVersionMatch is forbidden when continue is provided"))
+    if match not in ("Exact", "NotOlderThan"):
+        errors.append(not_supported(field, match, ["Exact", "NotOlderThan", ""]))
+    if match == "Exact" and revision == "0":
+        errors.append(forbidden(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    return errors
 
 
 async def list_objects(state: State, call: Call) -> Answer:
@@ -188,7 +175,8 @@ def _read_token(text: str) -> _Token:
     try:
         token = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=_Token)
     except (binascii.Error, msgspec.DecodeError, ValueError):
-        raise bad_request("continue key is not valid: encoded token is not valid") from None
+        raise bad_request("invalid continue token: continue key is not valid: it cannot be decoded") from None
     if token.v != "meta.k8s.io/v1" or not token.start or not token.rv:
-        raise bad_request("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+        text = "incorrect encoded start resourceVersion (version meta.k8s.io/v1)"
+        raise bad_request(f"invalid continue token: continue key is not valid: {text}")
     return token

@@ -54,18 +54,14 @@ def selection_of(call: Call) -> Selection:
     )
     for requirement in fields.requirements:
         if requirement.field not in known:
-            raise bad_request(_unknown_field(call, labels, fields, requirement.field))
+            raise bad_request(_unknown_field(call.type, requirement.field))
     return Selection(call.type, labels, fields, call.name)
 
 
-def _unknown_field(call: Call, labels: Selector, fields: FieldSelector, field: str) -> str:
-    type_ = call.type
-    problem = f"field label not supported: {field}"
-    if type_.strategy.selectable:
-        problem = f'field label "{field}" not supported for {type_.kind}'
-    group = f"{type_.group}/{type_.version}" if type_.group else f"/{type_.version}"
-    resource = f"{group}, Resource={type_.plural}"
-    return f'Unable to find "{resource}" that match label selector "{labels}", field selector "{fields}": {problem}'
+def _unknown_field(type_: ResourceType, field: str) -> str:
+    if type_.strategy.selectable or type_.custom:
+        return f"field label not supported: {field}"
+    return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
 
 
 def _parsed(parse: Callable[[str], T], text: str) -> T:

@@ -1,7 +1,7 @@
 """The rules of built-in kinds, as far as they are the same for many of them, or belong to the core.
 
-`BuiltinStrategy` reads objects as Go does. What differs between kinds and is a plain fact stands in `_facts`; kinds with
-behaviour of their own are subclasses, named in `STRATEGIES` by group and kind.
+`BuiltinStrategy` reads objects as Go does. What differs between kinds and is a plain fact stands in `_facts`; kinds
+with behaviour of their own are subclasses, named in `STRATEGIES` by group and kind.
 """
 
 from __future__ import annotations

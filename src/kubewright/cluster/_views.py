@@ -104,10 +104,8 @@ class View:
         made: JSONObject = {"kind": "Table", "apiVersion": f"meta.k8s.io/{self.version}", "metadata": dict(metadata)}
         rows = []
         for obj in objects:
-            row: JSONObject = {"cells": table_row(self.type, obj, now)}
-            if self.include != "None":
-                row["object"] = self._included(obj)
-            rows.append(row)
+            included = None if self.include == "None" else self._included(obj)
+            rows.append({"cells": table_row(self.type, obj, now), "object": included})
             if not metadata and "resourceVersion" in obj["metadata"]:
                 made["metadata"] = {"resourceVersion": obj["metadata"]["resourceVersion"]}
         made["columnDefinitions"] = table_columns(self.type) if first else None

@@ -9,14 +9,15 @@ from kubewright.cluster._answers import Answer
 from kubewright.cluster._bodies import decode_yaml, fit, media_type_of, read_object
 from kubewright.cluster._calls import Call
 from kubewright.cluster._failures import (
+    Failure,
     already_exists,
     bad_request,
-    conflict,
     forbidden,
     invalid,
     invalid_options,
     modified,
     not_found,
+    uid_mismatch,
     unsupported_media_type,
 )
 from kubewright.cluster._field_errors import forbidden as forbidden_field
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 _NAME_TRIES: Final = 8
+_SYSTEM_FIELDS: Final = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "uid")
 _NAMESPACES: Final = "/namespaces"
 APPLY: Final = ("application/apply-patch+yaml", "application/apply-patch+cbor")
 PATCHES: Final = {
@@ -64,17 +66,19 @@ _PATCH_TYPES_CUSTOM: Final = (
 
 def create(state: State, call: Call) -> Answer:
     """POST to a collection."""
-    view = view_of(call)
+    view_of(call)  # refuses a form that we cannot write, before anything is written
     call.check_options()
     obj = read_object(state, call)
     _place(call, obj)
+    for field in _SYSTEM_FIELDS:
+        obj["metadata"].pop(field, None)
     obj = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
-    return _answer(state, call, create_object(state, call, obj), 201, view)
+    return _answer(state, call, create_object(state, call, obj), 201)
 
 
-def _answer(state: State, call: Call, made: Entry | JSONObject, status: int, view: object = None) -> Answer:
-    shown = view_of(call)
-    body = shown.raw(state, made) if isinstance(made, Entry) else shown.object(state, made)
+def _answer(state: State, call: Call, made: Entry | JSONObject, status: int) -> Answer:
+    view = view_of(call)
+    body = view.raw(state, made) if isinstance(made, Entry) else view.object(state, made)
     return Answer(body, status=status, warnings=call.warnings)
 
 
@@ -86,10 +90,9 @@ def _place(call: Call, obj: JSONObject) -> None:
         if not namespace:
             metadata["namespace"] = call.namespace
         elif namespace != call.namespace:
-            text = "the namespace of the provided object does not match the namespace sent on the request"
-            raise bad_request(text)
-    elif namespace and not call.type.namespaced:
-        raise bad_request(_NOT_HERE)
+            raise bad_request(_NOT_HERE)
+    else:
+        metadata.pop("namespace", None)
     if call.name and call.verb != "create":
         name = metadata.get("name", "")
         if not name:
@@ -108,7 +111,7 @@ def create_object(state: State, call: Call, obj: JSONObject) -> Entry | JSONObje
     obj = {**obj, "metadata": {**obj["metadata"]}}
     metadata = obj["metadata"]
     if metadata.get("resourceVersion"):
-        raise bad_request("resourceVersion should not be set on objects to be created")
+        raise Failure(500, "", "resourceVersion should not be set on objects to be created")
     for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
         metadata.pop(field, None)
     metadata["uid"] = state.uid()
@@ -124,7 +127,7 @@ def create_object(state: State, call: Call, obj: JSONObject) -> Entry | JSONObje
     errors = _metadata.validate_create(type_, obj) + type_.strategy.validate_create(obj)
     if errors:
         raise invalid(type_, metadata.get("name", ""), errors)
-    call.warnings += _metadata.warnings(metadata, None) + type_.strategy.warnings(obj, None)
+    call.warnings += _metadata.warnings(type_, metadata, None) + type_.strategy.warnings(obj, None)
     if state.storage.get(type_.storage, metadata.get("namespace", ""), metadata["name"]) is not None:
         raise already_exists(type_, metadata["name"])
     if call.dry_run:
@@ -192,8 +195,7 @@ def update(state: State, call: Call) -> Answer:
     metadata = obj["metadata"]
     uid = metadata.get("uid")
     if uid and uid != old["metadata"]["uid"]:
-        text = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
-        raise conflict(call.type, call.name, text)
+        raise uid_mismatch(call.type, call.namespace, call.name, uid, old["metadata"]["uid"])
     return _answer(state, call, update_object(state, call, obj, found, old), 200)
 
 
@@ -201,8 +203,7 @@ def _create_by_update(state: State, call: Call, obj: JSONObject) -> Answer:
     if call.subresource or not call.type.strategy.allows_create_on_update:
         raise not_found(call.type, call.name)
     if obj["metadata"].get("uid"):
-        text = f"Precondition failed: UID in precondition: {obj['metadata']['uid']}, UID in object meta: "
-        raise conflict(call.type, call.name, text)
+        raise uid_mismatch(call.type, call.namespace, call.name, obj["metadata"]["uid"], "")
     obj["metadata"].pop("resourceVersion", None)
     obj = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
     return _answer(state, call, create_object(state, call, obj), 201)
@@ -244,10 +245,10 @@ def update_object(
         metadata["deletionTimestamp"] = before["deletionTimestamp"]
     if "deletionGracePeriodSeconds" in before:
         metadata.setdefault("deletionGracePeriodSeconds", before["deletionGracePeriodSeconds"])
-    errors = _metadata.validate_update(obj, old) + strategy.validate_update(obj, old, call.subresource)
+    errors = _metadata.validate_update(type_, obj, old) + strategy.validate_update(obj, old, call.subresource)
     if errors:
         raise invalid(type_, call.name, errors)
-    call.warnings += _metadata.warnings(metadata, before) + strategy.warnings(obj, old)
+    call.warnings += _metadata.warnings(type_, metadata, before) + strategy.warnings(obj, old)
     return _store_changed(state, call, obj, found, old)
 
 
@@ -260,12 +261,11 @@ def _store_changed(state: State, call: Call, obj: JSONObject, found: Entry, old:
     if call.dry_run:
         return obj
     metadata = obj["metadata"]
-    if (
-        metadata.get("deletionTimestamp")
-        and not metadata.get("deletionGracePeriodSeconds")
-        and not type_.strategy.finalizers(obj)
-    ):
-        return state.storage.delete(type_.storage, stored_form(type_, obj), found)
+    ends = metadata.get("deletionTimestamp") and not metadata.get("deletionGracePeriodSeconds")
+    if ends and not type_.strategy.finalizers(obj):
+        # The change itself is never written: watches see the object go as it was.
+        state.storage.delete(type_.storage, found.decode(), found)
+        return obj
     if same(old, obj):
         return found
     obj = {**obj, "metadata": {**metadata}}
@@ -316,7 +316,7 @@ def patch(state: State, call: Call) -> Answer:
     if found is None:
         raise not_found(call.type, call.name)
     patched = patched_document(state, call, kind, decoded(call.type, found))
-    obj = fit(call, call.type, patched)
+    obj = fit(call, call.type, patched, patched=True)
     _check_patched(call, obj)
     return _answer(state, call, update_object(state, call, obj, found, decoded(call.type, found)), 200)
 
@@ -360,8 +360,7 @@ def _check_patched(call: Call, obj: JSONObject) -> None:
             raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({call.name})")
         metadata["name"] = call.name
     if call.namespace and metadata.get("namespace") != call.namespace:
-        text = f"the namespace of the object ({metadata.get('namespace', '')}) does not match the namespace on the request ({call.namespace})"
-        raise bad_request(text)
+        raise bad_request(_NOT_HERE)
 
 
 # Apply
@@ -389,13 +388,11 @@ def apply(state: State, call: Call) -> Answer:
     obj = fit(call, type_, made)
     if found is None or live is None:
         if obj["metadata"].get("uid"):
-            text = f"Precondition failed: UID in precondition: {obj['metadata']['uid']}, UID in object meta: "
-            raise conflict(type_, call.name, text)
+            raise uid_mismatch(type_, call.namespace, call.name, obj["metadata"]["uid"], "")
         return _answer(state, call, create_object(state, call, obj), 201)
     uid = obj["metadata"].get("uid")
     if uid and uid != live["metadata"]["uid"]:
-        text = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {live['metadata']['uid']}"
-        raise conflict(type_, call.name, text)
+        raise uid_mismatch(type_, call.namespace, call.name, uid, live["metadata"]["uid"])
     return _answer(state, call, update_object(state, call, obj, found, live, managed=True), 200)
 
 
