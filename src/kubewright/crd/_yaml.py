@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from kubewright.api import Object, to_dict
@@ -25,7 +25,12 @@ _WORDS: Final = frozenset(["y", "yes", "n", "no", "true", "false", "on", "off", 
 
 def to_yaml(*objects: Object | Mapping[str, Any]) -> str:
     """The objects as YAML documents that `kubectl apply` takes: members sorted, without status."""
-    return "---\n".join("".join(f"{line}\n" for line in _block(_content(obj), "")) for obj in objects)
+    lines: list[str] = []
+    for number, obj in enumerate(objects):
+        if number:
+            lines.append("---")
+        _add_block(lines, _content(obj), "")
+    return "\n".join([*lines, ""])
 
 
 def _content(obj: Object | Mapping[str, Any]) -> dict[str, Any]:
@@ -34,43 +39,43 @@ def _content(obj: Object | Mapping[str, Any]) -> dict[str, Any]:
     return content
 
 
-def _block(value: Any, indent: str) -> Iterator[str]:
-    """The lines of a mapping or a list."""
+def _add_block(lines: list[str], value: Any, indent: str) -> None:
+    """Add the lines of a mapping or a list."""
     if not value:
-        yield f"{indent}{'{}' if isinstance(value, Mapping) else '[]'}"
+        lines.append(f"{indent}{'{}' if isinstance(value, Mapping) else '[]'}")
     elif isinstance(value, Mapping):
         for name in sorted(value):
-            yield from _member(f"{indent}{_quoted(name)}:", value[name], indent)
+            _add_member(lines, f"{indent}{_quoted(name)}:", value[name], indent)
     else:
+        inside = f"{indent}  "
         for element in value:
             if _is_block(element):
                 # The first line of what is inside stands behind the dash.
-                first, *others = _block(element, f"{indent}  ")
-                yield f"{indent}- {first[len(indent) + 2 :]}"
-                yield from others
+                first = len(lines)
+                _add_block(lines, element, inside)
+                lines[first] = f"{indent}- {lines[first][len(inside) :]}"
             else:
-                yield from _scalar_lines(f"{indent}-", element, f"{indent}  ")
+                _add_scalar(lines, f"{indent}-", element, inside)
 
 
-def _member(name: str, value: Any, indent: str) -> Iterator[str]:
+def _add_member(lines: list[str], name: str, value: Any, indent: str) -> None:
     if _is_block(value):
-        yield name
-        yield from _block(value, indent if isinstance(value, list | tuple) else f"{indent}  ")
+        lines.append(name)
+        _add_block(lines, value, indent if isinstance(value, list | tuple) else f"{indent}  ")
     else:
-        yield from _scalar_lines(name, value, f"{indent}  ")
+        _add_scalar(lines, name, value, f"{indent}  ")
 
 
 def _is_block(value: Any) -> bool:
     return isinstance(value, Mapping | list | tuple) and bool(value)
 
 
-def _scalar_lines(before: str, value: Any, indent: str) -> Iterator[str]:
+def _add_scalar(lines: list[str], before: str, value: Any, indent: str) -> None:
     if isinstance(value, str) and "\n" in value and _fits_block(value):
-        yield f"{before} {'|' if value.endswith(chr(10)) else '|-'}"
-        for line in value.removesuffix("\n").split("\n"):
-            yield f"{indent}{line}" if line else ""
+        lines.append(f"{before} {'|' if value.endswith(chr(10)) else '|-'}")
+        lines += [f"{indent}{line}" if line else "" for line in value.removesuffix("\n").split("\n")]
     else:
-        yield f"{before} {_scalar(value)}"
+        lines.append(f"{before} {_scalar(value)}")
 
 
 def _fits_block(text: str) -> bool:
