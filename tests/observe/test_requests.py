@@ -41,6 +41,19 @@ async def test_a_request_without_an_answer_is_an_error_of_no_status(clock: Virtu
     assert stats.counts == {("<error>", "GET"): 1}
 
 
+async def test_a_request_that_is_not_sent_does_not_count(clock: VirtualClock) -> None:
+    class Forbidding:
+        async def send(self, request: Request) -> Response:
+            raise PermissionError("not while another one leads")
+
+        async def close(self) -> None: ...
+
+    stats = RequestStats()
+    with pytest.raises(PermissionError):
+        await Client(transport=Forbidding(), clock=clock).with_hooks(stats).get(Thing, "one", "default")
+    assert not stats.counts
+
+
 async def test_the_hooks_of_a_client_stay_when_others_are_added(server: Agreeable) -> None:
     first, second = RequestStats(), RequestStats()
     client = Client(transport=server, hooks=[first])

@@ -25,7 +25,7 @@ class RequestStats:
     """Counts attempts by answer and method, and notes on the running reconcile what it writes.
 
     Each attempt counts, so that a server that answers 429 shows. A watch counts when it is opened; how long it lasts
-    is not a duration of a request.
+    is not a duration of a request. What was cancelled, or not sent because something here forbade it, does not count.
     """
 
     def __init__(self, host: str = "none") -> None:
@@ -43,19 +43,23 @@ class RequestStats:
         reconcile = trace if isinstance(trace, Reconcile) and request.method not in _READS else None
 
         def finish(outcome: Outcome) -> None:
-            answer = (str(outcome.status) if outcome.status else "<error>", request.method)
-            self.counts[answer] += 1
-            if outcome.attempt > 1:
-                self.retries[answer] += 1
-            if not request.stream:
-                durations = self.durations.get(request.method)
-                if durations is None:
-                    durations = self.durations[request.method] = Durations(REQUEST_BUCKETS)
-                durations.observe(outcome.seconds)
+            if outcome.status or outcome.error is not None:
+                self._count(request, outcome)
             if reconcile is not None:
                 reconcile.wrote(_write(request, outcome))
 
         return finish
+
+    def _count(self, request: Request, outcome: Outcome) -> None:
+        answer = (str(outcome.status) if outcome.status else "<error>", request.method)
+        self.counts[answer] += 1
+        if outcome.attempt > 1:
+            self.retries[answer] += 1
+        if not request.stream:
+            durations = self.durations.get(request.method)
+            if durations is None:
+                durations = self.durations[request.method] = Durations(REQUEST_BUCKETS)
+            durations.observe(outcome.seconds)
 
 
 class _Meta(msgspec.Struct, gc=False):

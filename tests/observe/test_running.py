@@ -1,0 +1,180 @@
+"""A whole operator on a real server, looked at from outside: what it serves, what it knows, what it tells."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import aiohttp
+import pytest
+from prometheus_client import parser
+
+from kubewright.api import Model, Resource, core, events, meta
+from kubewright.api._resource import resource
+from kubewright.client import Client, MergePatch
+from kubewright.controller import Context
+from kubewright.observe import FieldChange
+from kubewright.operator import Operator
+from kubewright.operator._pages import pages_of
+from kubewright.testing import ControlPlane
+from tests.operator.conftest import install, settled, until
+
+
+class DialSpec(Model):
+    size: int = 0
+
+
+class DialStatus(Model):
+    seen: int = 0
+
+
+@resource("observe.example.com/v1")
+class Dial(Resource[DialSpec, DialStatus]):
+    """A kind whose server takes anything, so that an object need not fit its model."""
+
+
+DEFINITION = {
+    "metadata": {"name": "dials.observe.example.com"},
+    "spec": {
+        "group": "observe.example.com",
+        "names": {"kind": "Dial", "plural": "dials", "singular": "dial", "listKind": "DialList"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}
+
+
+@pytest.fixture
+async def operator(client: Client, namespace: str) -> Operator:
+    """Applies a ConfigMap for each Dial, and tells the status and an event."""
+    await install(client, DEFINITION)
+    made = Operator("dial-operator", namespaces=[namespace], metrics_bind="127.0.0.1:0", health_bind="127.0.0.1:0")
+
+    @made.reconciles(Dial, owns=[core.ConfigMap])
+    async def sync(obj: Dial, ctx: Context[Dial]) -> None:
+        wanted = meta.ObjectMeta(name=obj.metadata.name)
+        await ctx.apply(core.ConfigMap(metadata=wanted, data={"size": str(obj.spec.size)}))
+        await ctx.patch_status(DialStatus(seen=obj.spec.size))
+
+    return made
+
+
+def dial(namespace: str, size: int = 1) -> Dial:
+    return Dial(metadata=meta.ObjectMeta(name="one", namespace=namespace), spec=DialSpec(size=size))
+
+
+async def fetch(url: str, **headers: str) -> tuple[int, str, str]:
+    async with aiohttp.ClientSession() as session, session.get(url, headers=headers) as response:
+        return response.status, response.headers["Content-Type"], await response.text()
+
+
+async def test_metrics_and_debug_pages_are_served(operator: Operator, client: Client, namespace: str) -> None:
+    async with operator.running(client, install_crds=False) as running:
+        await settled(running, await client.create(dial(namespace)))
+        [server] = running.servers
+        root = f"http://127.0.0.1:{server.port}"
+        status, content_type, text = await fetch(f"{root}/metrics")
+        assert (status, content_type.split(";")[0]) == (200, "text/plain")
+        found = {
+            (sample.name, *sorted(sample.labels.items())): sample.value
+            for family in parser.text_string_to_metric_families(text)
+            for sample in family.samples
+        }
+        assert found["controller_runtime_reconcile_total", ("controller", "dial"), ("result", "success")] >= 1
+        assert found["controller_runtime_reconcile_total", ("controller", "dial"), ("result", "error")] == 0
+        host = ("host", client.host)
+        assert client.host.startswith("127.0.0.1:")
+        assert found["rest_client_requests_total", ("code", "200"), host, ("method", "PATCH")] >= 1
+        assert found["rest_client_request_duration_seconds_count", host, ("verb", "PATCH")] >= 1
+        kind = (("group", "observe.example.com"), ("kind", "Dial"), ("selector", ""), ("version", "v1"))
+        assert found["kubewright_cache_objects", *kind] == 1
+        assert found["kubewright_watch_up", *kind] == 1
+        assert found["kubewright_watch_last_event_age_seconds", *kind] >= 0
+        _, content_type, text = await fetch(f"{root}/metrics", Accept="application/openmetrics-text; version=1.0.0")
+        assert content_type.startswith("application/openmetrics-text")
+        assert text.endswith("# EOF\n")
+        assert (await fetch(f"{root}/metrics/else"))[0] == 404
+        status, content_type, text = await fetch(f"{root}/debug/kubewright/objects/dial/{namespace}/one")
+        assert (status, content_type.split(";")[0]) == (200, "application/json")
+        assert json.loads(text)["results"][0]["result"] == "success"
+        assert (await fetch(f"{root}/debug/kubewright/objects", Host="rebound.example"))[0] == 403
+
+
+async def test_a_running_operator_tells_what_woke_an_object_and_what_was_changed_for_it(
+    operator: Operator, client: Client, namespace: str
+) -> None:
+    async with operator.running(client, install_crds=False) as running:
+        await settled(running, await client.create(dial(namespace)))
+        grown = await client.patch(Dial, "one", MergePatch({"spec": {"size": 2}}), namespace)
+        await settled(running, grown)
+        results = running.inspect(Dial, "one", namespace).results
+        [updated] = [result for result in results if result.trigger == "updated" and result.writes]
+        told = {(write.verb, write.resource, write.name): write.changes for write in updated.writes}
+        assert told["apply", "configmaps", "one"] == (FieldChange(op="replace", path="/data/size"),)
+        assert told["patch", "dials.observe.example.com/status", "one"] == (
+            FieldChange(op="replace", path="/status/seen"),
+        )
+        await settled(
+            running, await client.patch(core.ConfigMap, "one", MergePatch({"data": {"size": "9"}}), namespace)
+        )
+        newest = running.inspect(Dial, "one", namespace)
+        by_child = [result for result in newest.results if result.trigger == "ConfigMap updated"]
+        assert {result.cause for result in by_child} == {f"{namespace}/one"}
+        assert (newest.cached is not None, newest.queue.state, newest.last_error) == (True, "idle", "")
+
+
+async def test_an_object_that_does_not_fit_its_model_is_told_in_an_event_a_metric_and_when_asked(
+    operator: Operator, client: Client, control_plane: ControlPlane, namespace: str
+) -> None:
+    body: dict[str, Any] = {
+        "apiVersion": "observe.example.com/v1",
+        "kind": "Dial",
+        "metadata": {"name": "odd", "namespace": namespace},
+        "spec": {"size": "a secret amount"},
+    }
+    control_plane.request("POST", f"/apis/observe.example.com/v1/namespaces/{namespace}/dials", body)
+    async with operator.running(client, install_crds=False) as running:
+
+        async def told() -> list[events.Event]:
+            return [event for event in await client.list(events.Event, namespace) if event.reason == "DecodeFailed"]
+
+        [event] = await until(told)
+        found = running.inspect(Dial, "odd", namespace)
+        assert running.controller(Dial).stats.reconciles["terminal_error"] == 1
+    assert event.type == "Warning"
+    assert event.regarding is not None
+    assert (event.regarding.kind, event.regarding.name, event.action) == ("Dial", "odd", "Decode")
+    assert event.regarding.uid
+    assert "spec.size" in (event.note or "")
+    assert "secret" not in (event.note or "")
+    assert "spec.size" in found.last_error
+    assert found.results[0].result == "terminal_error"
+
+
+async def test_debug_pages_are_on_loopback_alone_unless_asked_for() -> None:
+    operator = Operator("dial-operator")
+
+    def served(**settings: Any) -> set[str]:
+        running = operator.running(Client(transport=_Nobody()), **settings)
+        return {path for pages in pages_of(operator, running).values() for path in pages}
+
+    assert served() == set()
+    assert served(metrics_bind="127.0.0.1:8080") == {"/metrics", "/debug/kubewright"}
+    assert served(metrics_bind="0.0.0.0:8080") == {"/metrics"}
+    assert served(metrics_bind="0.0.0.0:8080", debug_pages=True) == {"/metrics", "/debug/kubewright"}
+    assert served(metrics_bind="127.0.0.1:8080", debug_pages=False) == {"/metrics"}
+
+
+class _Nobody:
+    async def send(self, request: object) -> Any:
+        raise AssertionError("nothing is sent here")
+
+    async def close(self) -> None: ...
