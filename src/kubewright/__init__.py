@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from kubewright.controller import predicate as predicate
     from kubewright.controller import resource_version_changed as resource_version_changed
     from kubewright.operator import Operator as Operator
+    from kubewright.operator import Running as Running
 
 _HOMES = {
     "Model": "kubewright.api",
@@ -122,6 +123,7 @@ _HOMES = {
     "predicate": "kubewright.controller",
     "resource_version_changed": "kubewright.controller",
     "Operator": "kubewright.operator",
+    "Running": "kubewright.operator",
 }
 
 __all__ = ["__version__", *_HOMES]

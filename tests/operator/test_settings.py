@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import click
@@ -197,3 +198,16 @@ def test_each_controller_works_on_ten_keys_at_a_time_unless_the_operator_or_itse
         (2, 60.0),
         (5, 600.0),
     ]
+
+
+def test_the_page_has_every_setting_with_its_flags_its_variable_and_its_default() -> None:
+    page = Path(__file__).parents[2] / "docs" / "running.md"
+    rows = [line.split(" | ")[:4] for line in page.read_text(encoding="utf-8").splitlines() if "`KUBEWRIGHT_" in line]
+    shown = {row[2]: row for row in rows}
+    assert set(shown) == {f"`{name}`" for name in TABLE}
+    for name, setting in TABLE.items():
+        flags, variable, _, default = shown[f"`{name}`"]
+        assert all(f"`{flag}`" in flags for flag in setting.flags)
+        assert variable == f"`{setting.variable}`"
+        if isinstance(setting.default, int | float):
+            assert default.removesuffix(" s") == f"{setting.default:g}"
