@@ -22,7 +22,7 @@ FLOORS = [
     {"queue", "cache", "crd"},
     {"client"},
     {"api"},
-    {"clock"},
+    {"clock", "_certificates"},
 ]
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 

@@ -58,8 +58,8 @@ def path() -> None:
 )
 def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | None) -> None:
     """Run a control plane until Ctrl-C; nothing of it stays behind."""
+    from kubewright._certificates import write_private
     from kubewright.testing import ControlPlane
-    from kubewright.testing._certificates import write_private
     from kubewright.testing._versions import KUBECTL
 
     if write_kubeconfig is not None:

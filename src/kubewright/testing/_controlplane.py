@@ -26,7 +26,7 @@ from kubewright.testing._proxy import Proxy
 from kubewright.testing._versions import ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER
 
 if TYPE_CHECKING:
-    from kubewright.testing._certificates import CertificateAuthority, KeyPair
+    from kubewright._certificates import CertificateAuthority, KeyPair
     from kubewright.testing._gateway import Gateway
     from kubewright.testing._service_account import ServiceAccount
 
@@ -294,7 +294,7 @@ class ControlPlane:
             return self._counter
 
     def _prepare_files(self) -> None:
-        from kubewright.testing._certificates import CertificateAuthority, new_signing_key, write_private
+        from kubewright._certificates import CertificateAuthority, new_signing_key, write_private
 
         files = self._files
         self._counter = 0

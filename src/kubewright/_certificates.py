@@ -1,6 +1,6 @@
-"""A certificate authority for one control plane, and the keys and certificates that it issues.
+"""Certificate authorities for clusters of our own, and the keys and certificates that they issue.
 
-Everything is made anew at each start, lives as long as the control plane, and is worth nothing elsewhere.
+Everything is made anew at each start, lives as long as the cluster, and is worth nothing elsewhere.
 """
 
 from __future__ import annotations
