@@ -1,4 +1,4 @@
-"""Writing kubeconfig files for the control plane's users."""
+"""Writing kubeconfig files for the users of our clusters."""
 
 from __future__ import annotations
 
@@ -10,18 +10,25 @@ from kubewright._certificates import KeyPair, write_private
 __all__ = ["write_kubeconfig"]
 
 
-def write_kubeconfig(path: Path, *, server: str, ca: bytes, user: str, credentials: KeyPair | Path) -> None:
+def write_kubeconfig(
+    path: Path, *, server: str, ca: bytes | None, user: str, credentials: KeyPair | Path | str
+) -> None:
     """One cluster, one user, one context named `kubewright`. Replaces the file.
 
-    The credentials are a certificate, which is written into it, or the file in which a token is to be found.
+    The credentials are a certificate or a token, which are written into it, or the file in which a token is to be
+    found. A server without TLS has no CA.
     """
     import yaml
 
     def encoded(content: bytes) -> str:
         return base64.b64encode(content).decode()
 
-    cluster = {"server": server, "certificate-authority-data": encoded(ca)}
-    if isinstance(credentials, Path):
+    cluster = {"server": server}
+    if ca is not None:
+        cluster["certificate-authority-data"] = encoded(ca)
+    if isinstance(credentials, str):
+        identity = {"token": credentials}
+    elif isinstance(credentials, Path):
         identity = {"tokenFile": str(credentials)}
     else:
         identity = {
