@@ -12,8 +12,10 @@ and may be null, which is also how it is encoded.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from types import NoneType
 from typing import Any, Final, TypeAlias
 
@@ -189,6 +191,10 @@ class _Walk:
         if self._lenient and (is_builtin(model) or visit in self._seen):
             return {"type": "object", **_ANYTHING}
         self._seen.add(visit)
+        if is_builtin(model) and place.models and not is_builtin(place.models[-1]):
+            with contextlib.suppress(NotExpressible):  # the walk from here names the place
+                made: dict[str, Any] = msgspec.json.decode(_builtin_schema(model, embedded=embedded))
+                return made
         if model in place.models:
             cycle = [*place.models[place.models.index(model) :], model]
             names = " → ".join(step.__name__ for step in cycle)
@@ -314,6 +320,12 @@ class _Walk:
         merged[tag] = {"type": "string", "enum": tags}
         made = {"type": "object", "properties": merged, "required": [tag], "oneOf": branches}
         return made | ({"x-kubernetes-validations": rules} if rules else {})
+
+
+@cache
+def _builtin_schema(model: type[Model], *, embedded: bool) -> bytes:
+    """The schema of a built-in type, as JSON: that of a pod is large, and many kinds contain one."""
+    return msgspec.json.encode(_Walk(None, lenient=False)._model(model, _Place(model.__name__), embedded=embedded))
 
 
 def _rules_of_variant(variant: type[Model], schema: dict[str, Any], tag: str, where: str) -> list[dict[str, Any]]:
