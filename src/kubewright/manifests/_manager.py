@@ -66,6 +66,8 @@ def _pod(project: Project, additions: Sequence[Addition]) -> core.PodSpec:
     scratch = core.Volume(name=_TMP, empty_dir=core.EmptyDirVolumeSource())
     return core.PodSpec(
         service_account_name=project.prefix,
+        # A variable for each Service of the namespace is of no use here, and its name may look like a setting.
+        enable_service_links=False,
         security_context=core.PodSecurityContext(
             run_as_non_root=True, seccomp_profile=core.SeccompProfile(type="RuntimeDefault")
         ),
