@@ -1,4 +1,4 @@
-"""`python -m benchmarks [listing | reconciling] [options]`: measure, print the tables, write the JSON."""
+"""`python -m benchmarks [listing | reconciling | generating] [options]`: measure, print the tables, write the JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import listing, reconciling
+from benchmarks import generating, listing, reconciling
 from benchmarks.load import Load
 from benchmarks.machine import describe
 from benchmarks.measure import Failed
@@ -17,7 +17,7 @@ from benchmarks.report import case_table, heading
 from benchmarks.results import Case, Results
 from kubewright.testing import KUBERNETES_VERSION, ControlPlane, ControlPlaneError
 
-_SUITES = ("listing", "reconciling")
+_SUITES = ("listing", "reconciling", "generating")
 
 
 def main() -> None:
@@ -70,6 +70,8 @@ def _run(arguments: argparse.Namespace, results: Results) -> Iterator[Case]:
         with ControlPlane() as plane:
             Load(plane.kubeconfig).install()
             yield from reconciling.run(plane.kubeconfig, programs, sizes, say)
+    if arguments.suite in (None, "generating"):
+        yield from generating.run(arguments.rounds, say)
 
 
 def _only(programs: list[Program], names: list[str] | None, results: Results) -> list[Program]:
@@ -80,7 +82,7 @@ def _only(programs: list[Program], names: list[str] | None, results: Results) ->
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Kubewright beside its peers.")
-    parser.add_argument("suite", nargs="?", choices=_SUITES, help="both unless named")
+    parser.add_argument("suite", nargs="?", choices=_SUITES, help="all unless named")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each program (default 3)")
     parser.add_argument("--foos", type=int, default=10_000, help="custom resources (default 10000)")
     parser.add_argument("--pods", type=int, default=5_000, help="pods (default 5000)")

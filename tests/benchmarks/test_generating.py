@@ -1,0 +1,23 @@
+"""What the generating suite measures works."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.generating import measured, project
+from benchmarks.measure import Failed
+
+
+def test_the_project_has_ten_kinds_and_its_manifests_are_written(tmp_path: Path) -> None:
+    file = tmp_path / "ten_kinds.py"
+    file.write_text(project())
+    out = tmp_path / "config"
+    numbers = measured([sys.executable, "-m", "kubewright.cli", "manifests", str(file), "--out", str(out)])
+    assert set(numbers) == {"wall", "cpu", "peak"}
+    assert len(list((out / "crd" / "bases").iterdir())) == 10
+
+
+def test_a_program_that_fails_is_no_measurement() -> None:
+    with pytest.raises(Failed, match="ended with 3"):
+        measured([sys.executable, "-c", "raise SystemExit(3)"])
