@@ -22,6 +22,7 @@ class Entry:
 # Each module has the command as `command`. The summary is here so that showing the list imports none of them.
 COMMANDS: Mapping[str, Entry] = {
     "codegen": Entry("kubewright.cli._codegen", "Write typed models from CustomResourceDefinitions."),
+    "cluster": Entry("kubewright.cli._cluster", "Run the embedded cluster: an API server inside this program."),
     "controlplane": Entry("kubewright.cli._controlplane", "Run a real Kubernetes control plane on this machine."),
     "manifests": Entry("kubewright.cli._manifests", "Write definitions and roles from the program that needs them."),
     "run": Entry("kubewright.cli._run", "Run an operator on the cluster of the kubeconfig."),

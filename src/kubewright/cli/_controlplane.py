@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-__all__ = ["command"]
+__all__ = ["check_replaceable", "command"]
 
 
 @click.group("controlplane")
@@ -63,7 +63,7 @@ def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | No
     from kubewright.testing._versions import KUBECTL
 
     if write_kubeconfig is not None:
-        _check_replaceable(write_kubeconfig)
+        check_replaceable(write_kubeconfig)
     _end_like_ctrl_c()
     with ControlPlane(controllers=with_controllers, log_directory=logs) as plane:
         kubeconfig = plane.kubeconfig
@@ -90,8 +90,8 @@ def _end_like_ctrl_c() -> None:
             signal.signal(number, signal.default_int_handler)
 
 
-def _check_replaceable(path: Path) -> None:
-    """Refuse a file that holds anything but the kubeconfig of an earlier control plane of ours."""
+def check_replaceable(path: Path) -> None:
+    """Refuse a file that holds anything but the kubeconfig of an earlier cluster of ours."""
     import yaml
 
     try:

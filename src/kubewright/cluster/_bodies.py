@@ -1,4 +1,4 @@
-"""Reading what clients send: JSON, YAML, and formats that are plugged in; then the kind's own reading and defaults."""
+"""Reading what clients send: JSON, YAML, protobuf, and formats that are plugged in; then the kind's own reading."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ __all__ = ["decode_body", "decode_yaml", "fit", "media_type_of", "read_object"]
 
 _ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"  # in the server's words
 _YAML: Final = "application/yaml"
+_PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 _LARGEST_BODY: Final = 3 * 1024 * 1024
 _decoder: Final = msgspec.json.Decoder()
 
@@ -84,6 +85,8 @@ def decode_body(state: State, call: Call, type_: ResourceType | None) -> JSONObj
         decoded = _decode_json(body, type_)
     elif media_type == _YAML:
         decoded = decode_yaml(body)
+    elif media_type == _PROTOBUF:
+        decoded = _decode_protobuf(body)
     elif (decoder := state.decoders.get(media_type)) is not None:
         try:
             decoded = decoder(body, type_)
@@ -114,6 +117,15 @@ def _decode_json(body: bytes, type_: ResourceType | None) -> Any:
         kind = type_.kind if type_ is not None else "object"
         problem = f"couldn't get version/kind; json parse error: {error}"
         raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {problem}") from None
+
+
+def _decode_protobuf(body: bytes) -> Any:
+    from kubewright.cluster.protobuf import ProtobufError, decode
+
+    try:
+        return decode(body)
+    except ProtobufError as error:
+        raise bad_request(str(error)) from None
 
 
 def decode_yaml(body: bytes) -> Any:

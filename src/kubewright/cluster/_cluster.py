@@ -84,6 +84,7 @@ class Cluster:
         state = State(types=ResourceTypes(list(builtin_types())), clock=self._clock, rng=self._rng, storage=storage)
         add_initial_objects(state)
         self._dispatcher = Dispatcher(state)
+        _add_rooms(self._dispatcher)
         self._saved_revision = storage.revision
         if self._snapshot is not None:
             self._saving = self._clock.call_later(_SAVE_SECONDS, self._save_regularly)
@@ -189,3 +190,16 @@ class Cluster:
         Raises ClusterError unless the cluster is served.
         """
         return self._served.kubeconfig(None if path is None else Path(path))
+
+
+def _add_rooms(dispatcher: Dispatcher) -> None:
+    """What is not part of the core: custom resources, and bodies in protobuf."""
+    from kubewright.cluster.crds import Definitions
+    from kubewright.cluster.protobuf import CONTENT_TYPE, read_protobuf
+
+    state = dispatcher.state
+    state.decoders[CONTENT_TYPE] = read_protobuf
+    definitions = Definitions(state, dispatcher.write)
+    dispatcher.overrides.append(definitions.override)
+    dispatcher.supported.add(definitions.resource)
+    definitions.start()

@@ -20,7 +20,7 @@ from kubewright.cluster._typed import reader_of
 from kubewright.cluster._views import decoded, view_of
 from kubewright.cluster._writes import commit, stored_form
 
-__all__ = ["delete", "delete_collection", "delete_object", "read_options"]
+__all__ = ["delete", "delete_collection", "delete_object", "no_options", "read_options"]
 
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
@@ -35,6 +35,11 @@ class _Options:
     uid: str | None = None
     resource_version: str | None = None
     dry_run: bool = False
+
+
+def no_options() -> _Options:
+    """What a delete without options means."""
+    return _Options()
 
 
 def read_options(state: State, call: Call) -> _Options:

@@ -68,9 +68,10 @@ class Dispatcher:
                 return await _watches.watch(state, call)
             case "create" if "get" not in call.type.verbs:
                 return review(state, call)
-        return self._written(call)
+        return self.write(call)
 
-    def _written(self, call: Call) -> Answer:
+    def write(self, call: Call) -> Answer:
+        """Create, update, patch or delete. Raises the refusal."""
         state = self.state
         try:
             match call.verb:

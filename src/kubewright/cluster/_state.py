@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Decoder", "State"]
 
 Decoder: TypeAlias = Callable[[bytes, ResourceType | None], JSONObject]
-"""Reads a body of another format than JSON and YAML into an object, given the resource it was sent to, if any.
+"""Reads a body of another format than JSON, YAML and protobuf, given the resource it was sent to, if any.
 
 Raises `UnreadableObject`."""
 
@@ -35,7 +35,7 @@ class State:
         self.rng = rng
         self.storage = storage or Storage()
         self.decoders: dict[str, Decoder] = {}
-        """By media type: how bodies are read that are neither JSON nor YAML."""
+        """By media type: how bodies are read that are neither JSON nor YAML nor protobuf."""
         self.custom_kinds: Callable[[], Sequence[CustomKind]] = tuple
         """The kinds of CRDs, for OpenAPI documents; set by whoever registers them."""
         self.managers: dict[tuple[ResourceType, str], FieldManager] = {}

@@ -130,9 +130,10 @@ class Watcher:
             frame = self._frame(kind, entry)
         else:
             key = (self._view, kind)
-            frame = event.frames.get(key)
-            if frame is None:
-                frame = event.frames[key] = self._frame(kind, entry)
+            shared: bytes | None = event.frames.get(key)
+            if shared is None:
+                shared = event.frames[key] = self._frame(kind, entry)
+            frame = shared
         self._last = event.revision
         self._put(frame)
         if len(self._queue) > _LONGEST_QUEUE:

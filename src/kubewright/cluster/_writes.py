@@ -144,10 +144,11 @@ def _clear_status(type_: ResourceType, obj: JSONObject) -> None:
 
 
 def _free_name(state: State, type_: ResourceType, metadata: JSONObject) -> str:
+    name = ""
     for _ in range(_NAME_TRIES):
         name = _metadata.generated_name(metadata["generateName"], state.rng)
         if state.storage.get(type_.storage, metadata.get("namespace", ""), name) is None:
-            return name
+            break
     return name
 
 

@@ -1,0 +1,95 @@
+"""`kubewright cluster`: run the embedded cluster from the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shlex
+import signal
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+import click
+
+__all__ = ["command"]
+
+
+@click.group("cluster")
+def command() -> None:
+    """Run the embedded cluster: a Kubernetes API server inside this program, without binaries or containers."""
+
+
+@command.command("start")
+@click.option(
+    "--workloads", is_flag=True, help="Also run the controllers of workloads: Deployments get pods, and so on."
+)
+@click.option("--rbac", is_flag=True, help="Grant only what RBAC rules grant.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="Listen on this port; a free one unless given.",
+)
+@click.option(
+    "--write-kubeconfig",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the administrator's kubeconfig to FILE; it is removed at the end.",
+)
+@click.option(
+    "--snapshot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Keep the state in FILE: read at the start, written at the end and while it changes.",
+)
+def start(workloads: bool, rbac: bool, port: int, write_kubeconfig: Path | None, snapshot: Path | None) -> None:
+    """Run a cluster until Ctrl-C, on this machine alone."""
+    if rbac:
+        raise click.ClickException(
+            "--rbac is not supported yet: whoever the embedded cluster lets in may do everything"
+        )
+    if workloads:
+        raise click.ClickException(
+            "--workloads is not supported yet: the embedded cluster makes no pods of Deployments"
+        )
+    if write_kubeconfig is not None:
+        from kubewright.cli._controlplane import check_replaceable
+
+        check_replaceable(write_kubeconfig)
+    try:
+        _run(_serve(port, write_kubeconfig, snapshot))
+    finally:
+        if write_kubeconfig is not None:
+            write_kubeconfig.unlink(missing_ok=True)
+    click.echo("The cluster has stopped.")
+
+
+def _run(serving: Coroutine[None, None, None]) -> None:
+    """Run on uvloop where it is installed."""
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    with contextlib.suppress(ImportError):  # it is not on every platform
+        import uvloop
+
+        factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(serving)
+
+
+async def _serve(port: int, write_kubeconfig: Path | None, snapshot: Path | None) -> None:
+    from kubewright.cluster import Cluster
+
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
+            loop.add_signal_handler(number, stopped.set)
+    async with Cluster(snapshot=snapshot) as cluster:
+        url = await cluster.serve(port=port)
+        kubeconfig = cluster.kubeconfig(write_kubeconfig)
+        click.echo(f"The embedded cluster is ready at {url}. In another terminal:\n")
+        click.echo(f"  export KUBECONFIG={shlex.quote(str(kubeconfig.absolute()))}")
+        click.echo("  kubectl get namespaces\n")
+        lost = f"keeps its state in {snapshot}" if snapshot else "forgets everything that is in it"
+        click.echo(f"Ctrl-C stops it; it {lost}.")
+        await stopped.wait()
