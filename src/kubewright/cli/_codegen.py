@@ -123,10 +123,13 @@ def _read(
 async def _read_cluster(
     kinds: Sequence[str], kubeconfig: Path | None, context: str | None, *, descriptions: bool
 ) -> list[KindSource]:
-    from kubewright.client import Client
+    from kubewright.client import ApiError, Client
 
     async with Client.connect(kubeconfig=kubeconfig, context=context) as client:
-        return await from_cluster(client, kinds, descriptions=descriptions)
+        try:
+            return await from_cluster(client, kinds, descriptions=descriptions)
+        except ApiError as error:
+            raise CodegenError("the cluster", str(error)) from error
 
 
 def _renamed(names: Sequence[str]) -> dict[str, str]:

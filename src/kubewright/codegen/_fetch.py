@@ -47,6 +47,8 @@ def fetch(url: str, *, allow_http: bool = False, most_bytes: int = MOST_BYTES) -
 
 def _check(url: str, shown: str, *, allow_http: bool) -> None:
     scheme = urlsplit(url).scheme
+    if "@" in urlsplit(url).netloc:
+        raise CodegenError(shown, "a URL with a user name or password is not fetched; download the file first")
     if scheme == "http" and not allow_http:
         raise CodegenError(
             shown, "only https:// is fetched: anybody on the way could change it; --allow-http allows it"

@@ -56,11 +56,17 @@ def camel_case(wire: str) -> str:
     return f"Field{name}" if name[0].isdigit() else name
 
 
+# They end like plurals and are none.
+_SINGLE: Final = re.compile(r"(?i).*(alias|aws|cors|dns|fs|https|iops|kubernetes|ops|tls)")
+
+
 def singular(word: str) -> str:
     """What one element of a list of this name is called: `policies` has a `policy`, `addresses` an `address`."""
     for plural, single in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh")):
         if word.endswith(plural) and len(word) > len(plural) + 1:
             return word.removesuffix(plural) + single
+    if _SINGLE.fullmatch(word):
+        return word
     return word[:-1] if re.search(r"[^su]s$", word) and len(word) > 2 else word
 
 

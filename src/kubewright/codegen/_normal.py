@@ -4,6 +4,7 @@ Types generated from a definition give the same schema again, in this form:
 
 - `required` is sorted, without repeats; members that are null, and flags that are false, are left out, as are an empty
   text, an empty `required` and empty `properties`; so is a default of null;
+- members that a definition cannot have, and that the server would drop, are left out;
 - `anyOf` of integer and text, beside `x-kubernetes-int-or-string`, is left out: the flag says it already;
 - a kind has `apiVersion`, `kind` and `metadata`, as the server adds them; the texts that describe these are left out;
 - white space around descriptions, and at the ends of their lines, is left out, and around CEL rules.
@@ -13,6 +14,8 @@ from __future__ import annotations
 
 import inspect
 from typing import Any, Final
+
+from kubewright.api import apiextensions
 
 __all__ = ["normal_schema", "normal_text"]
 
@@ -26,6 +29,7 @@ _FLAGS: Final = (
     "x-kubernetes-int-or-string",
 )
 _EMPTY: Final[dict[str, Any]] = {"description": "", "properties": {}, "required": [], "x-kubernetes-validations": []}
+_MEMBERS: Final = frozenset(apiextensions.JSONSchemaProps.__struct_encode_fields__)
 _HEAD: Final = {"apiVersion": "string", "kind": "string", "metadata": "object"}
 
 
@@ -48,7 +52,7 @@ def normal_text(text: str) -> str:
 def _node(node: dict[str, Any], *, descriptions: bool) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, value in node.items():
-        if value is None or (value is False and name in _FLAGS):
+        if value is None or (value is False and name in _FLAGS) or name not in _MEMBERS:
             continue
         if name == "properties":
             value = {field: _node(below or {}, descriptions=descriptions) for field, below in value.items()}

@@ -16,6 +16,7 @@ __all__ = ["kind_from_openapi"]
 
 _ANYTHING: Final = {"x-kubernetes-preserve-unknown-fields": True}
 _KIND: Final = "x-kubernetes-group-version-kind"
+_SELECTABLE: Final = "x-kubernetes-selectable-fields"
 _LOCAL: Final = "#/components/schemas/"
 # What the document spells by reference, and a definition by an extension.
 _KNOWN: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -47,6 +48,7 @@ def kind_from_openapi(
                 name=info.version,
                 schema=normal_schema(schema, descriptions=descriptions),
                 storage=info is first,
+                selectable_fields=[f".{field['fieldPath']}" for field in schema.get(_SELECTABLE, ())],
                 has_status="status" in info.subresources,
             )
         )

@@ -14,7 +14,7 @@ __all__ = ["definitions_in", "read_sources"]
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _MARK: Final = "CustomResourceDefinition"
-_MOST_NODES: Final = 2_000_000  # the largest definition known has some fifty thousand
+_MOST_NODES: Final = 1_000_000  # the largest definition known has some fifty thousand
 
 
 def read_sources(

@@ -1,0 +1,145 @@
+"""Types from a live cluster, and types that a live cluster takes back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubewright.api import Object, apiextensions, from_dict
+from kubewright.cli._main import run
+from kubewright.client import Client
+from kubewright.codegen import CodegenError, from_cluster, generate, read_definition
+from kubewright.crd import install
+from kubewright.testing import ControlPlane
+from tests.codegen.round_trip import classes_of, differences, load
+
+GROUP = "codegen.example.com"
+SCHEMA: dict[str, Any] = {
+    "description": "A lamp.",
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "required": ["colour", "rooms"],
+            "properties": {
+                "colour": {"type": "string", "enum": ["red", "green"], "description": "How it shines."},
+                "watts": {"type": "integer", "format": "int32", "minimum": 1, "default": 40},
+                "size": {
+                    "x-kubernetes-int-or-string": True,
+                    "anyOf": [{"type": "integer"}, {"type": "string"}],
+                    "maxLength": 9,
+                },
+                "rooms": {
+                    "type": "array",
+                    "maxItems": 5,
+                    "x-kubernetes-list-type": "map",
+                    "x-kubernetes-list-map-keys": ["name"],
+                    "items": {
+                        "type": "object",
+                        "required": ["name"],
+                        "properties": {"name": {"type": "string", "maxLength": 20}, "on": {"type": "boolean"}},
+                        "x-kubernetes-validations": [{"rule": "self.on == oldSelf.on", "message": "stays"}],
+                    },
+                },
+                "extra": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+                "limits": {
+                    "type": "object",
+                    "properties": {"low": {"type": "integer"}, "high": {"type": "integer"}},
+                    "oneOf": [{"required": ["low"]}, {"required": ["high"]}],
+                },
+            },
+        },
+        "status": {"type": "object", "properties": {"since": {"type": "string", "format": "date-time"}}},
+    },
+    "required": ["spec"],
+}
+DEFINITION: dict[str, Any] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": f"lamps.{GROUP}"},
+    "spec": {
+        "group": GROUP,
+        "names": {"kind": "Lamp", "plural": "lamps", "shortNames": ["lp"], "categories": ["house"]},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": SCHEMA},
+                "subresources": {"status": {}},
+                "selectableFields": [{"jsonPath": ".spec.colour"}],
+                "additionalPrinterColumns": [{"name": "Colour", "type": "string", "jsonPath": ".spec.colour"}],
+            }
+        ],
+    },
+}
+
+
+@pytest.fixture
+async def lamp(client: Client, tmp_path: Path) -> type[Object]:
+    """The generated class, installed: the server takes what it was generated from."""
+    (text,) = generate([read_definition(DEFINITION, "test")]).values()
+    (made,) = classes_of([load(text, tmp_path)]).values()
+    await install(client, made)
+    return made
+
+
+async def test_the_server_takes_the_generated_definition_and_gives_it_back(
+    client: Client, lamp: type[Object], namespace: str
+) -> None:
+    crd = await client.get(apiextensions.CustomResourceDefinition, f"lamps.{GROUP}")
+    conditions = {condition.type: condition.status for condition in crd.status.conditions or []}
+    assert conditions["Established"] == "True"
+    assert "NonStructuralSchema" not in conditions
+    (found,) = await from_cluster(client, [f"lamps.{GROUP}"])
+    assert differences(found, [lamp]) == []
+    spec = {"colour": "red", "rooms": [{"name": "hall"}], "extra": {"a": 1}, "limits": {"low": 1}}
+    made: Any = await client.create(from_dict(lamp, {"metadata": {"name": "a", "namespace": namespace}, "spec": spec}))
+    assert (made.spec.watts, made.spec.rooms[0].name, made.spec.extra) == (40, "hall", {"a": 1})
+
+
+async def test_whoever_may_not_read_definitions_gets_the_schema_from_openapi(
+    client: Client, lamp: type[Object], control_plane: ControlPlane
+) -> None:
+    async with Client.connect(kubeconfig=control_plane.add_user("reader")) as reader:
+        with pytest.raises(CodegenError, match="you may not list its definitions; name the kinds with --kind"):
+            await from_cluster(reader)
+        (found,) = await from_cluster(reader, ["Lamp"])
+        with pytest.raises(CodegenError, match="it serves no kind Nonsense; kinds of Kubernetes itself"):
+            await from_cluster(reader, ["Nonsense"])
+    (defined,) = await from_cluster(client, ["Lamp"])
+    assert found.versions[0].schema == defined.versions[0].schema
+    assert (found.name, found.short_names, found.categories) == (defined.name, ("lp",), ("house",))
+    assert found.versions[0].has_status
+
+
+async def test_kinds_without_a_definition_come_from_openapi(client: Client, tmp_path: Path) -> None:
+    # Served by the API server itself, as the kinds of an aggregated server are.
+    kinds = await from_cluster(client, ["flowschemas", "csinodes.storage.k8s.io"], descriptions=False)
+    classes = classes_of([load(text, tmp_path) for text in generate(kinds).values()])
+    for kind in kinds:
+        versions = [classes[kind.group, version.name, kind.kind] for version in kind.versions]
+        assert differences(kind, versions, descriptions=False) == []
+    schemas: Any = await client.list(classes["flowcontrol.apiserver.k8s.io", "v1", "FlowSchema"])
+    assert any(schema.spec.matching_precedence for schema in schemas)
+
+
+async def test_the_command_reads_a_cluster(lamp: type[Object], control_plane: ControlPlane, tmp_path: Path) -> None:
+    import asyncio
+
+    out = tmp_path / "lamp.py"
+    command = [
+        "codegen",
+        "--cluster",
+        "--kubeconfig",
+        str(control_plane.kubeconfig),
+        "--kind",
+        "lamps",
+        "--out",
+        str(out),
+    ]
+    assert await asyncio.to_thread(run, command) == 0
+    assert "class Lamp(kw.Resource[LampSpec, LampStatus]):" in out.read_text()

@@ -1,0 +1,120 @@
+"""`kubewright codegen`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kubewright.cli._main import run
+from tests.codegen.round_trip import definition, thing
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "crds" / "thing.yaml"
+    path.parent.mkdir()
+    schema = thing({"type": "object", "description": "Asked for.", "properties": {"a": {"type": "string"}}})
+    path.write_text(yaml.safe_dump(definition(schema)))
+    return path
+
+
+def test_a_module_is_written_and_then_nothing_changes(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "thing.py"
+    command = ["codegen", str(source), "--out", str(out)]
+    assert run(command) == 0
+    assert "class Thing(kw.Resource[ThingSpec, None]):" in out.read_text()
+    assert run(command) == 0
+    assert run([*command, "--check"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "1 kind, 1 files written",
+        "1 kind, nothing has changed",
+        "1 kind, nothing has changed",
+    ]
+
+
+def test_a_folder_becomes_a_package_and_your_own_files_stay(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "mine"
+    out.mkdir()
+    (out / "__init__.py").write_text("# mine\n")
+    assert run(["codegen", str(source.parent), "--out", str(out), "--no-descriptions"]) == 0
+    assert sorted(str(path.relative_to(out)) for path in out.rglob("*.py")) == [
+        "__init__.py",
+        "example_com/__init__.py",
+        "example_com/v1.py",
+    ]
+    assert (out / "__init__.py").read_text() == "# mine\n"
+    assert "Asked for." not in (out / "example_com" / "v1.py").read_text()
+
+
+def test_drift_fails_the_check(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "thing.py"
+    assert run(["codegen", str(source), "--out", str(out), "--check"]) == 1
+    assert not out.exists()
+    assert capsys.readouterr().err == f"Error: not as it would be written: {out}\n"
+
+
+def test_kinds_are_chosen_and_renamed(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "thing.py"
+    assert run(["codegen", str(source), "--out", str(out), "--kind", "things.example.com", "--name", "Thing=It"]) == 0
+    assert "class It(" in out.read_text()
+    assert run(["codegen", str(source), "--out", str(out), "--kind", "Other"]) == 1
+    assert capsys.readouterr().err == f"Error: {source}: there is no kind Other, only Thing\n"
+
+
+def test_parts_of_definitions_are_skipped_with_a_note(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    patch = source.parent / "patch.yaml"
+    patch.write_text("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n")
+    assert run(["codegen", str(source.parent), "--out", str(tmp_path / "a.py")]) == 0
+    assert capsys.readouterr().err == f"Skipped: {patch} has only a part of a definition\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["nowhere.yaml", "--out", "a.py"], 1, "nowhere.yaml: there is no such file or folder"),
+        (["http://127.0.0.1:1/a.yaml", "--out", "a.py"], 1, "only https:// is fetched"),
+        (["--out", "a.py"], 2, "Name a file, a folder or a URL, or say --cluster."),
+        (["{source}"], 2, "Missing option '--out'"),
+        (["{source}", "--out", "a.py", "--context", "x"], 2, "--kubeconfig and --context are for --cluster."),
+        (["{source}", "--out", "a.py", "--name", "Thing"], 2, "--name is KIND=CLASS, as in Gateway=IstioGateway"),
+        (["{source}", "--out", "a.py", "--name", "Thing=1x"], 2, "--name is KIND=CLASS"),
+        (["{source}", "--out", "{source}.py"], 1, "this file was not generated, and would be lost; name another place"),
+        (["{twice}", "--out", "a.py"], 1, "there are 2 group versions (example_com/v1, example_com/v2)"),
+        (["{loose}", "--out", "a.py"], 1, "Thing v1.spec: the type is missing."),
+        (["--cluster", "--kubeconfig", "{kubeconfig}", "--out", "a.py"], 1, "127.0.0.1"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(
+    arguments: list[str],
+    code: int,
+    message: str,
+    source: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(f"{source}.py").write_text("# precious\n")
+    twice = definition(thing({"type": "object"}))
+    twice["spec"]["versions"] += [twice["spec"]["versions"][0] | {"name": "v2", "storage": False}]
+    kubeconfig = {
+        "current-context": "a",
+        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+        "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "users": [{"name": "a", "user": {}}],
+    }
+    for name, content in (("twice", twice), ("loose", definition(thing({}))), ("kubeconfig", kubeconfig)):
+        (tmp_path / name).write_text(yaml.safe_dump(content))
+    places = {"source": source, **{name: tmp_path / name for name in ("twice", "loose", "kubeconfig")}}
+    assert run(["codegen", *(argument.format(**places) for argument in arguments)]) == code
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert len(shown.err.splitlines()) == 1
+    assert message in shown.err
+    assert not (tmp_path / "a.py").exists()

@@ -1,0 +1,127 @@
+"""Definitions as they are found: v1, v1beta1, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubewright.codegen import CodegenError, read_definition
+from tests.codegen.round_trip import definition, differences, made_of, thing
+
+TEXT = {"type": "string"}
+SCHEMA = thing({"type": "object", "properties": {"name": TEXT}}, status={"type": "object", "properties": {"n": TEXT}})
+
+
+def old_definition(**spec: Any) -> dict[str, Any]:
+    """As they were written before apiextensions v1."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1beta1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example.com"},
+        "spec": {
+            "group": "example.com",
+            "version": "v1",
+            "names": {"kind": "Thing", "plural": "things"},
+            "validation": {"openAPIV3Schema": SCHEMA},
+            "additionalPrinterColumns": [{"name": "Name", "type": "string", "JSONPath": ".spec.name"}],
+            "subresources": {"status": {}},
+            "preserveUnknownFields": False,
+        }
+        | spec,
+    }
+
+
+def test_an_old_definition_is_read_as_its_new_form() -> None:
+    column = {"name": "Name", "type": "string", "jsonPath": ".spec.name"}
+    new = definition(SCHEMA, additionalPrinterColumns=[column], subresources={"status": {}})
+    assert read_definition(old_definition(), "a") == read_definition(new, "a")
+
+
+def test_what_all_versions_of_an_old_definition_share_stands_above_them() -> None:
+    other = {"openAPIV3Schema": thing({"type": "object"})}
+    versions = [
+        {"name": "v1", "served": True, "storage": True},
+        {"name": "v2", "served": False, "storage": False, "schema": other, "additionalPrinterColumns": []},
+    ]
+    first, second = read_definition(old_definition(versions=versions), "a").versions
+    assert (first.schema["properties"]["spec"], second.schema["properties"]["spec"]) == (
+        {"type": "object", "properties": {"name": TEXT}},
+        {"type": "object"},
+    )
+    assert (first.has_status, second.has_status, second.served) == (True, True, False)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"preserveUnknownFields": True}, {"preserveUnknownFields": None}, {"validation": None}]
+)
+def test_old_definitions_keep_what_they_do_not_know_unless_they_say_otherwise(
+    changes: dict[str, Any], tmp_path: Path
+) -> None:
+    old = old_definition(**{name: value for name, value in changes.items() if value is not None})
+    for name, value in changes.items():
+        if value is None:
+            del old["spec"][name]
+    kind, made = made_of(old, tmp_path)
+    assert kind.versions[0].schema["x-kubernetes-preserve-unknown-fields"] is True
+    assert differences(kind, [made]) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"properties": {}}, "Thing v1: the type is missing. The API server would not accept this schema: it is not"),
+        (thing({"properties": {"a": TEXT}}), "Thing v1.spec: the type is missing."),
+        (thing({"type": "object", "properties": {"a": {"type": "text"}}}), "Thing v1.spec.a: there is no type 'text'."),
+        (thing({"type": "array"}), "Thing v1.spec: the items of the list have no schema."),
+        (thing({"type": "array", "items": {}}), r"Thing v1.spec\[\*\]: the type is missing."),
+        (thing({"$ref": "#/a"}), r"Thing v1.spec: \$ref cannot be used."),
+        (
+            thing({"type": "object", "properties": {"a": "string"}}),
+            "Thing v1.spec.a: a schema is an object, not 'string'.",
+        ),
+    ],
+)
+def test_a_schema_that_is_not_structural_is_refused_with_the_place(schema: dict[str, Any], message: str) -> None:
+    with pytest.raises(CodegenError, match=f"a.yaml: {message}"):
+        read_definition(definition(schema), "a.yaml")
+
+
+def test_endless_depth_is_refused() -> None:
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(300):
+        schema = {"type": "array", "items": schema}
+    with pytest.raises(CodegenError, match="more than 200 levels deep"):
+        read_definition(definition(thing(schema)), "a.yaml")
+
+
+def test_a_lenient_reader_takes_what_has_no_type_for_any_json(tmp_path: Path) -> None:
+    schema = thing({"type": "object", "properties": {"a": {"description": "Anything."}, "b": {"type": "array"}}})
+    kind = read_definition(definition(schema), "a", lenient=True)
+    spec = kind.versions[0].schema["properties"]["spec"]["properties"]
+    keep = {"x-kubernetes-preserve-unknown-fields": True}
+    assert spec == {"a": {"description": "Anything.", **keep}, "b": {"type": "array", "items": keep}}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"group": "example"}, "'example' is not a group"),
+        ({"group": "../../etc.d"}, r"'../../etc.d' is not a group"),
+        ({"names": {"kind": "A B", "plural": "abs"}}, "'A B' is not a kind"),
+        ({"names": {"kind": "Ab", "plural": 'a"b'}}, "is not a plural"),
+        ({"names": {"kind": "Ab", "plural": "abs", "shortNames": ["a\nb"]}}, "is not a short name"),
+        ({"names": {"kind": "Ab"}}, "not a whole CustomResourceDefinition: 'plural' is missing"),
+        ({"names": None}, "not a whole CustomResourceDefinition: it has another form"),
+        ({"versions": None}, "not a whole CustomResourceDefinition: 'version' is missing"),
+        ({"versions": [{"name": "V1", "served": True, "storage": True}]}, "'V1' is not a version"),
+        ({"versions": [{"name": "v1", "served": True, "storage": False}]}, "exactly one version .* must be the stored"),
+        ({"versions": [{"name": "v1", "served": True, "storage": True}] * 2}, "has a version twice: v1, v1"),
+    ],
+)
+def test_names_that_the_server_would_refuse_are_refused(change: dict[str, Any], message: str) -> None:
+    document = definition(SCHEMA)
+    document["spec"] |= change
+    with pytest.raises(CodegenError, match=message):
+        read_definition(document, "a.yaml")

@@ -1,0 +1,135 @@
+"""Definitions in files, in folders and behind URLs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kubewright.codegen import CodegenError, read_sources
+from kubewright.codegen._fetch import fetch
+from tests.codegen.round_trip import definition, thing
+
+DEFINITION = yaml.safe_dump(definition(thing({"type": "object"})))
+PATCH = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\n"
+
+
+def test_a_file_may_have_many_documents_of_many_kinds(tmp_path: Path) -> None:
+    other = definition(thing({"type": "object"}))
+    other["spec"]["names"] = {"kind": "Other", "plural": "others"}
+    listed = {"apiVersion": "v1", "kind": "List", "items": [other, {"kind": "ConfigMap"}]}
+    text = f"---\n{DEFINITION}---\napiVersion: v1\nkind: Secret\n---\n---\n{yaml.safe_dump(listed)}"
+    (tmp_path / "all.yaml").write_text(text)
+    assert [kind.kind for kind in read_sources([str(tmp_path / "all.yaml")])] == ["Thing", "Other"]
+
+
+def test_texts_stay_texts(tmp_path: Path) -> None:
+    schema = thing({"type": "object", "properties": {"a": {"type": "string", "enum": ["ENUM"]}}})
+    text = yaml.safe_dump(definition(schema)).replace("- ENUM", "[=, 2020-01-01]").replace("enum:\n", "enum:")
+    (tmp_path / "a.yaml").write_text(text)
+    (kind,) = read_sources([str(tmp_path / "a.yaml")])
+    assert kind.versions[0].schema["properties"]["spec"]["properties"]["a"]["enum"] == ["=", "2020-01-01"]
+
+
+def test_of_a_folder_only_definitions_are_read(tmp_path: Path) -> None:
+    (tmp_path / "bases").mkdir()
+    (tmp_path / "bases" / "thing.yaml").write_text(DEFINITION)
+    (tmp_path / "bases" / "values.yaml").write_text("{{ .Values }}")
+    (tmp_path / "patch.yml").write_text(PATCH)
+    (tmp_path / "note.md").write_text("CustomResourceDefinition {{")
+    notes: list[str] = []
+    (kind,) = read_sources([str(tmp_path)], skipped=notes.append)
+    assert (kind.kind, kind.source) == ("Thing", str(tmp_path / "bases" / "thing.yaml"))
+    assert notes == [f"{tmp_path / 'patch.yml'} has only a part of a definition"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("absent.yaml", None, "there is no such file or folder"),
+        ("a.yaml", b"a: [", "this is not YAML: while parsing"),
+        ("a.yaml", b"a: {{ .Values.a }} {{", "this looks like a template: render it first"),
+        ("a.yaml", b"\xff\xfe\x00", "this is not text in UTF-8"),
+        ("a.yaml", b"", "there is no CustomResourceDefinition in it"),
+        ("a.yaml", b"kind: ConfigMap\n", "there is no CustomResourceDefinition in it"),
+        ("a.yaml", PATCH.encode(), "this is not a whole CustomResourceDefinition: 'spec' is missing"),
+        ("", None, "there is no CustomResourceDefinition in any file of this folder"),
+    ],
+)
+def test_what_cannot_be_read_is_named(name: str, content: bytes | None, message: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(CodegenError) as caught:
+        read_sources([str(path)])
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+
+
+def test_references_that_grow_are_refused(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    (tmp_path / "a.yaml").write_text(PATCH + "\n".join(lines))
+    with pytest.raises(CodegenError, match="parts, which cannot be meant"):
+        read_sources([str(tmp_path / "a.yaml")])
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """A server with a definition, a redirect to elsewhere, and nothing more."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = self.path == "/thing.yaml"
+            self.send_response(302 if self.path == "/moved" else 200 if found else 404)
+            if self.path == "/moved":
+                self.send_header("Location", "ftp://127.0.0.1/thing.yaml")
+            self.end_headers()
+            self.wfile.write(DEFINITION.encode() if found else b"nothing")
+
+        def log_message(self, *_arguments: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as http:
+        thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_port}"
+        http.shutdown()
+        thread.join()
+
+
+def test_a_url_is_fetched(server: str) -> None:
+    (kind,) = read_sources([f"{server}/thing.yaml"], allow_http=True)
+    assert (kind.kind, kind.source) == ("Thing", f"{server}/thing.yaml")
+
+
+def test_only_https_is_fetched_unless_told(server: str) -> None:
+    with pytest.raises(
+        CodegenError, match=r"only https:// is fetched: anybody on the way could change it; --allow-http"
+    ):
+        read_sources([f"{server}/thing.yaml"])
+    for url in ("file:///etc/passwd", "ftp://127.0.0.1/a"):
+        with pytest.raises(CodegenError, match=r"only https:// is fetched, not"):
+            read_sources([url], allow_http=True)
+
+
+def test_a_redirect_is_checked_too(server: str) -> None:
+    with pytest.raises(CodegenError, match="only https:// is fetched, not ftp://"):
+        fetch(f"{server}/moved", allow_http=True)
+
+
+def test_what_a_server_does_wrong_is_named_without_secrets(server: str) -> None:
+    with pytest.raises(CodegenError) as caught:
+        fetch(f"{server}/absent?token=hidden", allow_http=True)
+    assert str(caught.value) == f"{server}/absent: the server answers 404 Not Found"
+    with pytest.raises(CodegenError) as caught:
+        fetch(f"{server.replace('//', '//me:secret@')}/thing.yaml", allow_http=True)
+    assert str(caught.value).startswith(f"{server}/thing.yaml: a URL with a user name or password is not fetched")
+    with pytest.raises(CodegenError, match="it is larger than 10 bytes"):
+        fetch(f"{server}/thing.yaml", allow_http=True, most_bytes=10)
+    with pytest.raises(CodegenError, match="it cannot be fetched"):
+        fetch(server.replace("http:", "https:") + "/thing.yaml")
