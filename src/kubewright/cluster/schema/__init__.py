@@ -43,17 +43,33 @@ from kubewright.cluster.schema._builtin import (
     builtin_schema,
 )
 from kubewright.cluster.schema._custom import custom_schema
+from kubewright.cluster.schema._defaults import apply_defaults
 from kubewright.cluster.schema._node import ANYTHING, Schema
+from kubewright.cluster.schema._openapi2 import openapi_v2
+from kubewright.cluster.schema._openapi2_protobuf import openapi_v2_protobuf
+from kubewright.cluster.schema._openapi3 import CustomKind, openapi_v3, openapi_v3_paths
+from kubewright.cluster.schema._pruning import prune, unknown_fields
+from kubewright.cluster.schema._strict import strict_decoding_message, strict_errors
 from kubewright.cluster.schema._zero import zero_object
 
 __all__ = [
     "ANYTHING",
+    "CustomKind",
     "ResourceFacts",
     "Schema",
     "SubresourceFacts",
+    "apply_defaults",
     "builtin_group_versions",
     "builtin_resources",
     "builtin_schema",
     "custom_schema",
+    "openapi_v2",
+    "openapi_v2_protobuf",
+    "openapi_v3",
+    "openapi_v3_paths",
+    "prune",
+    "strict_decoding_message",
+    "strict_errors",
+    "unknown_fields",
     "zero_object",
 ]

@@ -25,6 +25,7 @@ __all__ = [
     "definition_names",
     "definition_schema",
     "kinds",
+    "version",
 ]
 
 _FILE = Path(__file__).with_name("builtin.bin")
@@ -75,6 +76,11 @@ def builtin_resources(group_version: str) -> tuple[ResourceFacts, ...]:
     """What is served in a group version; empty for one that is not built in."""
     facts = _index()[0].resources.get(group_version)
     return () if facts is None else msgspec.json.decode(facts, type=tuple[ResourceFacts, ...])
+
+
+def version() -> str:
+    """The version of Kubernetes that all this is of."""
+    return _index()[0].version
 
 
 def kinds(group_version: str) -> dict[str, str]:
