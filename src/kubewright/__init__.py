@@ -2,7 +2,8 @@
 
 The names that most programs need are here; each is imported when it is first used, so that `import kubewright` is
 quick. The rooms: `kubewright.api` (typed objects), `kubewright.client`, `kubewright.crd`, `kubewright.cache`,
-`kubewright.queue`, `kubewright.events`, `kubewright.controller`, `kubewright.operator`, `kubewright.testing`.
+`kubewright.queue`, `kubewright.events`, `kubewright.observe`, `kubewright.controller`, `kubewright.operator`,
+`kubewright.testing`.
 """
 
 from __future__ import annotations
