@@ -230,6 +230,21 @@ def test_the_image_is_replaced_by_the_name_that_kubebuilder_uses(tmp_path: Path)
     assert [(one["name"], one["newName"]) for one in images] == [("controller", "localhost:5000/team/foo")]
 
 
+def test_an_overlay_may_change_what_the_tree_puts_together(tmp_path: Path) -> None:
+    """The example of the documentation, and the image under the name that it has by then."""
+    page = (Path(__file__).parents[2] / "docs" / "packaging.md").read_text()
+    overlay = yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])
+    overlay["patches"][0]["target"]["name"] = FULL.name
+    overlay["images"] = [{"name": "foo-operator", "newTag": "2.0.0"}]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
+    write(tmp_path / "config", kustomize_files(FULL))
+    expected = wanted(replace(FULL, image="foo-operator:2.0.0"))
+    pod = expected["Deployment foo-operator-system/foo-operator"]["spec"]["template"]["spec"]
+    pod["priorityClassName"] = "system-cluster-critical"
+    assert by_name(yaml.safe_load_all(kustomize(tmp_path / "mine"))) == expected
+
+
 @pytest.mark.parametrize("files_of", [kustomize_files, chart_files])
 def test_files_are_the_same_each_time_and_carry_the_mark(files_of: Any, tmp_path: Path) -> None:
     first: list[File] = files_of(FULL)

@@ -11,7 +11,9 @@ conversion webhook has to know the release's namespace. `crds.keep` lets them su
 from __future__ import annotations
 
 import copy
+import functools
 import json
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -99,15 +101,9 @@ def _manager(project: Project) -> dict[str, Any]:
         pod[member] = When(f".Values.{member}", Structure(f".Values.{member}"))
     pod["topologySpreadConstraints"] = When(_SEVERAL, [to_dict(spread(project))])
     for condition, addition in _additions(project):
-        for where, member, added in (
-            (container, "args", addition.args),
-            (container, "env", addition.env),
-            (container, "ports", addition.ports),
-            (container, "volumeMounts", addition.mounts),
-            (pod, "volumes", addition.volumes),
-        ):
-            if added:
-                where[member].append(When(condition, to_dict(list(added))))
+        for path, added in addition.by_place():
+            there = functools.reduce(operator.getitem, path, pod)
+            there.append(When(condition, added))
     container["args"].append(Splice(".Values.extraArgs"))
     container["env"].append(Splice(".Values.extraEnv"))
     return tree
@@ -208,12 +204,12 @@ def _with_holes(project: Project) -> Project:
 
     An operator that looks at its own namespace looks at the release's.
     """
-    operator = copy.copy(project.operator)
-    watched = (hole("namespace") if name == project.namespace else name for name in operator.namespaces)
-    operator.settings = replace(operator.settings, namespaces=tuple(watched))
+    program = copy.copy(project.operator)
+    watched = (hole("namespace") if name == project.namespace else name for name in program.namespaces)
+    program.settings = replace(program.settings, namespaces=tuple(watched))
     return _as(
         project,
-        operator=operator,
+        operator=program,
         prefix=hole("fullname"),
         namespace=hole("namespace"),
         certificate_secret=hole("secret"),

@@ -133,18 +133,11 @@ def _is_injected(project: Project) -> bool:
 
 
 def _manager_patch(project: Project, folder: str, additions: Iterable[Addition]) -> tuple[File, Object]:
-    """The patch that adds a part to the Deployment: every list of it has a first element that is always there."""
-    container, pod = "/spec/template/spec/containers/0", "/spec/template/spec"
+    """The patch that adds a part to the Deployment."""
     operations = [
-        {"op": "add", "path": f"{path}/-", "value": to_dict(value)}
+        {"op": "add", "path": f"/spec/template/spec/{'/'.join(str(step) for step in path)}/-", "value": value}
         for addition in additions
-        for path, values in (
-            (f"{container}/args", addition.args),
-            (f"{container}/env", addition.env),
-            (f"{container}/ports", addition.ports),
-            (f"{container}/volumeMounts", addition.mounts),
-            (f"{pod}/volumes", addition.volumes),
-        )
+        for path, values in addition.by_place()
         for value in values
     ]
     return _json_patch(f"{folder}/{_MANAGER_PATCH}", deployment(project), operations)

@@ -6,11 +6,11 @@ kustomize component and a condition of a Helm chart can add the very same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from kubewright.api import ObjectMeta, apps, core, meta, policy
+from kubewright.api import ObjectMeta, apps, core, meta, policy, to_dict
 from kubewright.manifests._project import Project
 
 __all__ = ["Addition", "budget", "deployment", "health_port", "namespace", "spread"]
@@ -29,6 +29,21 @@ class Addition:
     ports: Sequence[core.ContainerPort] = ()
     mounts: Sequence[core.VolumeMount] = ()
     volumes: Sequence[core.Volume] = ()
+
+    def by_place(self) -> Iterator[tuple[tuple[str | int, ...], list[Any]]]:
+        """Which lists of a pod's spec become longer: the path of each, and what is added, in plain JSON.
+
+        Each of them has a first element that is always there, so there is always a list.
+        """
+        for path, added in (
+            (("containers", 0, "args"), self.args),
+            (("containers", 0, "env"), self.env),
+            (("containers", 0, "ports"), self.ports),
+            (("containers", 0, "volumeMounts"), self.mounts),
+            (("volumes",), self.volumes),
+        ):
+            if added:
+                yield path, to_dict(list(added))
 
 
 def namespace(project: Project) -> core.Namespace:
