@@ -47,7 +47,8 @@ class Answer:
 class OpenWatch:
     """The answer to a watch: lines until it is ended, cut or closed."""
 
-    def __init__(self, server: MemoryServer, namespace: str, selector: Selector) -> None:
+    def __init__(self, server: MemoryServer, namespace: str, selector: Selector, *, partial: bool = False) -> None:
+        self.partial = partial
         self.status = 200
         self.headers: Mapping[str, str] = {}
         self.namespace = namespace
@@ -83,6 +84,8 @@ class OpenWatch:
             self._server.watches.remove(self)
 
     def send(self, type_: str, obj: Json) -> None:
+        if self.partial and type_ not in ("BOOKMARK", "ERROR"):
+            obj = partial_of(obj)
         line = json.dumps({"type": type_, "object": obj}, separators=(",", ":")).encode() + b"\n"
         size = self._server.chunk_size or len(line)
         self._pieces += [line[at : at + size] for at in range(0, len(line), size)]
@@ -114,9 +117,10 @@ class OpenWatch:
 
 @dataclass
 class MemoryServer:
-    """The server. `streaming` is whether it knows streaming lists."""
+    """The server. `streaming` is whether it knows streaming lists, `reduces` whether it can send metadata alone."""
 
     streaming: bool = True
+    reduces: bool = True
     expire_by_event: bool = False
     chunk_size: int = 0
     revision: int = 100
@@ -132,7 +136,10 @@ class MemoryServer:
     # What happens on the server
 
     def put(self, namespace: str, name: str, **changes: Any) -> Json:
-        """Create or change an object; `labels`, `owner` and `data` are what changes."""
+        """Create or change an object; `labels` and `owner` are what changes.
+
+        `broken` makes it one that does not fit its `model`, or one whose very `header` cannot be read.
+        """
         self.revision += 1
         old = self.objects.get((namespace, name))
         new: Json = copy.deepcopy(old) if old else {"metadata": {"name": name, "namespace": namespace}}
@@ -148,7 +155,9 @@ class MemoryServer:
         if "deletionTimestamp" in changes:
             meta["deletionTimestamp"] = changes["deletionTimestamp"]
             meta["finalizers"] = ["example.com/keep"]
-        new["data"] = {"revision": str(self.revision)}
+        broken = changes.get("broken", "")
+        new["data"] = {"revision": self.revision if broken == "model" else str(self.revision)}
+        meta["generation"] = "none" if broken == "header" else self.revision
         self._record(old, new)
         return self.named(new)
 
@@ -224,11 +233,12 @@ class MemoryServer:
             message = f'configmaps is forbidden: User "jane" cannot {verb} resource "configmaps"'
             return _status(403, "Forbidden", message)
         selector = Selector.parse(query.get("labelSelector", ""))
+        partial = self.reduces and "PartialObjectMetadata" in request.headers.get("Accept", "")
         if verb == "list":
-            return self._list(namespace, selector, query)
-        return self._watch(namespace, selector, query)
+            return self._list(namespace, selector, query, partial=partial)
+        return self._watch(namespace, selector, query, partial=partial)
 
-    def _list(self, namespace: str, selector: Selector, query: dict[str, str]) -> Answer:
+    def _list(self, namespace: str, selector: Selector, query: dict[str, str], *, partial: bool) -> Answer:
         token, limit = query.get("continue", ""), int(query.get("limit", "0"))
         if token:
             if token not in self.pages:
@@ -243,10 +253,14 @@ class MemoryServer:
             metadata["continue"] = f"{revision}.{len(self.requests)}"
             self.pages[metadata["continue"]] = rest[limit:]
             rest = rest[:limit]
+        if partial:
+            items = [partial_of(obj) for obj in rest]
+            names = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1"}
+            return Answer(200, {**names, "metadata": metadata, "items": items})
         return Answer(200, {"kind": "ConfigMapList", "apiVersion": "v1", "metadata": metadata, "items": rest})
 
-    def _watch(self, namespace: str, selector: Selector, query: dict[str, str]) -> Answer | OpenWatch:
-        watch = OpenWatch(self, namespace, selector)
+    def _watch(self, namespace: str, selector: Selector, query: dict[str, str], *, partial: bool) -> Answer | OpenWatch:
+        watch = OpenWatch(self, namespace, selector, partial=partial)
         if query.get("sendInitialEvents") == "true":
             if not self.streaming:
                 return _status(422, "Invalid", "sendInitialEvents: Forbidden")
@@ -268,6 +282,11 @@ class MemoryServer:
                     watch.tell(revision, old, new)
         self.watches.append(watch)
         return watch
+
+
+def partial_of(obj: Json) -> Json:
+    """The metadata alone, as servers send it where they are asked for it."""
+    return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
 
 
 def _status(code: int, reason: str, message: str) -> Answer:

@@ -2,8 +2,7 @@
 
 The environment says which namespace it looks after (TOYS_NAMESPACE) and what it writes into children (TOYS_WORD). What
 it does is told on standard output, as lines of JSON: what, the toy's name, its uid and its generation. It obeys its
-standard input: after the line `store` it tells the names, uids and versions in its caches, after `load` how many tasks,
-threads and open files it has.
+standard input: after the line `store` it tells the names, uids and versions in its caches, after `load` what it needs.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
 
 from kubewright.api import core
@@ -73,10 +73,22 @@ async def obey(running: Running) -> None:
             case ["store"]:
                 tell("store", store(running, Toy), store(running, core.ConfigMap))
             case ["load"]:
-                files = len(os.listdir("/proc/self/fd"))
-                tell("load", len(asyncio.all_tasks()), threading.active_count(), files)
+                tell("load", needs(running))
 
 
 def store(running: Running, kind: Any) -> dict[str, list[str]]:
     snapshots = informer_of(running, kind).lister.snapshots()
     return {found.key.name: [found.uid, str(found.resource_version)] for found in snapshots}
+
+
+def needs(running: Running) -> dict[str, int]:
+    """What the process needs and does, as numbers. Memory in MB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return {
+        "memory": pages * os.sysconf("SC_PAGE_SIZE") >> 20,
+        "tasks": len(asyncio.all_tasks()),
+        "threads": threading.active_count(),
+        "files": len(os.listdir("/proc/self/fd")),
+        "waiting": sum(len(controller.queue) for controller in running.controllers),
+        "reconciles": sum(controller.stats.reconciles.total() for controller in running.controllers),
+    }

@@ -30,6 +30,8 @@ class Replica:
         self.log = log
         self.process = process
         self.told: list[list[Any]] = []
+        self.remembers = True
+        """Whether what it tells of its work is kept, too; otherwise only its answers are."""
         self.on_told: Callable[[Replica, list[Any]], None] = lambda replica, words: None
         self._hearing = asyncio.create_task(self._hear())
 
@@ -37,7 +39,8 @@ class Replica:
         assert self.process.stdout is not None
         async for line in self.process.stdout:
             words = json.loads(line)
-            self.told.append(words)
+            if self.remembers or words[0] not in ("begin", "done", "failed"):
+                self.told.append(words)
             self.on_told(self, words)
 
     async def ready(self) -> None:

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.api import core
 from kubewright.client import Client
 from kubewright.operator import ExitCode
 from kubewright.testing import ControlPlane
 from tests.faults.load import Load, plan
 from tests.faults.replicas import Replica
-from tests.faults.toys import Toy, until
+from tests.faults.toys import Toy
 from tests.faults.world import World
 
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(400)]
@@ -43,7 +42,7 @@ async def test_after_everything_that_can_go_wrong_all_is_as_it_should_be(
             await asyncio.gather(load.run(actions), fault())
         assert load.done == TOYS + len(faults) * OTHERS
 
-        await until(lambda: settled(admin, room), "the work to be done")
+        await world.settles()
         await world.store_equals_server()
         survivors = {toy.metadata.uid: toy for toy in await admin.list(Toy, room)}
         assert len(survivors) > TOYS / 4
@@ -52,18 +51,6 @@ async def test_after_everything_that_can_go_wrong_all_is_as_it_should_be(
         assert world.written_too_late == []
         # Killed by us, or ended by itself: without its lease, or because there was no server when it started.
         assert {code for _, code in world.exits} <= {-9, ExitCode.LEASE_LOST, ExitCode.NOT_READY, ExitCode.STOPPED}
-
-
-async def settled(admin: Client, room: str) -> bool:
-    """Each toy that is left is reconciled in its last generation, and none is left in deletion, nor a child alone."""
-    toys = {toy.metadata.name: toy for toy in await admin.list(Toy, room)}
-    children = {child.metadata.name: child.data or {} for child in await admin.list(core.ConfigMap, room)}
-    return children.keys() == toys.keys() and all(
-        toy.metadata.deletion_timestamp is None
-        and toy.status.observed_generation == toy.metadata.generation
-        and children[name].get("size") == str(toy.spec.size)
-        for name, toy in toys.items()
-    )
 
 
 def check_what_was_told(replicas: list[Replica], survivors: dict[str, Toy]) -> None:

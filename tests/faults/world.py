@@ -213,6 +213,22 @@ class World:
 
     # What must be true in the end
 
+    async def settles(self) -> None:
+        """Wait until each toy that is left is reconciled in its last generation, none is going, no child is alone."""
+
+        async def check() -> bool:
+            toys = {toy.metadata.name: toy for toy in await self.admin.list(Toy, self.room)}
+            config_maps = await self.admin.list(core.ConfigMap, self.room)
+            children = {child.metadata.name: child.data or {} for child in config_maps}
+            return children.keys() == toys.keys() and all(
+                toy.metadata.deletion_timestamp is None
+                and toy.status.observed_generation == toy.metadata.generation
+                and children[name].get("size") == str(toy.spec.size)
+                for name, toy in toys.items()
+            )
+
+        await until(check, "the work to be done")
+
     async def store_equals_server(self) -> None:
         """Wait until every replica has exactly what the server has."""
 

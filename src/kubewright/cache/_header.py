@@ -22,6 +22,7 @@ __all__ = [
     "digest_of_entries",
     "header_decoder",
     "key_decoder",
+    "labels_of",
     "revision_of",
     "without_managed_fields",
 ]
@@ -98,6 +99,14 @@ _SPACE: Final = b" \t\r\n"
 def revision_of(resource_version: str) -> int:
     """A resourceVersion as the number that it is; 0 for none, and for servers that do not count."""
     return int(resource_version) if resource_version.isascii() and resource_version.isdigit() else 0
+
+
+def labels_of(raw: bytes) -> dict[str, str]:
+    """The labels of an object; none when its header cannot be read."""
+    try:
+        return header_decoder.decode(raw).metadata.labels or {}
+    except msgspec.DecodeError:
+        return {}
 
 
 def without_managed_fields(raw: bytes, value: bytes) -> bytes:

@@ -13,6 +13,7 @@ from kubewright.api import DecodeError, FieldSelector, Object, ResourceInfo, enc
 from kubewright.cache._errors import CacheSyncError
 from kubewright.cache._feed import Feed
 from kubewright.cache._handlers import Handler, HandlerRegistration, Handlers
+from kubewright.cache._header import labels_of
 from kubewright.cache._health import WatchHealth, combined
 from kubewright.cache._indexes import IndexFunction
 from kubewright.cache._intake import Intake, Transform, metadata_kind
@@ -246,7 +247,8 @@ class Informer(Generic[R]):
 
     def written(self, answer: R | bytes) -> None:
         """Show the server's answer to a write of ours in all reads, until the watch delivers it."""
-        snapshot = self._intake.snapshot(_json_of(answer))
+        raw = _json_of(answer)
+        snapshot = self._intake.snapshot(raw)
         key = snapshot.key
         if self.namespaces and key.namespace not in self.namespaces:
             return
@@ -254,14 +256,15 @@ class Informer(Generic[R]):
             self._overlay.removed(key, snapshot.uid, certain=True)
         elif not self._fields or self._overlay.get(key) is not None:
             # Whether a new object has the fields that we select by, only the server can tell.
-            self._overlay.written(snapshot, hidden=not self._selects(snapshot))
+            self._overlay.written(snapshot, hidden=not self._selects(raw))
 
     def removed(self, key: tuple[str, str], uid: str) -> None:
         """Hide an object that we deleted, until the watch tells its end, or that something still keeps it."""
         self._overlay.removed(ObjectKey(*key), uid)
 
-    def _selects(self, snapshot: Snapshot[R]) -> bool:
-        return self._selector is None or self._selector.matches(snapshot.labels)
+    def _selects(self, raw: bytes) -> bool:
+        """Whether the server sends this object: by its own labels, which a transform may have changed."""
+        return self._selector is None or self._selector.matches(labels_of(raw))
 
     def _found_undecodable(self, snapshot: Snapshot[R], error: DecodeError) -> None:
         state = (snapshot.key, snapshot.resource_version)
