@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kubewright.testing._proxy import Proxy
     from kubewright.testing._rbac import ApiCall, CallRecorder, RbacError, RbacReport, verified_rbac
     from kubewright.testing._rbac_account import add_operator_account
+    from kubewright.testing._real_cluster import RealCluster
     from kubewright.testing._service_account import ServiceAccount
     from kubewright.testing._versions import ETCD_VERSION, KUBERNETES_VERSION
 
@@ -43,6 +44,7 @@ __all__ = [
     "Proxy",
     "RbacError",
     "RbacReport",
+    "RealCluster",
     "Refusal",
     "ServiceAccount",
     "SetupError",
@@ -67,6 +69,7 @@ _HOMES = {
     "Gateway": "_gateway",
     "PodPlan": "_fakenode",
     "Proxy": "_proxy",
+    "RealCluster": "_real_cluster",
     "RbacError": "_rbac",
     "RbacReport": "_rbac",
     "Refusal": "_gateway",

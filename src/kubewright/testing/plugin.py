@@ -7,8 +7,13 @@ with a `ControlPlane(controllers=True)` of their own, as a fixture of their modu
 `fake_node`: a `FakeNode` for that namespace.
 `client`: an async `kubewright.client.Client` of an administrator, closed after the test (needs pytest-asyncio).
 
-Tests that use any of them carry the marker `control_plane`, so `-m "not control_plane"` leaves them out. The options
-`--control-plane-logs`, `--control-plane-controllers` and `--kubewright-rbac` are described by `pytest --help`.
+`cluster`: with `--cluster=embedded`, which is the default, an embedded cluster of this test's own; with
+`--cluster=real` the control plane of the run. Both have `client()`, `serve()` and `kubeconfig()`, so the same test
+runs on either. `cluster_namespace` is a namespace of this test's own in it. `cluster_clock` is the embedded cluster's
+time: a module that overrides it by one that returns a `VirtualClock` moves time itself, and is skipped on the real one.
+
+Tests that use the real control plane carry the marker `control_plane`, so `-m "not control_plane"` leaves them out. The
+options `--control-plane-logs`, `--control-plane-controllers` and `--kubewright-rbac` are described by `pytest --help`.
 
 This module is loaded with every pytest run where Kubewright is installed, so it imports nothing heavy.
 """
@@ -24,7 +29,9 @@ import pytest
 
 if TYPE_CHECKING:
     from kubewright.client import Client
-    from kubewright.testing import ControlPlane, FakeNode
+    from kubewright.clock import Clock
+    from kubewright.cluster import Cluster
+    from kubewright.testing import ControlPlane, FakeNode, RealCluster
 
 try:
     # It is a plugin itself, so when it is there it is imported already.
@@ -58,6 +65,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="with --kubewright-rbac: look only at operators of this name; may be given several times",
     )
     group.addoption(
+        "--cluster",
+        choices=["embedded", "real"],
+        default="embedded",
+        help="what the fixture `cluster` is: an embedded cluster for each test, or the real control plane of the run",
+    )
+    group.addoption(
         "--control-plane-controllers",
         action="store_true",
         help="start kube-controller-manager with the control plane; pods then need a service account",
@@ -76,7 +89,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that will use the control plane."""
     for item in items:
-        if _MARKER in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        if _MARKER in fixtures or ("cluster" in fixtures and item.config.getoption("--cluster") == "real"):
             item.add_marker(_MARKER)
 
 
@@ -126,3 +140,45 @@ async def fake_node(client: Client, namespace: str) -> AsyncIterator[FakeNode]:
 
     async with FakeNode(client, name=f"node-{namespace}", namespace=namespace) as node:
         yield node
+
+
+@pytest.fixture
+def cluster_clock() -> Clock:
+    """The time of the embedded cluster: the machine's, unless a module overrides this fixture."""
+    from kubewright.clock import SystemClock
+
+    return SystemClock()
+
+
+@_async_fixture
+async def cluster(request: pytest.FixtureRequest, cluster_clock: Clock) -> AsyncIterator[Cluster | RealCluster]:
+    """A cluster: an embedded one that is fresh, or the real one of this run."""
+    from kubewright.clock import SystemClock
+
+    if request.config.getoption("--cluster") == "real":
+        from kubewright.testing import RealCluster
+
+        if not isinstance(cluster_clock, SystemClock):
+            pytest.skip("only the embedded cluster's time can be moved")
+        real = RealCluster(request.getfixturevalue("control_plane"))
+        yield real
+        await real.stop()
+    else:
+        from kubewright.cluster import Cluster
+
+        # The same test sees the same uids and names in each run.
+        async with Cluster(clock=cluster_clock, seed=request.node.nodeid) as embedded:
+            yield embedded
+
+
+@_async_fixture
+async def cluster_namespace(cluster: Cluster | RealCluster) -> AsyncIterator[str]:
+    """The name of a namespace in `cluster` that only this test uses."""
+    from kubewright.api import ObjectMeta
+    from kubewright.api.core.v1 import Namespace
+
+    name = f"test-{secrets.token_hex(5)}"
+    async with cluster.client() as client:
+        await client.create(Namespace(metadata=ObjectMeta(name=name)))
+        yield name
+        await client.delete(Namespace, name)
