@@ -20,7 +20,7 @@ from kubewright.cluster._typed import reader_of
 from kubewright.cluster._views import decoded, view_of
 from kubewright.cluster._writes import commit, stored_form
 
-__all__ = ["delete", "delete_collection", "delete_object", "no_options", "read_options"]
+__all__ = ["check_preconditions", "delete", "delete_collection", "delete_object", "no_options", "read_options"]
 
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
@@ -126,7 +126,7 @@ def delete_object(
 ) -> tuple[Entry | JSONObject, bool]:
     """Delete an object, or begin to. Answers with what is left, or was last, and whether it is gone."""
     obj, before = decoded(type_, found), decoded(type_, found)
-    _check_preconditions(type_, obj, options)
+    check_preconditions(type_, obj, options)
     metadata, strategy = obj["metadata"], type_.strategy
     graceful, pending = _grace(state, type_, obj, options)
     if pending:
@@ -151,7 +151,8 @@ def delete_object(
     return state.storage.delete(type_.storage, stored_form(type_, decoded(type_, found)), found), True
 
 
-def _check_preconditions(type_: ResourceType, obj: JSONObject, options: _Options) -> None:
+def check_preconditions(type_: ResourceType, obj: JSONObject, options: _Options) -> None:
+    """Refuse to delete another object than was meant."""
     name, metadata = obj["metadata"]["name"], obj["metadata"]
     if options.uid is not None and options.uid != metadata["uid"]:
         text = (

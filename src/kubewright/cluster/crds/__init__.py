@@ -4,3 +4,9 @@ What is supported is what a CRD can say without code of its own: structural sche
 defaults, printer columns, the status and scale subresources, selectable fields, and several versions that differ in
 nothing but their name. CEL rules and conversion webhooks are refused with the reason.
 """
+
+from __future__ import annotations
+
+from kubewright.cluster.crds._registry import Definitions
+
+__all__ = ["Definitions"]

@@ -14,6 +14,7 @@ The layout of the messages comes from the tags of Kubernetes' Go structs (`messa
 
 from __future__ import annotations
 
+from kubewright.cluster.protobuf._bodies import read_protobuf
 from kubewright.cluster.protobuf._decode import CONTENT_TYPE, ProtobufError, decode
 
-__all__ = ["CONTENT_TYPE", "ProtobufError", "decode"]
+__all__ = ["CONTENT_TYPE", "ProtobufError", "decode", "read_protobuf"]

@@ -1,0 +1,107 @@
+"""The rules of custom resources: one `CustomStrategy` for each served version of a definition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kubewright.cluster._field_errors import FieldError, invalid
+from kubewright.cluster._kinds import JSONObject, ReadProblem, Strategy
+from kubewright.cluster._typed import read_metadata
+from kubewright.cluster.crds._jsonpath import find
+from kubewright.cluster.crds._lists import duplicates
+from kubewright.cluster.crds._nulls import drop_nulls
+from kubewright.cluster.crds._values import errors_of
+from kubewright.cluster.schema import Schema, custom_schema
+from kubewright.cluster.schema._defaults import apply_defaults
+from kubewright.cluster.schema._pruning import prune
+
+__all__ = ["CustomStrategy"]
+
+_LARGEST_REPLICAS: Final = 2**31 - 1
+
+
+class CustomStrategy(Strategy):
+    """One version of a custom resource: read by its schema, checked by it, and nothing more."""
+
+    has_generation = True
+    allows_unconditional_update = False
+
+    def __init__(self, version: JSONObject) -> None:
+        self.openapi: dict[str, Any] = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+        self.schema: Schema = custom_schema(self.openapi or None)
+        subresources = version.get("subresources") or {}
+        self._status = "status" in subresources
+        self._scale: JSONObject | None = subresources.get("scale")
+        self._selectable = {
+            field["jsonPath"].removeprefix("."): field["jsonPath"] for field in version.get("selectableFields") or ()
+        }
+        self.selectable = frozenset(self._selectable)
+
+    # Reading
+
+    def read(self, obj: JSONObject, *, problems: list[ReadProblem] | None) -> JSONObject:
+        """Without what the schema does not know, and without nulls that it does not allow."""
+        metadata = read_metadata(obj.get("metadata"), problems)
+        read = {**obj, "metadata": {}}
+        unknown = prune(self.schema, read)
+        if problems is not None:
+            problems += [ReadProblem(f'unknown field "{path}"') for path in unknown]
+        read["metadata"] = metadata
+        drop_nulls(self.openapi, read)
+        return read
+
+    def default(self, obj: JSONObject) -> None:
+        """The defaults of the schema."""
+        apply_defaults(self.schema, obj)
+
+    # Writing
+
+    def counts(self, obj: JSONObject, old: JSONObject) -> bool:
+        """Any change outside the metadata; the status was put aside before where it is a subresource."""
+        return any(obj.get(name) != old.get(name) for name in {*obj, *old} - {"metadata", "apiVersion", "kind"})
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Every rule of the schema."""
+        return [
+            *errors_of(self.openapi, obj),
+            *self._scale_errors(obj, "specReplicasPath", "statusReplicasPath"),
+            *duplicates(self.openapi, obj),
+        ]
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Every rule of the schema, except about what has not changed."""
+        if subresource == "status":
+            schema = (self.openapi.get("properties") or {}).get("status") or {}
+            found = errors_of(schema, obj["status"], "status", old=old.get("status")) if "status" in obj else []
+            scale = self._scale_errors(obj, "statusReplicasPath")
+        else:
+            found = errors_of(self.openapi, obj, old=old)
+            scale = self._scale_errors(obj, "specReplicasPath", "statusReplicasPath")
+        repeated = [] if any(duplicates(self.openapi, old)) else [*duplicates(self.openapi, obj)]
+        return [*found, *scale, *repeated]
+
+    def _scale_errors(self, obj: JSONObject, *paths: str) -> list[FieldError]:
+        if self._scale is None:
+            return []
+        errors = []
+        for name in paths:
+            path = self._scale[name]
+            for value in find(path, obj):
+                if isinstance(value, int) and value < 0:
+                    errors.append(invalid(path, value, "should be a non-negative integer"))
+                elif isinstance(value, int) and value > _LARGEST_REPLICAS:
+                    errors.append(invalid(path, value, f"should be less than or equal to {_LARGEST_REPLICAS}"))
+        return errors
+
+    # Selecting
+
+    def selectable_fields(self, obj: JSONObject) -> Mapping[str, str]:
+        """The values at the paths that the definition names."""
+        return {name: _text(find(path, obj)) for name, path in self._selectable.items()}
+
+
+def _text(found: list[Any]) -> str:
+    if not found or found[0] is None:
+        return ""
+    return str(found[0]).lower() if isinstance(found[0], bool) else str(found[0])

@@ -1,0 +1,240 @@
+"""Which definitions are accepted, with the words of the real server; and what of them this cluster cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported, required, too_many
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._names import label_1035_problems, subdomain_problems
+from kubewright.cluster.crds._jsonpath import PathError, parse
+from kubewright.cluster.crds._schema_rules import schema_errors
+
+__all__ = ["definition_errors", "definition_update_errors"]
+
+_COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
+_COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+_MOST_SELECTABLE: Final = 8
+_APPROVAL: Final = "api-approved.kubernetes.io"
+_POLICY: Final = "https://github.com/kubernetes/enhancements/pull/1111"
+_NO_CONVERSION: Final = "the embedded cluster calls no conversion webhooks, so objects would not be converted"
+
+
+def definition_errors(definition: JSONObject) -> list[FieldError]:
+    """What is wrong with a new definition."""
+    return [
+        *_name(definition),
+        *_spec(definition["spec"]),
+        *_stored(definition),
+        *_approval(definition),
+    ]
+
+
+def definition_update_errors(definition: JSONObject, old: JSONObject) -> list[FieldError]:
+    """What is wrong with a changed definition."""
+    spec, before = definition["spec"], old["spec"]
+    found = [*_spec(spec), *_stored(definition)]
+    if _is_established(old):
+        found += _kept("spec.scope", spec.get("scope"), before.get("scope"))
+        found += _kept("spec.names.kind", spec["names"].get("kind"), before["names"].get("kind"))
+    found += _kept("spec.group", spec.get("group"), before.get("group"))
+    found += _kept("spec.names.plural", spec["names"].get("plural"), before["names"].get("plural"))
+    return found
+
+
+def _kept(path: str, value: Any, before: Any) -> list[FieldError]:
+    return [] if value == before else [invalid(path, value, "field is immutable")]
+
+
+def _is_established(definition: JSONObject) -> bool:
+    conditions = (definition.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+
+
+# Names
+
+
+def _name(definition: JSONObject) -> Iterator[FieldError]:
+    spec, name = definition["spec"], definition["metadata"].get("name", "")
+    if name and name != f"{spec['names'].get('plural', '')}.{spec.get('group', '')}":
+        yield invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
+
+
+def _names(names: JSONObject) -> Iterator[FieldError]:
+    for field in ("plural", "singular", "kind", "listKind"):
+        if not names.get(field):
+            yield required(f"spec.names.{field}")
+    for field in ("plural", "singular"):
+        if names.get(field) and (problems := label_1035_problems(names[field])):
+            yield invalid(f"spec.names.{field}", names[field], ",".join(problems))
+    for field in ("kind", "listKind"):
+        if names.get(field) and (problems := label_1035_problems(names[field].lower())):
+            text = "may have mixed case, but should otherwise match: " + ",".join(problems)
+            yield invalid(f"spec.names.{field}", names[field], text)
+    for field in ("shortNames", "categories"):
+        for number, name in enumerate(names.get(field) or ()):
+            if problems := label_1035_problems(name):
+                yield invalid(f"spec.names.{field}[{number}]", name, ",".join(problems))
+    if names.get("kind") and names["kind"] == names.get("listKind"):
+        yield invalid("spec.names.listKind", names["listKind"], "kind and listKind may not be the same")
+
+
+def _approval(definition: JSONObject) -> Iterator[FieldError]:
+    group = definition["spec"].get("group", "")
+    if not group.endswith((".k8s.io", ".kubernetes.io")) and group not in ("k8s.io", "kubernetes.io"):
+        return
+    path = f"metadata.annotations[{_APPROVAL}]"
+    said = (definition["metadata"].get("annotations") or {}).get(_APPROVAL, "")
+    if not said:
+        yield required(path, f'protected groups must have approval annotation "{_APPROVAL}", see {_POLICY}')
+    elif not said.startswith("unapproved") and "://" not in said:
+        text = f'"{_APPROVAL}" with either a URL or a reason starting with "unapproved", see {_POLICY}'
+        yield invalid(path, said, f"protected groups must have approval annotation {text}")
+
+
+# Spec and versions
+
+
+def _spec(spec: JSONObject) -> Iterator[FieldError]:
+    group = spec.get("group", "")
+    if not group:
+        yield required("spec.group")
+    elif problems := subdomain_problems(group):
+        yield invalid("spec.group", group, ",".join(problems))
+    elif "." not in group:
+        yield invalid("spec.group", group, "should be a domain with at least one dot")
+    scope = spec.get("scope", "")
+    if not scope:
+        yield required("spec.scope")
+    elif scope not in ("Cluster", "Namespaced"):
+        yield not_supported("spec.scope", scope, ["Cluster", "Namespaced"])
+    versions = spec.get("versions") or []
+    for number, version in enumerate(versions):
+        path = f"spec.versions[{number}]"
+        if not (version.get("schema") or {}).get("openAPIV3Schema"):
+            yield required(f"{path}.schema.openAPIV3Schema")
+    for number, version in enumerate(versions):
+        name = version.get("name", "")
+        if problems := label_1035_problems(name):
+            yield invalid(f"spec.versions[{number}].name", name, ",".join(problems))
+            if number == 0:
+                yield invalid("spec.version", name, ",".join(problems))
+        yield from _deprecation(version, f"spec.versions[{number}]")
+    yield from _versions(versions)
+    names = [version.get("name") for version in versions]
+    if len(set(names)) < len(names):
+        yield invalid("spec.versions", versions, "must contain unique version names")
+    if sum(bool(version.get("storage")) for version in versions) != 1:
+        yield invalid("spec.versions", versions, "must have exactly one version marked as storage version")
+    yield from _names(spec["names"])
+    if (spec.get("conversion") or {}).get("strategy", "None") == "Webhook":
+        yield forbidden("spec.conversion.strategy", _NO_CONVERSION)
+    if spec.get("preserveUnknownFields"):
+        text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        yield invalid("spec.preserveUnknownFields", True, text)
+
+
+def _deprecation(version: JSONObject, path: str) -> Iterator[FieldError]:
+    warning = version.get("deprecationWarning")
+    if warning is not None and not version.get("deprecated"):
+        yield invalid(f"{path}.deprecationWarning", warning, "can only be set for deprecated versions")
+
+
+def _versions(versions: list[JSONObject]) -> Iterator[FieldError]:
+    """What stands in the versions. The server names what is the same in all of them as if it stood above them."""
+    for path, schema, version in _placed(versions, "schema", above="spec.validation"):
+        with_status = "status" in (version.get("subresources") or {})
+        if schema.get("openAPIV3Schema"):
+            yield from schema_errors(schema["openAPIV3Schema"], f"{path}.openAPIV3Schema", with_status=with_status)
+    for path, subresources, _ in _placed(versions, "subresources"):
+        yield from _scale(subresources.get("scale"), f"{path}.scale")
+    for path, columns, _ in _placed(versions, "additionalPrinterColumns"):
+        for number, column in enumerate(columns):
+            yield from _column(column, f"{path}[{number}]")
+    for path, fields, _ in _placed(versions, "selectableFields"):
+        yield from _selectable(fields, path)
+
+
+def _placed(versions: list[JSONObject], key: str, above: str = "") -> Iterator[tuple[str, Any, JSONObject]]:
+    """Path and value of what the versions have under a key, each with its version."""
+    values = [version.get(key) for version in versions]
+    if versions and values[0] and all(value == values[0] for value in values):
+        yield above or f"spec.{key}", values[0], versions[0]
+        return
+    for number, version in enumerate(versions):
+        if values[number]:
+            yield f"spec.versions[{number}].{key}", values[number], version
+
+
+def _scale(scale: JSONObject | None, path: str) -> Iterator[FieldError]:
+    if scale is None:
+        return
+    both = "either .spec or .status"
+    for field, where in (("specReplicasPath", ".spec"), ("statusReplicasPath", ".status"), ("labelSelectorPath", both)):
+        value = scale.get(field)
+        roots = (".spec.", ".status.") if where == both else (f"{where}.",)
+        if not value:
+            if field != "labelSelectorPath":
+                yield required(f"{path}.{field}")
+        elif problem := _path_problem(value):
+            yield invalid(f"{path}.{field}", value, problem)
+        elif not value.startswith(roots):
+            yield invalid(f"{path}.{field}", value, f"should be a json path under {where}")
+
+
+def _column(column: JSONObject, path: str) -> Iterator[FieldError]:
+    if not column.get("name"):
+        yield required(f"{path}.name")
+    type_, format_ = column.get("type") or "", column.get("format") or ""
+    if not type_:
+        yield required(f"{path}.type", f"must be one of {','.join(_COLUMN_TYPES)}")
+    elif type_ not in _COLUMN_TYPES:
+        yield invalid(f"{path}.type", type_, f"must be one of {','.join(_COLUMN_TYPES)}")
+    if format_ and format_ not in _COLUMN_FORMATS:
+        yield invalid(f"{path}.format", format_, f"must be one of {','.join(_COLUMN_FORMATS)}")
+    where = column.get("jsonPath") or ""
+    if not where:
+        yield required(f"{path}.JSONPath")
+    elif problem := _path_problem(where):
+        yield invalid(f"{path}.JSONPath", where, problem)
+
+
+def _path_problem(path: str) -> str:
+    if not path.startswith("."):
+        return "must be a simple json path starting with ."
+    try:
+        parse(path)
+    except PathError as error:
+        return str(error)
+    return ""
+
+
+def _selectable(fields: list[JSONObject], path: str) -> Iterator[FieldError]:
+    for number, field in enumerate(fields):
+        where = field.get("jsonPath") or ""
+        if not where:
+            yield required(f"{path}[{number}].jsonPath")
+        elif where.startswith(".metadata."):
+            yield invalid(f"{path}[{number}].jsonPath", where, "is an invalid path: does not refer to a valid field")
+    if len(fields) > _MOST_SELECTABLE:
+        yield too_many(path, len(fields), _MOST_SELECTABLE)
+
+
+def _stored(definition: JSONObject) -> Iterator[FieldError]:
+    stored = (definition.get("status") or {}).get("storedVersions") or []
+    if not stored:
+        yield invalid("status.storedVersions", stored, "must have at least one stored version")
+        return
+    known = {version.get("name") for version in definition["spec"].get("versions") or ()}
+    for version in definition["spec"].get("versions") or ():
+        if version.get("storage") and version.get("name") not in stored:
+            yield invalid("status.storedVersions", stored, f"must have the storage version {version['name']}")
+    for number, name in enumerate(stored):
+        if name not in known:
+            text = (
+                f"missing from spec.versions; {name} was previously a storage version, and must remain in "
+                f"spec.versions until a storage migration ensures no data remains persisted in {name} and removes "
+                f"{name} from status.storedVersions"
+            )
+            yield invalid(f"status.storedVersions[{number}]", name, text)

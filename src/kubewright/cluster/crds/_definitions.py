@@ -1,0 +1,54 @@
+"""`DefinitionStrategy`: the rules of CustomResourceDefinitions themselves."""
+
+from __future__ import annotations
+
+from kubewright.cluster._field_errors import FieldError
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._strategies import BuiltinStrategy
+from kubewright.cluster.crds._definition_rules import definition_errors, definition_update_errors
+
+__all__ = ["CLEANUP", "DefinitionStrategy"]
+
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+"""The finalizer that a definition has while its objects are being deleted."""
+
+
+class DefinitionStrategy(BuiltinStrategy):
+    """Definitions: the names that follow from others, the versions that were ever stored, and what is accepted."""
+
+    def default(self, obj: JSONObject) -> None:
+        """Names that follow from the kind, and no conversion."""
+        spec = obj["spec"]
+        names = spec["names"]
+        if kind := names.get("kind"):
+            names.setdefault("singular", kind.lower())
+            names.setdefault("listKind", f"{kind}List")
+        spec.setdefault("conversion", {"strategy": "None"})
+
+    def prepare_create(self, obj: JSONObject) -> None:
+        """Nothing is accepted yet, and the storage version is the one that objects will be stored in."""
+        obj["status"] = {
+            "conditions": None,
+            "acceptedNames": {"plural": "", "kind": ""},
+            "storedVersions": _storage_versions(obj),
+        }
+
+    def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
+        """A new storage version joins those in which objects may be stored."""
+        super().prepare_update(obj, old, subresource)
+        if subresource != "status":
+            status = obj["status"] = {**(obj.get("status") or {})}
+            stored = list(status.get("storedVersions") or [])
+            status["storedVersions"] = stored + [name for name in _storage_versions(obj) if name not in stored]
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """What the server refuses, and what this cluster cannot do."""
+        return definition_errors(obj)
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """The same, and what must not change any more."""
+        return [] if subresource == "status" else definition_update_errors(obj, old)
+
+
+def _storage_versions(obj: JSONObject) -> list[str]:
+    return [version["name"] for version in obj["spec"].get("versions") or () if version.get("storage")]

@@ -1,0 +1,59 @@
+"""Lists that are sets or maps: no element may be there twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from kubewright.cluster._field_errors import FieldError, duplicate, invalid
+
+__all__ = ["duplicates"]
+
+_canonical = msgspec.json.Encoder(order="deterministic").encode
+
+
+def duplicates(schema: dict[str, Any] | None, value: Any, path: str = "") -> Iterator[FieldError]:
+    """The elements that stand in a set twice, or share the keys of another one in a map."""
+    schema = schema or {}
+    if isinstance(value, list):
+        match schema.get("x-kubernetes-list-type"):
+            case "set":
+                yield from (
+                    duplicate(f"{path}[{at}]", value[at]) for at in _repeated([_canonical(each) for each in value])
+                )
+            case "map":
+                yield from _repeated_keys(schema, value, path)
+        for number, element in enumerate(value):
+            yield from duplicates(schema.get("items"), element, f"{path}[{number}]")
+    elif isinstance(value, dict):
+        properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
+        for name, member in value.items():
+            if name in properties:
+                yield from duplicates(properties[name], member, f"{path}.{name}" if path else name)
+            elif isinstance(others, dict):
+                yield from duplicates(others, member, f"{path}[{name}]")
+
+
+def _repeated_keys(schema: dict[str, Any], value: list[Any], path: str) -> Iterator[FieldError]:
+    for number, element in enumerate(value):
+        if element is not None and not isinstance(element, dict):
+            yield invalid(f"{path}[{number}]", element, "must be an object for an array of list-type map")
+            return
+    keys: list[str] = schema.get("x-kubernetes-list-map-keys") or []
+    identities = [{key: (element or {})[key] for key in keys if key in (element or {})} for element in value]
+    # An element without any of its keys is one of its own, and may stand there once as well.
+    for at in _repeated([_canonical(identity) for identity in identities]):
+        yield duplicate(f"{path}[{at}]", identities[at])
+
+
+def _repeated(forms: list[bytes]) -> list[int]:
+    """Where a form stands for the second time; a third time is not told."""
+    seen: dict[bytes, int] = {}
+    found = []
+    for number, form in enumerate(forms):
+        seen[form] = seen.get(form, 0) + 1
+        if seen[form] == 2:
+            found.append(number)
+    return found

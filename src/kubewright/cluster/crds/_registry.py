@@ -1,0 +1,323 @@
+"""`Definitions`: serves the kinds that definitions define, for as long as they do.
+
+What controllers of the real server do a moment later is done here with the write itself: names are accepted, the kind
+is served, and its definition Established. A definition that is deleted takes its objects along, and goes when the last
+one has gone; until then nothing new can be made of its kind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from kubewright.cluster._answers import Answer
+from kubewright.cluster._calls import Call
+from kubewright.cluster._deletes import check_preconditions, delete_object, no_options, read_options
+from kubewright.cluster._failures import forbidden, not_found
+from kubewright.cluster._kinds import JSONObject, ResourceType, Subresource
+from kubewright.cluster._managing import manager_of
+from kubewright.cluster._state import State
+from kubewright.cluster._storage import Entry, Event
+from kubewright.cluster._views import decoded, view_of
+from kubewright.cluster._writes import commit
+from kubewright.cluster.crds._columns import CustomPrinter
+from kubewright.cluster.crds._custom import CustomStrategy
+from kubewright.cluster.crds._definitions import CLEANUP, DefinitionStrategy
+
+if TYPE_CHECKING:
+    from kubewright.cluster.schema import CustomKind
+
+__all__ = ["Definitions"]
+
+_MANAGER: Final = "kube-apiserver"
+_WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
+
+
+class Definitions:
+    """The definitions of one server. `override` is for its dispatcher, `start` for its beginning."""
+
+    def __init__(self, state: State, write: Callable[[Call], Answer]) -> None:
+        found = state.types.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        assert found is not None
+        found.strategy = DefinitionStrategy(found.api_version, found.kind, found.qualified)
+        self.resource = found.qualified
+        self._state = state
+        self._type = found
+        self._write = write
+        self._served: dict[str, tuple[int, list[ResourceType]]] = {}
+        self._terminating: dict[str, str] = {}
+        self._again: asyncio.Handle | None = None
+
+    def start(self) -> None:
+        """Serve what the storage knows already."""
+        self._state.custom_kinds = self.kinds
+        self.settle()
+
+    async def override(self, state: State, call: Call) -> Answer | None:
+        """Writes to definitions have consequences; creates of a kind that is going are refused."""
+        if call.type is self._type and call.verb in _WRITES:
+            answer = self._delete(call) if call.verb == "delete" else self._write(call)
+            self.settle()
+            return answer
+        if call.verb == "create" and call.type.storage in self._terminating:
+            text = "create not allowed while custom resource definition is terminating"
+            raise forbidden(call.type, _name_in(call), text)
+        return None
+
+    def kinds(self) -> list[CustomKind]:
+        """The kinds, for OpenAPI documents."""
+        from kubewright.cluster.schema import CustomKind
+
+        return [
+            CustomKind(
+                group=type_.group,
+                version=type_.version,
+                kind=type_.kind,
+                list_kind=type_.list_kind,
+                plural=type_.plural,
+                namespaced=type_.namespaced,
+                subresources=tuple(type_.subresources),
+                schema=type_.strategy.openapi,
+            )
+            for _, types in self._served.values()
+            for type_ in types
+            if isinstance(type_.strategy, CustomStrategy)
+        ]
+
+    # Settling
+
+    def settle(self) -> None:
+        """Bring everything in line with the definitions that there are."""
+        there = {entry.name: entry for entry in self._state.storage.entries(self._type.storage)}
+        for name in [name for name in self._served if name not in there]:
+            self._forget(name)
+        for name, entry in there.items():
+            if name in self._served and self._served[name][0] == entry.revision:
+                continue
+            self._settle_one(name, entry)
+
+    def _settle_one(self, name: str, entry: Entry) -> None:
+        definition = decoded(self._type, entry)
+        entry = self._accepted(definition, entry)
+        definition = decoded(self._type, entry)
+        if definition["metadata"].get("deletionTimestamp"):
+            if self._empty(name, definition):
+                entry = self._state.storage.get(self._type.storage, "", name) or entry
+                self._released(name, entry)
+                return
+            entry = self._state.storage.get(self._type.storage, "", name) or entry
+        self._serve(name, definition, entry.revision)
+
+    def _accepted(self, definition: JSONObject, entry: Entry) -> Entry:
+        """Accept the names of a new definition, unless another one has them."""
+        status = definition.get("status") or {}
+        wanted, taken = definition["spec"]["names"], self._taken(definition)
+        names = {**wanted}
+        conflicts = [field for field in ("plural", "singular", "kind", "listKind") if wanted.get(field) in taken]
+        conflicts += [short for short in wanted.get("shortNames") or () if short in taken]
+        if conflicts:
+            reason, message = _conflict(wanted, conflicts)
+            conditions = _with(status.get("conditions"), "NamesAccepted", "False", reason, message, self._state.now())
+            if not any(each["type"] == "Established" for each in conditions):
+                text = "not all names are accepted"
+                conditions = _with(conditions, "Established", "False", "NotAccepted", text, self._state.now())
+            changed = {**status, "conditions": conditions}
+        else:
+            now = self._state.now()
+            conditions = _with(
+                status.get("conditions"), "NamesAccepted", "True", "NoConflicts", "no conflicts found", now
+            )
+            text = "the initial names have been accepted"
+            if not any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
+                conditions = _with(conditions, "Established", "True", "InitialNamesAccepted", text, now)
+            changed = {**status, "acceptedNames": names, "conditions": conditions}
+        return self._status_written(definition, entry, changed)
+
+    def _taken(self, definition: JSONObject) -> set[str]:
+        """The names of a group that belong to others."""
+        group, plural = definition["spec"]["group"], definition["spec"]["names"]["plural"]
+        others = [type_ for type_ in self._state.types if type_.group == group and type_.plural != plural]
+        return {
+            name
+            for type_ in others
+            for name in (type_.plural, type_.singular, type_.kind, type_.list_kind, *type_.short_names)
+        }
+
+    def _status_written(self, definition: JSONObject, entry: Entry, status: JSONObject) -> Entry:
+        if definition.get("status") == status:
+            return entry
+        state = self._state
+        changed = {**definition, "status": status}
+        changed = manager_of(state, self._type, "status").update(definition, changed, _MANAGER, state.now())
+        return commit(state, self._type, {**changed, "metadata": {**changed["metadata"]}}, entry)
+
+    # Serving
+
+    def _serve(self, name: str, definition: JSONObject, revision: int) -> None:
+        conditions = definition["status"].get("conditions") or ()
+        if not any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
+            self._served[name] = (revision, [])
+            return
+        types = [_type_of(definition, version) for version in definition["spec"]["versions"] if version.get("served")]
+        kept = {(type_.group, type_.version, type_.plural) for type_ in types}
+        for old in self._served.get(name, (0, []))[1]:
+            self._state.managers = {key: made for key, made in self._state.managers.items() if key[0] is not old}
+            if (old.group, old.version, old.plural) not in kept:
+                self._state.types.remove(old.group, old.version, old.plural)
+        for type_ in types:
+            self._state.types.add(type_)
+        self._served[name] = (revision, types)
+
+    def _forget(self, name: str) -> None:
+        for type_ in self._served.pop(name)[1]:
+            self._state.types.remove(type_.group, type_.version, type_.plural)
+            self._terminating.pop(type_.storage, None)
+
+    # Going
+
+    def _delete(self, call: Call) -> Answer:
+        """A definition that is to be deleted is held until its objects are gone. The real server marks it like this."""
+        state = self._state
+        entry = state.storage.get(self._type.storage, "", call.name)
+        if entry is None:
+            raise not_found(self._type, call.name)
+        definition = decoded(self._type, entry)
+        options = read_options(state, call)
+        check_preconditions(self._type, definition, options)
+        metadata, status, now = definition["metadata"], definition["status"], state.now()
+        if options.dry_run or metadata.get("deletionTimestamp"):
+            return self._write(call)
+        finalizers = metadata.get("finalizers") or []
+        metadata["deletionTimestamp"] = now
+        metadata["finalizers"] = finalizers if CLEANUP in finalizers else [*finalizers, CLEANUP]
+        text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+        conditions = _with(status.get("conditions"), "Terminating", "True", "InstanceDeletionPending", text, now)
+        definition["status"] = {**status, "conditions": conditions}
+        return Answer(view_of(call).raw(state, commit(state, self._type, definition, entry)), warnings=call.warnings)
+
+    def _empty(self, name: str, definition: JSONObject) -> bool:
+        """Delete the objects of a definition. Whether none is left."""
+        types = self._served.get(name, (0, []))[1]
+        if not types or CLEANUP not in (definition["metadata"].get("finalizers") or ()):
+            return CLEANUP in (definition["metadata"].get("finalizers") or ())
+        type_, storage = types[0], self._state.storage
+        self._terminating[type_.storage] = name
+        for entry in list(storage.entries(type_.storage)):
+            delete_object(self._state, type_, entry, no_options())
+        if not storage.count(type_.storage):
+            return True
+        storage.subscribe(type_.storage, self)
+        if (held := storage.get(self._type.storage, "", name)) is not None:
+            now, text = self._state.now(), "CustomResource deletion is in progress"
+            current = decoded(self._type, held)
+            conditions = _with(
+                current["status"].get("conditions"), "Terminating", "True", "InstanceDeletionInProgress", text, now
+            )
+            self._status_written(current, held, {**current["status"], "conditions": conditions})
+        return False
+
+    def _released(self, name: str, entry: Entry) -> None:
+        """The last object is gone: so is what held the definition."""
+        definition = decoded(self._type, entry)
+        left = [each for each in definition["metadata"].get("finalizers") or () if each != CLEANUP]
+        definition["metadata"]["finalizers"] = left
+        if left:
+            self._serve(name, definition, commit(self._state, self._type, definition, entry).revision)
+            return
+        del definition["metadata"]["finalizers"]
+        for type_ in self._served.get(name, (0, []))[1]:
+            self._state.storage.unsubscribe(type_.storage, self)
+        self._state.storage.delete(self._type.storage, definition, entry)
+        if name in self._served:
+            self._forget(name)
+
+    def offer(self, event: Event) -> None:
+        """An object of a kind that is going has changed: look again, when its write is done."""
+        if event.kind == "DELETED" and self._again is None:
+            self._again = asyncio.get_running_loop().call_soon(self._look_again)
+
+    def _look_again(self) -> None:
+        self._again = None
+        for name in list(self._terminating.values()):
+            entry = self._state.storage.get(self._type.storage, "", name)
+            if entry is not None:
+                self._settle_one(name, entry)
+
+
+def _name_in(call: Call) -> str:
+    import msgspec
+
+    try:
+        body: Any = msgspec.json.decode(call.request.body or b"{}")
+    except msgspec.DecodeError:
+        return ""
+    name: str = (body.get("metadata") or {}).get("name", "") if isinstance(body, dict) else ""
+    return name
+
+
+def _type_of(definition: JSONObject, version: JSONObject) -> ResourceType:
+    spec, names = definition["spec"], definition["status"]["acceptedNames"]
+    strategy = CustomStrategy(version)
+    group, name = spec["group"], version["name"]
+    warning = f"{group}/{name} {names['kind']} is deprecated"
+    return ResourceType(
+        group=group,
+        version=name,
+        kind=names["kind"],
+        plural=names["plural"],
+        singular=names["singular"],
+        namespaced=spec["scope"] == "Namespaced",
+        list_kind=names["listKind"],
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        subresources=_subresources(version.get("subresources") or {}),
+        strategy=strategy,
+        schema=lambda: strategy.schema,
+        printer=CustomPrinter(version.get("additionalPrinterColumns") or ()),
+        custom=True,
+        deprecation_warning=version.get("deprecationWarning") or (warning if version.get("deprecated") else ""),
+    )
+
+
+def _subresources(given: JSONObject) -> dict[str, Subresource]:
+    made = {}
+    if "status" in given:
+        made["status"] = Subresource(name="status")
+    if scale := given.get("scale"):
+        made["scale"] = Subresource(
+            name="scale",
+            group="autoscaling",
+            version="v1",
+            kind="Scale",
+            spec_replicas=scale["specReplicasPath"],
+            status_replicas=scale["statusReplicasPath"],
+            label_selector=scale.get("labelSelectorPath") or "",
+        )
+    return made
+
+
+def _conflict(wanted: JSONObject, conflicts: list[str]) -> tuple[str, str]:
+    field = conflicts[0]
+    reasons = {
+        "plural": "PluralConflict",
+        "singular": "SingularConflict",
+        "kind": "KindConflict",
+        "listKind": "ListKindConflict",
+    }
+    name = wanted.get(field, field)
+    return reasons.get(field, "ShortNamesConflict"), f'"{name}" is already in use'
+
+
+def _with(conditions: Any, type_: str, status: str, reason: str, message: str, now: str) -> list[JSONObject]:
+    """The conditions with this one; its time changes with its status alone."""
+    made = {"type": type_, "status": status, "lastTransitionTime": now, "reason": reason, "message": message}
+    result = []
+    for condition in conditions or ():
+        if condition["type"] != type_:
+            result.append(condition)
+            continue
+        if condition["status"] == status:
+            made["lastTransitionTime"] = condition.get("lastTransitionTime", now)
+        result.append(made)
+    return result if any(each["type"] == type_ for each in result) else [*result, made]
