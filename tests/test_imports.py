@@ -7,7 +7,17 @@ import sys
 
 import pytest
 
-HEAVY = {"aiohttp", "cryptography", "yaml", "uvloop", "click", "pytest", "hypothesis"}
+HEAVY = {
+    "aiohttp",
+    "cryptography",
+    "yaml",
+    "uvloop",
+    "click",
+    "pytest",
+    "hypothesis",
+    "prometheus_client",
+    "opentelemetry",
+}
 GROUPS = "kubewright.api."
 
 

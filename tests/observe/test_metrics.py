@@ -11,12 +11,14 @@ from prometheus_client import Counter, parser
 from prometheus_client.core import Metric
 from prometheus_client.openmetrics import parser as openmetrics
 
+from kubewright.cache import Informer
+from kubewright.client import Client
 from kubewright.clock import VirtualClock
 from kubewright.controller import Context, Result, TerminalError
 from kubewright.election import LeaderElector
 from kubewright.observe import Metrics, RequestStats, Sources
 from kubewright.operator import Operator
-from tests.controller.conftest import Stage, Thing, ThingStatus, key, thing, working
+from tests.controller.conftest import NoServer, Stage, Thing, ThingStatus, key, thing, working
 from tests.observe.conftest import Agreeable
 
 TENS = ["1e-08", "1e-07", "1e-06", "9.999999999999999e-06", "9.999999999999999e-05", "0.001", "0.01", "0.1"]
@@ -198,6 +200,25 @@ async def test_the_cache_tells_its_size_its_watch_and_what_does_not_fit(
         assert value(metrics, "kubewright_undecodable_objects_total", **labels) == 3
 
 
+async def test_of_several_watches_of_a_kind_the_worst_shows(clock: VirtualClock) -> None:
+    client = Client(transport=NoServer(), clock=clock)
+    many = Informer(client, Thing, namespaces=["a", "b"], clock=clock)
+    other = Informer(client, Thing, namespaces=["c"], clock=clock)
+    first, second, third = (reflector.health for informer in (many, other) for reflector in informer._reflectors)
+    first.state = third.state = "watching"
+    second.state = "waiting"
+    second.last_event_at = clock.now()
+    await clock.advance(60)
+    first.last_event_at = third.last_event_at = clock.now()
+    await clock.advance(30)
+    first.restarts, third.restarts = 1, 2
+    metrics = Metrics(Sources(informers=lambda: [many, other], clock=clock))
+    labels = {"group": "example.com", "version": "v1", "kind": "Thing", "selector": ""}
+    assert value(metrics, "kubewright_watch_up", **labels) == 0
+    assert value(metrics, "kubewright_watch_last_event_age_seconds", **labels) == 90
+    assert value(metrics, "kubewright_watch_restarts_total", **labels) == 3
+
+
 async def test_events_that_were_dropped_or_aggregated_are_counted(operator: Operator, clock: VirtualClock) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
@@ -256,6 +277,20 @@ def test_the_process_and_python_are_there_and_ones_own_collectors() -> None:
         assert name in found
     assert value(first, "foos_seen_total") == 3
     assert "foos_seen_total" not in families(second.render()[1])
+
+
+def test_what_has_ended_is_forgotten_unless_another_run_has_begun() -> None:
+    metrics = Metrics()
+    first, second = (
+        Sources(requests=lambda: [RequestStats("first")]),
+        Sources(requests=lambda: [RequestStats("second")]),
+    )
+    metrics.sources = first
+    metrics.sources = second
+    metrics.leave(first)
+    assert metrics.sources is second
+    metrics.leave(second)
+    assert "rest_client_requests_total" not in families(metrics.render()[1])
 
 
 def test_a_collector_that_fails_is_not_hidden() -> None:

@@ -21,7 +21,7 @@ from kubewright.cache._caches import Caches
 from kubewright.cache._errors import CacheSyncError
 from kubewright.cache._handlers import Handler, HandlerRegistration
 from kubewright.cache._header import applied_digest, creator_of
-from kubewright.cache._health import WatchHealth, WatchState
+from kubewright.cache._health import WatchHealth, WatchState, combined
 from kubewright.cache._indexes import IndexFunction
 from kubewright.cache._informer import Fields, Informer
 from kubewright.cache._intake import Intake, Transform, transform_json
@@ -49,6 +49,7 @@ __all__ = [
     "WatchHealth",
     "WatchState",
     "applied_digest",
+    "combined",
     "creator_of",
     "selector_of",
     "transform_json",

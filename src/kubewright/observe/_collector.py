@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.samples import Sample
 from prometheus_client.utils import floatToGoString
 
-from kubewright.cache import Informer
+from kubewright.cache import Informer, combined
 from kubewright.observe._inspection import Observed
 from kubewright.queue import LOW_PRIORITY, Histogram
 
@@ -78,19 +78,27 @@ class Collector:
         undecodable = CounterMetricFamily(
             "kubewright_undecodable_objects", "States of objects that do not fit their model.", labels=labels
         )
-        for informer in informers:
-            info, health = informer.info, informer.health
-            values = [info.group, info.version, info.kind, informer.selection]
-            objects.add_metric(values, informer.objects)
-            sizes.add_metric(values, informer.size)
-            synced.add_metric(values, float(informer.synced))
+        for values, alike in _alike(informers).items():
+            health = combined(informer.health for informer in alike)
+            objects.add_metric(values, sum(informer.objects for informer in alike))
+            sizes.add_metric(values, sum(informer.size for informer in alike))
+            synced.add_metric(values, float(all(informer.synced for informer in alike)))
             up.add_metric(values, float(health.state == "watching"))
-            if health.last_event_at is not None:
-                age.add_metric(values, max((now - health.last_event_at).total_seconds(), 0.0))
+            if health.quiet_since is not None:
+                age.add_metric(values, max((now - health.quiet_since).total_seconds(), 0.0))
             for field, family in counted.items():
                 family.add_metric(values, getattr(health, field))
             undecodable.add_metric(values, health.undecodable)
         yield from (objects, sizes, synced, up, age, *counted.values(), undecodable)
+
+
+def _alike(informers: Iterable[Informer[Any]]) -> dict[tuple[str, ...], list[Informer[Any]]]:
+    """The informers by their labels: those that differ in namespaces alone are one series, as sum or by the worst."""
+    found: dict[tuple[str, ...], list[Informer[Any]]] = {}
+    for informer in informers:
+        info = informer.info
+        found.setdefault((info.group, info.version, info.kind, informer.selection), []).append(informer)
+    return found
 
 
 def _reconciles(controllers: Iterable[Observed]) -> Iterator[Metric]:

@@ -69,6 +69,11 @@ class Metrics:
             GCCollector(registry=registry)
         return self._registry
 
+    def leave(self, sources: Sources) -> None:
+        """What ran has ended: forget these sources, unless others have taken their place."""
+        if self.sources is sources:
+            self.sources = Sources()
+
     @property
     def clock(self) -> Clock:
         """The time that ages are told by."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import random
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from kubewright.api import Object
 from kubewright.cache import Caches, Labels, ObjectKey
-from kubewright.client import Client, load_config
+from kubewright.client import Client, Forbidden, load_config
 from kubewright.clock import SystemClock
 from kubewright.controller import Applier, Controller, Environment, Registration
 from kubewright.controller._environment import CachedKinds
@@ -64,11 +65,13 @@ class Running:
         cluster: Client | HasKubeconfig | None = None,
         *,
         install_crds: bool = False,
+        reach_first: bool = False,
         settings: Settings | None = None,
     ) -> None:
         self.settings = settings or operator.settings
         self._operator = operator
         self._install_crds = install_crds
+        self._reach_first = reach_first
         self._cluster = cluster
         self._stack = AsyncExitStack()
         self._leader_stack = AsyncExitStack()
@@ -113,9 +116,12 @@ class Running:
         self.elector = make_elector(
             settings, connected, operator.name, on_event=self._hear, clock=operator.clock, rng=operator.rng
         )
-        operator.metrics.sources = self._sources()
+        operator.metrics.sources = sources = self._sources()
+        self._stack.callback(operator.metrics.leave, sources)
         await self._serve()
         await self._enter("webhooks")
+        if self._reach_first:
+            await _reach(client)
         if self._install_crds:
             await _install(client, registrations)
         client = Gate(operator, settings).around(client)
@@ -249,6 +255,9 @@ class Running:
             if start.done():
                 await start
             reason = await loss
+        except Exception:
+            logger.exception("operator %s leads, but cannot start its work", self._operator.name)
+            raise
         finally:
             await _ended(start, loss)
         # It is somebody else's by now or will be soon; a write to it would be one more of an old leader.
@@ -315,6 +324,12 @@ async def _ended(*tasks: asyncio.Future[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _reach(client: Client) -> None:
+    """Fail at once, and in one sentence, where no cache could ever fill: bad credentials, something else's address."""
+    with contextlib.suppress(Forbidden):  # whoever may not ask for the version may still do the work
+        await client.server_version()
 
 
 async def _install(client: Client, registrations: Sequence[Registration[Any]]) -> None:
