@@ -61,12 +61,15 @@ def kubectl(control_plane: ControlPlane) -> Iterator[Kubectl]:
             definition = yaml.safe_load((folder / file).read_text())
             definition["metadata"].pop("labels", None)  # cert-manager's are Helm's to fill in
             foreign.append(definition)
-    run("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump_all(foreign))
-    run("wait", "--for=condition=Established", *(f"crd/{one['metadata']['name']}" for one in foreign))
+    run("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=yaml.safe_dump_all(foreign))
+    names = [f"crd/{one['metadata']['name']}" for one in foreign]
+    run("wait", "--for=condition=Established", "--timeout=60s", *names)
     yield run
-    # Other tests have webhooks of their own in mind.
+    # The server belongs to other tests too, some of which bring the same kinds.
     for kind in ("validatingwebhookconfiguration", "mutatingwebhookconfiguration"):
         run("delete", kind, "packaged", "--ignore-not-found")
+    own = [f"crd/{one.metadata.name}" for one in objects(PACKAGED) if one.kind == "CustomResourceDefinition"]
+    run("delete", "--ignore-not-found", "--timeout=60s", *names, *own, "crd/parcels.released.example.com")
 
 
 def deploy(kubectl: Kubectl, folder: Path, project: Project) -> str:
@@ -74,12 +77,17 @@ def deploy(kubectl: Kubectl, folder: Path, project: Project) -> str:
     return kubectl("apply", "--server-side", "--force-conflicts", "-k", folder / "default")
 
 
-def test_every_object_is_accepted_without_a_warning(kubectl: Kubectl, tmp_path: Path) -> None:
-    self_managed = deploy(kubectl, tmp_path / "self-managed", PACKAGED)
-    assert self_managed.count("serverside-applied") == len(objects(PACKAGED))
-    assert "servicemonitor.monitoring.coreos.com/packaged-metrics" in self_managed
+@pytest.fixture(scope="module")
+def packaged(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The project with everything, deployed; what kubectl says about that."""
+    return deploy(kubectl, tmp_path_factory.mktemp("packaged"), PACKAGED)
+
+
+def test_every_object_is_accepted_without_a_warning(kubectl: Kubectl, packaged: str, tmp_path: Path) -> None:
+    assert packaged.count("serverside-applied") == len(objects(PACKAGED))
+    assert "servicemonitor.monitoring.coreos.com/packaged-metrics" in packaged
     with_cert_manager = replace(PACKAGED, certificates="cert-manager")
-    assert "certificate.cert-manager.io/packaged-webhook" in deploy(kubectl, tmp_path / "other", with_cert_manager)
+    assert "certificate.cert-manager.io/packaged-webhook" in deploy(kubectl, tmp_path, with_cert_manager)
     # Nothing is left out on the way: the server keeps every field that was sent.
     stored = yaml.safe_load(kubectl("get", "certificate", "packaged-webhook", "-n", PACKAGED.namespace, "-o", "yaml"))
     sent = next(to_dict(one) for one in objects(with_cert_manager) if one.kind == "Certificate")
@@ -88,8 +96,8 @@ def test_every_object_is_accepted_without_a_warning(kubectl: Kubectl, tmp_path: 
     assert annotations["annotations"]["cert-manager.io/inject-ca-from"] == "packaged-system/packaged-webhook"
 
 
-def test_the_manager_may_run_where_only_restricted_pods_may(kubectl: Kubectl, tmp_path: Path) -> None:
-    deploy(kubectl, tmp_path, PACKAGED)
+@pytest.mark.usefixtures("packaged")
+def test_the_manager_may_run_where_only_restricted_pods_may(kubectl: Kubectl) -> None:
     namespace = yaml.safe_load(kubectl("get", "namespace", PACKAGED.namespace, "-o", "yaml"))
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
     deployment = next(one for one in objects(PACKAGED) if isinstance(one, apps.Deployment))
@@ -106,11 +114,8 @@ def test_the_manager_may_run_where_only_restricted_pods_may(kubectl: Kubectl, tm
     assert 'violates PodSecurity "restricted:latest"' in refused.stderr
 
 
-def test_a_certificate_of_its_own_opens_one_secret_and_its_own_webhooks(
-    kubectl: Kubectl, control_plane: ControlPlane, tmp_path: Path
-) -> None:
-    deploy(kubectl, tmp_path, PACKAGED)
-
+@pytest.mark.usefixtures("packaged")
+def test_a_certificate_of_its_own_opens_one_secret_and_its_own_webhooks(control_plane: ControlPlane) -> None:
     def may(verb: str, group: str, resource: str, name: str, namespace: str = "") -> bool:
         attributes = {"verb": verb, "group": group, "resource": resource, "name": name, "namespace": namespace}
         review = {
