@@ -163,8 +163,8 @@ class Cluster:
     async def serve(self, *, port: int = 0, host: str = "127.0.0.1", tls: bool = True) -> str:
         """Listen on a port, a free one unless named; the URL. Over TLS with a CA of its own, made now.
 
-        Whoever connects needs a client certificate or token: those of `kubeconfig`. Without TLS it listens on this
-        machine alone, and still wants the token.
+        Whoever connects needs a client certificate, such as the one in `kubeconfig`, or the `token`. Without TLS it
+        listens on this machine alone, and still wants the token, which most clients do not send without TLS.
         """
         from kubewright.cluster._serving import Serving
 
@@ -177,6 +177,11 @@ class Cluster:
     def url(self) -> str:
         """Where it listens. Raises ClusterError unless it is served."""
         return self._served.url
+
+    @property
+    def token(self) -> str:
+        """The administrator's bearer token, a secret. Raises ClusterError unless it is served."""
+        return self._served.token
 
     @property
     def _served(self) -> Serving:

@@ -42,7 +42,7 @@ class Serving:
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
         self._folder = tempfile.TemporaryDirectory(prefix="kubewright-cluster-")
-        self._token = secrets.token_urlsafe(32)
+        self.token = secrets.token_urlsafe(32)
         self._authority: CertificateAuthority | None = None
         self._admin: KeyPair | None = None
         self._streams: set[Answer] = set()
@@ -101,7 +101,7 @@ class Serving:
             server=self.url,
             ca=None if authority is None else authority.pair.certificate,
             user=_ADMIN[0],
-            credentials=self._admin or self._token,
+            credentials=self._admin or self.token,
         )
         return path
 
@@ -128,7 +128,7 @@ class Serving:
         if certificate:
             return _named(certificate)
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token.encode()):
+        if scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self.token.encode()):
             return User(_ADMIN[0], (*_ADMIN[1], _AUTHENTICATED))
         if request.path.startswith(_OPEN_PATHS) and not token:
             return _ANONYMOUS

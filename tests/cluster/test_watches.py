@@ -1,0 +1,140 @@
+"""Watches: bookmarks, time-outs, selectors, compaction, many watchers, slow ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from kubewright.client import Response
+from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster
+from kubewright.cluster._watches import BOOKMARK_SECONDS
+from tests.cluster.conftest import Raw
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def config_map(name: str, **metadata: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, **metadata}}
+
+
+class Events:
+    """The events of a watch, one after the other."""
+
+    def __init__(self, response: Response) -> None:
+        self.response = response
+        self._chunks = response.chunks()
+        self._lines: list[Any] = []
+
+    async def next(self) -> Any:
+        while not self._lines:
+            self._lines = [json.loads(line) for line in (await anext(self._chunks)).splitlines()]
+        return self._lines.pop(0)
+
+    async def ended(self) -> bool:
+        try:
+            event = await self.next()
+        except StopAsyncIteration:
+            return True
+        raise AssertionError(f"there is one more: {event}")
+
+
+async def watch(raw: Raw, query: str = "", path: str = MAPS) -> Events:
+    return Events(await raw.open("GET", f"{path}?watch=true{query}"))
+
+
+async def test_a_watch_ends_at_its_time_out_and_by_itself_after_half_an_hour_at_least(
+    raw: Raw, clock: VirtualClock
+) -> None:
+    short, long = await watch(raw, "&timeoutSeconds=5"), await watch(raw)
+    await clock.advance(5)
+    assert await short.ended()
+    await clock.advance(1800 - 5)
+    await raw("POST", MAPS, config_map("a"))
+    assert (await long.next())["type"] == "ADDED"
+    await clock.advance(1800)
+    assert await long.ended()
+
+
+async def test_bookmarks_come_every_minute_to_those_who_asked_and_carry_the_revision(
+    raw: Raw, clock: VirtualClock, embedded: Cluster
+) -> None:
+    asked, other = await watch(raw, "&allowWatchBookmarks=true"), await watch(raw)
+    await raw("POST", "/api/v1/namespaces/default/secrets", config_map("not-a-config-map"))
+    await clock.advance(BOOKMARK_SECONDS)
+    event = await asked.next()
+    assert event["type"] == "BOOKMARK"
+    assert event["object"]["kind"] == "ConfigMap"
+    assert event["object"]["metadata"] == {"resourceVersion": str(embedded.state.storage.revision)}
+    await clock.advance(BOOKMARK_SECONDS)
+    assert (await asked.next())["type"] == "BOOKMARK"
+    await raw("POST", MAPS, config_map("a"))
+    assert (await other.next())["type"] == "ADDED"
+
+
+async def test_a_watch_from_a_forgotten_revision_gets_410_as_an_event(raw: Raw, embedded: Cluster) -> None:
+    made = await raw("POST", MAPS, config_map("a"))
+    await raw("POST", MAPS, config_map("b"))
+    oldest = embedded.compact()
+    events = await watch(raw, f"&resourceVersion={made.body['metadata']['resourceVersion']}")
+    event = await events.next()
+    assert event["type"] == "ERROR"
+    assert (event["object"]["code"], event["object"]["reason"]) == (410, "Expired")
+    revision = made.body["metadata"]["resourceVersion"]
+    assert event["object"]["message"] == f"too old resource version: {revision} ({oldest})"
+    assert await events.ended()
+
+
+async def test_a_page_of_a_forgotten_revision_gets_410_and_a_token_to_go_on_with(raw: Raw, embedded: Cluster) -> None:
+    for name in "abc":
+        await raw("POST", MAPS, config_map(name))
+    page = await raw("GET", f"{MAPS}?limit=1")
+    await raw("POST", MAPS, config_map("bb"))
+    embedded.compact()
+    late = await raw("GET", f"{MAPS}?limit=1&continue={page.body['metadata']['continue']}")
+    assert (late.status, late.body["reason"]) == (410, "Expired")
+    assert late.body["message"].startswith("The provided continue parameter is too old")
+    rest = await raw("GET", f"{MAPS}?continue={late.body['metadata']['continue']}")
+    assert [item["metadata"]["name"] for item in rest.body["items"]] == ["b", "bb", "c"]
+
+
+async def test_the_bytes_of_an_event_are_made_once_for_all_watchers(raw: Raw, embedded: Cluster) -> None:
+    responses = [await raw.open("GET", f"{MAPS}?watch=true&resourceVersion=5") for _ in range(100)]
+    await raw("POST", MAPS, config_map("a"))
+    chunks = [await anext(response.chunks()) for response in responses]
+    assert len({id(chunk) for chunk in chunks}) == 1
+
+
+async def test_a_watch_that_is_closed_is_forgotten(raw: Raw, embedded: Cluster) -> None:
+    events = await watch(raw)
+    reading = asyncio.create_task(events.next())
+    await asyncio.sleep(0)
+    events.response.close()
+    with pytest.raises(StopAsyncIteration):
+        await reading
+    assert embedded.state.storage._tables["/configmaps"].by_namespace == {}
+
+
+async def test_a_watcher_that_does_not_read_is_cut_off(raw: Raw, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubewright.cluster._watches._LONGEST_QUEUE", 3)
+    events = await watch(raw)
+    for name in "abcde":
+        await raw("POST", MAPS, config_map(name))
+    assert await events.ended()
+
+
+async def test_a_revision_of_the_future_is_waited_for_and_then_refused(raw: Raw, clock: VirtualClock) -> None:
+    answer = await clock.run(raw("GET", f"{MAPS}?resourceVersion=1000"))
+    assert (answer.status, answer.body["reason"]) == (504, "Timeout")
+    assert answer.body["details"]["retryAfterSeconds"] == 1
+    assert clock.monotonic() == 3.0
+
+
+async def test_everything_ends_with_the_cluster() -> None:
+    async with Cluster() as cluster:
+        raw = Raw(cluster.transport())
+        events = await watch(raw)
+    assert await events.ended()
