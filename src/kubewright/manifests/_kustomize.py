@@ -93,7 +93,7 @@ def _webhook(project: Project) -> list[File]:
         files.append(yaml_file("webhook/certificate_role.yaml", *certificate_access(project)))
     patches = [
         _json_patch(
-            f"webhook/conversion_of_{definition.spec.names.plural}_patch.yaml",
+            f"webhook/conversion_of_{definition.spec.group}_{definition.spec.names.plural}_patch.yaml",
             definition,
             [{"op": "add", "path": "/spec/conversion", "value": to_dict(definition.spec.conversion)}],
         )
