@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kubewright.api._pydantic import members_of
 from kubewright.api._shapes import Shape, fields_of, shape_of
 
 __all__ = ["Step", "parse_path", "shape_at"]
@@ -75,6 +76,8 @@ def _next(shape: Shape, step: Step, where: str) -> Any:
             members |= {field.encode_name: field.type for field in fields_of(model)}
             if model.__struct_config__.tag is not None:
                 members[str(model.__struct_config__.tag_field)] = str
+    if shape.foreign is not None:
+        members |= members_of(shape.foreign)
     if members:
         if step.member not in members:
             from difflib import get_close_matches
@@ -85,6 +88,6 @@ def _next(shape: Shape, step: Step, where: str) -> Any:
             did = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(members)}"
             raise TypeError(f"{where} does not exist{did}")
         return members[step.member]
-    if shape.place == "object" and shape.model is None:
+    if shape.place == "object" and shape.model is None and shape.foreign is None:
         return shape.element
     raise TypeError(f"{where} does not exist: what stands above it is {shape.type or shape.place}, without members")

@@ -18,6 +18,7 @@ import msgspec
 from kubewright.api._definition import Column, Definition, Scale, make_definition
 from kubewright.api._model import Model, ModelType
 from kubewright.api._object_meta import ObjectMeta
+from kubewright.api._pydantic import check_readable, is_pydantic, required_of
 
 __all__ = ["Object", "Resource", "ResourceInfo", "builtin", "definition_of", "info_of", "requires_spec", "resource"]
 
@@ -323,6 +324,8 @@ def _bind_spec_and_status(cls: type[Resource[Any, Any]]) -> Any:
         for parametrized in getattr(base, "__orig_bases__", ()):
             if get_origin(parametrized) is Resource:
                 spec, status = get_args(parametrized)
+                for name, part in (("spec", spec), ("status", status)):
+                    check_readable(part, f"{cls.__name__}.{name}")
                 _check_status(cls.__name__, status)
                 cls.__empty_spec__ = staticmethod(_empty("spec", spec))
                 cls.__empty_status__ = staticmethod(_empty("status", status))
@@ -358,14 +361,16 @@ def _empty(field: str, type_: Any) -> Callable[[], Any]:
 
 
 def _is_model(type_: Any) -> bool:
-    return isinstance(type_, type) and issubclass(type_, Model)
+    return (isinstance(type_, type) and issubclass(type_, Model)) or is_pydantic(type_)
 
 
 def _allows_none(type_: Any) -> bool:
     return type_ in (None, NoneType, Any) or (get_origin(type_) in (Union, UnionType) and NoneType in get_args(type_))
 
 
-def _required_fields(model: type[Model]) -> list[str]:
+def _required_fields(model: type[Any]) -> list[str]:
+    if is_pydantic(model):
+        return required_of(model)
     # Not msgspec.structs.fields: that resolves annotations, which may name classes that do not exist yet.
     defaults = model.__struct_defaults__
     names = model.__struct_fields__

@@ -19,10 +19,11 @@ import msgspec
 
 from kubewright.api._constraints import Constraint, ListType
 from kubewright.api._model import Model
+from kubewright.api._pydantic import is_pydantic
 from kubewright.api._quantity import Quantity
 from kubewright.api._time import MicroTime
 
-__all__ = ["NotExpressible", "Shape", "fields_of", "is_builtin", "list_keys_of", "shape_of"]
+__all__ = ["NotExpressible", "Shape", "declared_keys", "fields_of", "is_builtin", "list_keys_of", "shape_of"]
 
 
 class NotExpressible(TypeError):
@@ -35,6 +36,7 @@ class Shape:
 
     place: str
     model: type[Model] | None = None
+    foreign: Any = None  # a pydantic model
     variants: tuple[type[Model], ...] = ()
     type: str | None = None
     format: str | None = None
@@ -86,10 +88,17 @@ def list_keys_of(model: type[Model]) -> dict[str, tuple[str, ...]]:
     """By which keys the elements of a model's lists are told apart; of a set, none. By names on the wire."""
     declared: dict[str, tuple[str, ...]] = dict(getattr(model, "__list_keys__", {}))
     for field_ in fields_of(model):
-        for found in _unwrap(field_.type)[2]:
-            if isinstance(found, ListType) and found.type != "atomic":
-                declared[field_.encode_name] = found.keys
+        if (keys := declared_keys(field_.type)) is not None:
+            declared[field_.encode_name] = keys
     return declared
+
+
+def declared_keys(hint: Any) -> tuple[str, ...] | None:
+    """The keys that a `ListType` in an annotation declares; of a set, none."""
+    for found in _unwrap(hint)[2]:
+        if isinstance(found, ListType) and found.type != "atomic":
+            return found.keys
+    return None
 
 
 def is_builtin(model: type) -> bool:
@@ -166,6 +175,8 @@ def _shape(plain: Any, metadata: list[Any], where: str) -> dict[str, Any]:
             )
         if issubclass(plain, Model):
             return {"place": "object", "type": "object", "model": plain}
+        if is_pydantic(plain):
+            return {"place": "object", "type": "object", "foreign": plain}
     if isinstance(plain, TypeVar):
         raise NotExpressible(f"{where}: the type variable {plain} has no value here")
     hint = _HINTS.get(origin or plain, "")

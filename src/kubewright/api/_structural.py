@@ -77,6 +77,7 @@ class _Walk:
 
     def __init__(self, describe: Describe | None, *, lenient: bool) -> None:
         self._describe = describe or (lambda _model, _attribute: None)
+        self._describes = describe is not None
         self._lenient = lenient
         self._seen: set[tuple[type[Model], bool, bool]] = set()
 
@@ -118,6 +119,8 @@ class _Walk:
             return {"x-kubernetes-int-or-string": True} | ({"pattern": QUANTITY} if shape.place == "quantity" else {})
         if shape.variants:
             return self._tagged_union(shape.variants, place)
+        if shape.foreign is not None:
+            return self._pydantic(shape, place)
         if shape.model is not None:
             embedded = any(isinstance(constraint, EmbeddedResource) for constraint in shape.constraints)
             return self._model(shape.model, _below_map(shape, place), embedded=embedded)
@@ -133,6 +136,20 @@ class _Walk:
             schema["enum"] = list(shape.enum)
             schema.pop("format", None)
         return schema
+
+    def _pydantic(self, shape: Shape, place: _Place) -> dict[str, Any]:
+        """The schema of a pydantic model, which a lenient walk does not look into."""
+        if self._lenient:
+            return {"type": "object", **_ANYTHING}
+        from kubewright.api._pydantic_schema import pydantic_schema
+
+        return pydantic_schema(
+            shape.foreign,
+            place.path,
+            defaults=place.defaults,
+            descriptions=self._describes,
+            old_self=_below_map(shape, place).old_self,
+        )
 
     def _element(self, hint: Any, place: _Place) -> dict[str, Any]:
         """The schema of an element: there, unlike in a field, None can only be null."""

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from kubewright.api._pydantic import decode_pydantic, encode_pydantic, is_pydantic
 from kubewright.api._quantity import Quantity
 from kubewright.api._time import MicroTime, format_micro_time, parse_time
 
@@ -40,12 +41,14 @@ def scaled_value(value: int | str, total: int, *, round_up: bool) -> int:
     return -(-hundredths // 100) if round_up else hundredths // 100
 
 
-def enc_hook(value: object) -> str:
+def enc_hook(value: object) -> object:
     """The wire form of a value that msgspec does not know. Raises NotImplementedError for a foreign type."""
     if isinstance(value, Quantity):
         return str(value)
     if isinstance(value, MicroTime):
         return format_micro_time(value)
+    if is_pydantic(type(value)):
+        return encode_pydantic(value)  # type: ignore[arg-type]  # its type is not known to be its class
     raise NotImplementedError(f"a {type(value).__name__} cannot be part of a Kubernetes object")
 
 
@@ -65,6 +68,8 @@ def dec_hook(kind: type, value: object) -> object:
         if isinstance(value, str):
             return MicroTime.of(parse_time(value))
         raise TypeError(f"expected a time such as '2030-01-31T12:00:00.000000Z', got {_json_type(value)}")
+    if is_pydantic(kind):
+        return decode_pydantic(kind, value)
     raise NotImplementedError(f"a field of a Kubernetes object cannot be a {kind.__name__}")
 
 

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import msgspec
 
 from kubewright.api import Model
-from kubewright.api._shapes import list_keys_of
+from kubewright.api._pydantic import is_pydantic, members_of
+from kubewright.api._shapes import declared_keys, list_keys_of
 
 __all__ = ["ListKeys"]
 
@@ -56,6 +57,8 @@ def _members(type_: Any) -> tuple[dict[str, ListKeys], ListKeys]:
         keys = list_keys_of(plain)
         types = {field.encode_name: field.type for field in msgspec.structs.fields(plain)}
         return {name: ListKeys(member, keys.get(name)) for name, member in types.items()}, _NOWHERE
+    if is_pydantic(plain):
+        return {name: ListKeys(member, declared_keys(member)) for name, member in members_of(plain).items()}, _NOWHERE
     return {}, ListKeys(get_args(plain)[1]) if get_origin(plain) is dict else _NOWHERE
 
 

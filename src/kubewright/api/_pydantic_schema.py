@@ -1,0 +1,205 @@
+"""The structural schema of a pydantic model, from the JSON schema that pydantic makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from kubewright.api._constraints import STRING_FORMATS, Constraint
+from kubewright.api._placement import add_constraint, amend
+from kubewright.api._pydantic import is_pydantic, members_of, unwrapped, without_null
+from kubewright.api._shapes import NotExpressible, Shape
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ["pydantic_schema"]
+
+_ANYTHING: Final = {"nullable": True, "x-kubernetes-preserve-unknown-fields": True}
+_FORMATS: Final = {"integer": "int64", "number": "double"}
+# Said alike in both, except that a length in time is another text in Kubernetes.
+_KEPT: Final = (
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+)
+_TEXT_FORMATS: Final = STRING_FORMATS - {"duration"}
+_SCALARS: Final = frozenset({"string", "integer", "number", "boolean"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    path: str
+    defaults: bool
+    descriptions: bool
+    old_self: bool
+    inside: tuple[str, ...] = ()
+
+    def __truediv__(self, step: str) -> _Place:
+        return replace(self, path=f"{self.path}{step}")
+
+
+def pydantic_schema(
+    model: type[BaseModel], where: str, *, defaults: bool, descriptions: bool, old_self: bool
+) -> dict[str, Any]:
+    """The schema of a model. Raises TypeError, which names the field, for what a definition cannot say."""
+    document = model.model_json_schema(by_alias=True, mode="validation")
+    conversion = _Conversion(document.pop("$defs", {}))
+    place = _Place(where, defaults=defaults, descriptions=descriptions, old_self=old_self)
+    return conversion.node(document, model, place)
+
+
+class _Conversion:
+    """Walks the JSON schema, and beside it the annotations, for the rules of ours that stand in them."""
+
+    def __init__(self, definitions: Mapping[str, Any]) -> None:
+        self._definitions = definitions
+
+    def node(self, node: Mapping[str, Any], hint: Any, place: _Place) -> dict[str, Any]:
+        """The structural schema of one place; null is left to the caller."""
+        plain, metadata = unwrapped(hint)
+        given, place = self._resolved(node, place)
+        made = self._typed(given, plain, place)
+        if place.descriptions and given.get("description"):
+            made["description"] = given["description"]
+        if given.get("examples"):
+            made["example"] = given["examples"][0]
+        rules = [rule for rule in metadata if isinstance(rule, Constraint)]
+        shape = Shape(place=_place_of(made), type=made.get("type"))
+        for rule in rules:
+            add_constraint(made, shape, rule, place.path, old_self=place.old_self)
+        amend(made, rules)
+        return made
+
+    def _resolved(self, node: Mapping[str, Any], place: _Place) -> tuple[dict[str, Any], _Place]:
+        """The schema that is meant, where one refers to another."""
+        given = dict(node)
+        if len(given.get("allOf", ())) == 1:
+            given |= given.pop("allOf")[0]
+        while "$ref" in given:
+            name = given.pop("$ref").removeprefix("#/$defs/")
+            if name in place.inside:
+                raise NotExpressible(
+                    f"{place.path}: {name} contains itself, which the schema of a CRD cannot say; use Any for one of"
+                    " these fields"
+                )
+            place = replace(place, inside=(*place.inside, name))
+            given = dict(self._definitions[name]) | given
+        return given, place
+
+    def _typed(self, given: dict[str, Any], hint: Any, place: _Place) -> dict[str, Any]:
+        if "anyOf" in given or "oneOf" in given:
+            return _union(given, place.path)
+        if "patternProperties" in given or "prefixItems" in given:
+            what = "the keys of a map are plain texts" if "patternProperties" in given else "use a list"
+            raise NotExpressible(f"{place.path}: a CRD cannot express this type; {what}")
+        values = [given["const"]] if "const" in given else given.get("enum")
+        type_ = given.get("type") or (_type_of(values, place.path) if values else None)
+        if type_ is None:
+            return dict(_ANYTHING)
+        if type_ == "object":
+            return self._object(given, hint, place)
+        made: dict[str, Any] = {"type": type_} | {name: given[name] for name in _KEPT if name in given}
+        if type_ == "array":
+            return made | self._array(given, hint, place)
+        if values:
+            return made | {"enum": list(values)}
+        if type_ in _FORMATS:
+            made["format"] = _FORMATS[type_]
+            _add_bounds(made, given)
+        elif given.get("format") in _TEXT_FORMATS:
+            made["format"] = given["format"]
+        return made
+
+    def _array(self, given: dict[str, Any], hint: Any, place: _Place) -> dict[str, Any]:
+        arguments = get_args(hint)
+        inner = replace(place / "[*]", old_self=False)
+        made = {"items": self._element(given.get("items", {}), arguments[0] if len(arguments) == 1 else None, inner)}
+        if not given.get("uniqueItems"):
+            return made
+        if made["items"].get("type") not in _SCALARS:
+            raise NotExpressible(f"{place.path}: the elements of a set are texts, numbers or booleans; use a list")
+        return made | {"x-kubernetes-list-type": "set"}
+
+    def _object(self, given: dict[str, Any], hint: Any, place: _Place) -> dict[str, Any]:
+        made: dict[str, Any] = {"type": "object"} | {name: given[name] for name in _KEPT if name in given}
+        others = given.get("additionalProperties")
+        if "properties" not in given:
+            if others is None or others is False:
+                return made
+            arguments = get_args(hint)
+            inner = {} if others is True else others
+            element = self._element(inner, arguments[1] if len(arguments) == 2 else None, place / "[*]")
+            return made | {"additionalProperties": element}
+        hints = members_of(hint) if is_pydantic(hint) else {}
+        required = given.get("required", [])
+        made["properties"] = {
+            name: self._field(below, hints.get(name), place / f".{name}", required=name in required)
+            for name, below in given["properties"].items()
+        }
+        if required:
+            made["required"] = sorted(required)
+        if others:
+            made["x-kubernetes-preserve-unknown-fields"] = True
+        return made
+
+    def _field(self, node: Mapping[str, Any], hint: Any, place: _Place, *, required: bool) -> dict[str, Any]:
+        given, nullable = without_null(node)
+        made = self.node(given, hint, place)
+        if nullable and required:
+            _allow_null(made, place.path)
+        default = node.get("default")
+        if default is not None and place.defaults:
+            made["default"] = default
+        return made
+
+    def _element(self, node: Mapping[str, Any], hint: Any, place: _Place) -> dict[str, Any]:
+        given, nullable = without_null(node)
+        made = self.node(given, hint, place)
+        if nullable:
+            _allow_null(made, place.path)
+        return made
+
+
+def _union(given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    types = sorted(str(branch.get("type")) for branch in given.get("anyOf") or given["oneOf"])
+    if types == ["integer", "string"]:
+        return {"x-kubernetes-int-or-string": True}
+    if types == ["integer", "number"]:
+        return {"type": "number", "format": "double"}
+    raise NotExpressible(f"{where}: a CRD cannot express this union; use one field for each of its types, or Any")
+
+
+def _type_of(values: list[Any], where: str) -> str:
+    types: dict[type, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
+    found = {types.get(type(value)) for value in values}
+    if len(found) != 1 or None in found:
+        raise NotExpressible(f"{where}: the values of an enum are all texts or all numbers, not {values!r}")
+    return str(found.pop())
+
+
+def _add_bounds(made: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """Bounds, which JSON schema and OpenAPI v3 spell differently where they are exclusive."""
+    for name, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if name in given:
+            made[name] = given[name]
+        if exclusive in given:
+            made |= {name: given[exclusive], exclusive: True}
+
+
+def _allow_null(made: dict[str, Any], where: str) -> None:
+    if "enum" in made:
+        raise NotExpressible(f"{where}: the API server refuses null for every enum; let the field be absent instead")
+    made["nullable"] = True
+
+
+def _place_of(made: Mapping[str, Any]) -> str:
+    if made.get("x-kubernetes-int-or-string"):
+        return "int-or-string"
+    return "enum" if "enum" in made else str(made.get("type", "any"))
