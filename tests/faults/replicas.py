@@ -17,7 +17,7 @@ from tests.faults.toys import until
 
 PROGRAM = Path(__file__).with_name("replica.py")
 REPOSITORY = Path(__file__).parents[2]
-LEASE = 5.0
+LEASE = 6.0
 """Seconds that a lease lasts in these tests."""
 
 

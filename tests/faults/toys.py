@@ -94,15 +94,17 @@ def toy_operator(namespace: str, journal: Journal, *, finalizes: bool = True, **
 # Waiting
 
 
-async def until(check: Callable[[], bool | Awaitable[bool]], what: str) -> None:
+async def until(
+    check: Callable[[], bool | Awaitable[bool]], what: str, *, every: float = 0.05, patience: float = PATIENCE
+) -> None:
     """Ask again and again until the answer is yes."""
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(patience):
             while True:
                 answer = check()
                 if await answer if isinstance(answer, Awaitable) else answer:
                     return
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(every)
     except TimeoutError:
         raise AssertionError(f"waited in vain for {what}") from None
 

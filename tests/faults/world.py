@@ -14,7 +14,7 @@ from kubewright.api import core, meta, rbac
 from kubewright.client import AlreadyExists, ApiError, Client, NotFound
 from kubewright.testing import ControlPlane, Exchange, Fault, Refusal, ServiceAccount, every
 from tests.faults.replicas import LEASE, Replica, replicas
-from tests.faults.toys import Toy, until
+from tests.faults.toys import PATIENCE, Toy, until
 
 RBAC = "rbac.authorization.k8s.io"
 RIGHTS = {
@@ -227,7 +227,8 @@ class World:
                 for name, toy in toys.items()
             )
 
-        await until(check, "the work to be done")
+        # To list a thousand objects all the time would take the time away in which the work is to be done.
+        await until(check, "the work to be done", every=1.0, patience=2 * PATIENCE)
 
     async def store_equals_server(self) -> None:
         """Wait until every replica has exactly what the server has."""
@@ -236,7 +237,7 @@ class World:
             truth = [await versions(self.admin, kind, self.room) for kind in (Toy, core.ConfigMap)]
             return all([await replica.ask("store") == truth for replica in self.alive])
 
-        await until(check, "stores that equal the server")
+        await until(check, "stores that equal the server", every=0.5)
 
 
 async def versions(client: Client, kind: type[Any], namespace: str) -> dict[str, list[str]]:

@@ -61,8 +61,7 @@ def make_elector(
 def record_election(event: ElectionEvent, elector: LeaderElector, recorder: EventRecorder) -> None:
     """Tell of a change of leadership as an event of the Lease, as client-go does.
 
-    The recorder must not be fenced: whoever has just given the lease back could not tell of it otherwise. Whoever has
-    lost it writes nothing at all any more; the event of the next leader tells of that, and the log.
+    Whoever has lost the lease writes nothing at all any more; the event of the next leader tells of that, and the log.
     """
     from kubewright.api.core.v1 import ObjectReference
 

@@ -80,7 +80,7 @@ class Running:
         self._client: Client | None = None
         self._grace = self.settings.grace
         self._leading: asyncio.Task[None] | None = None
-        self._election_recorder: EventRecorder | None = None
+        self._election_recorders: dict[str, EventRecorder] = {}
         self.elector: LeaderElector | None = None
         self.controllers: list[Controller[Any]] = []
         self.servers: list[HttpServer] = []
@@ -141,7 +141,7 @@ class Running:
         logger.info("operator %s has %d caches in sync", operator.name, len(caches.informers))
         await self._enter("others")
         if self.elector is not None:
-            await self._stand(self.elector, client)
+            await self._stand(self.elector, client, environment.recorder)
         await self._stack.enter_async_context(environment.recorder)
         await self._stack.enter_async_context(self._leader_stack)
         self._stack.push_async_callback(self._stop_controllers)
@@ -233,16 +233,17 @@ class Running:
 
     # Leading
 
-    async def _stand(self, elector: LeaderElector, client: Client) -> None:
+    async def _stand(self, elector: LeaderElector, client: Client, fenced: EventRecorder) -> None:
         from kubewright.events import EventRecorder
 
-        recorder = EventRecorder(client, self._operator.name, clock=self._operator.clock)
-        self._election_recorder = await self._stack.enter_async_context(recorder)
+        # That we led can only be told without a fence; that we lead, by one who was paused meanwhile, must not be.
+        free = EventRecorder(client, self._operator.name, clock=self._operator.clock)
+        self._election_recorders = {"started": fenced, "stopped": await self._stack.enter_async_context(free)}
         await self._stack.enter_async_context(elector)
 
     def _hear(self, event: ElectionEvent) -> None:
-        if self.elector is not None and self._election_recorder is not None:
-            record_election(event, self.elector, self._election_recorder)
+        if self.elector is not None and event.kind in self._election_recorders:
+            record_election(event, self.elector, self._election_recorders[event.kind])
 
     async def _lead(self, elector: LeaderElector) -> None:
         """Work from the moment in which this replica leads; when that is over, stop at once and raise `NotLeader`."""
