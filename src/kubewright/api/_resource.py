@@ -27,7 +27,8 @@ StatusT = TypeVar("StatusT")
 ObjectT = TypeVar("ObjectT", bound="type[Object]")
 
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
-_ANY_KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")  # of somebody else: the server takes `postgresql` too
+# The server takes `postgresql` too. Whoever also spells out the plural means it: it is somebody else's kind.
+_ANY_KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _VERSION = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
@@ -203,7 +204,7 @@ def resource(
         if not issubclass(cls, Object):
             raise TypeError(f"@resource is for classes that derive from Resource or Object, not for {cls!r}")
         name = kind or cls.__name__
-        if not (_ANY_KIND if kind else _KIND).fullmatch(name):
+        if not (_ANY_KIND if kind and plural else _KIND).fullmatch(name):
             raise ValueError(f"kind {name!r} must be CamelCase letters and digits, at most 63 of them")
         if scope not in ("Namespaced", "Cluster"):
             raise ValueError(f'scope of {name} must be "Namespaced" or "Cluster", not {scope!r}')

@@ -154,7 +154,8 @@ def _resource(kind: Kind) -> Doc:
             given[name] = value_doc(value)
 
     say("kind", source.kind, usual=kind.name)
-    say("plural", source.plural, usual=_pluralize(source.kind.lower()))
+    # `@resource` takes a kind in small letters only from those who spell out its plural too.
+    say("plural", source.plural, usual=_pluralize(source.kind.lower()) if source.kind[0].isupper() else None)
     say("singular", source.singular, usual=source.kind.lower())
     say("list_kind", source.list_kind, usual=f"{source.kind}List")
     say("short_names", list(source.short_names), usual=[])
