@@ -35,6 +35,7 @@ check: setup ## Lint, format check, strict types, generated code up to date
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(RUN) tools.generate_api --check
+	$(RUN) tools.generate_schemas --check
 
 format: setup ## Format the code and fix what can be fixed
 	$(BIN)/ruff format .
@@ -42,6 +43,7 @@ format: setup ## Format the code and fix what can be fixed
 
 generate: setup ## Write the built-in kinds anew from Kubernetes' OpenAPI document
 	$(RUN) tools.generate_api
+	$(RUN) tools.generate_schemas
 
 bench: .venv-bench/.ready ## Compare with the peers; FULL=1 adds 50,000 objects, BENCH="listing --rounds 1" picks
 	.venv-bench/bin/kubewright controlplane setup

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from tools.generate_schemas._enumerations import add_enumerations
+
 __all__ = ["Documents"]
 
 _PATH: Final = re.compile(
@@ -44,12 +46,16 @@ class Documents:
 
     @classmethod
     def load(cls, kubernetes: Path) -> Documents:
-        """Read the documents from the folder of the Go module `k8s.io/kubernetes`."""
+        """Read the documents from the folder of the Go module `k8s.io/kubernetes`.
+
+        The documents lack the values of enumerations, which a server shows: those are in the generated Go code.
+        """
         found = cls()
         for path in sorted((kubernetes / "api/openapi-spec/v3").glob("api*__v*_openapi.json")):
             document = json.loads(path.read_bytes())
             group_version = path.name.removesuffix("_openapi.json").removeprefix("apis__").removeprefix("api__")
             found._add(group_version.replace("__", "/"), document)
+        add_enumerations(found.definitions, kubernetes / "pkg/generated/openapi/zz_generated.openapi.go")
         return found
 
     def _add(self, group_version: str, document: dict[str, Any]) -> None:
@@ -75,9 +81,12 @@ def _facts(schema: Any) -> Any:
 
 def _resources(group_version: str, paths: dict[str, Any]) -> list[list[Any]]:
     found: dict[str, dict[str, Any]] = {}
+    watched: set[str] = set()
     for path, operations in paths.items():
         match = _PATH.fullmatch(path)
         if match is None or match["plural"] == "watch":
+            if "/watch/" in path:
+                watched.add(path.removesuffix("/{name}").rpartition("/")[2])
             continue
         entry = found.setdefault(match["plural"], {"kind": "", "namespaced": False, "verbs": set(), "sub": {}})
         if match["namespaced"]:
@@ -88,13 +97,13 @@ def _resources(group_version: str, paths: dict[str, Any]) -> list[list[Any]]:
                 sub["verbs"].add(verb)
             else:
                 entry["kind"] = kind
-                entry["verbs"] |= {verb, "watch"} if verb == "list" else {verb}
+                entry["verbs"].add(verb)
     return [
         [
             plural,
             entry["kind"],
             entry["namespaced"],
-            sorted(entry["verbs"]),
+            sorted(entry["verbs"] | ({"watch"} if plural in watched else set())),
             [
                 [name, sub["kind"], "" if sub["where"] == group_version else sub["where"], sorted(sub["verbs"])]
                 for name, sub in sorted(entry["sub"].items())

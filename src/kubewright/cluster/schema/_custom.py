@@ -16,6 +16,7 @@ _OWN: Final[dict[str, dict[str, Any]]] = {
     "kind": {"type": "string"},
     "metadata": {"allOf": [{"$ref": f"#/components/schemas/{OBJECT_META}"}]},
 }
+_NAMING: Final = ("kind", "apiVersion")
 # Below these a schema may stand, as one or by name.
 _SINGLE: Final = frozenset(("items", "additionalProperties"))
 
@@ -38,7 +39,7 @@ def custom_openapi(open_api_v3_schema: Mapping[str, Any] | None) -> dict[str, An
 
 
 def _with_embedded(source: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema, with the properties of an object wherever an object is embedded."""
+    """The schema, with what the server adds: the properties of embedded objects, what an int-or-string may be."""
     result: dict[str, Any] = {}
     for key, value in source.items():
         if key == "properties" and isinstance(value, Mapping):
@@ -49,4 +50,7 @@ def _with_embedded(source: Mapping[str, Any]) -> dict[str, Any]:
             result[key] = value
     if source.get("x-kubernetes-embedded-resource") is True:
         result["properties"] = {**result.get("properties", {}), **_OWN}
+        result["required"] = [*(name for name in source.get("required", ()) if name not in _NAMING), *_NAMING]
+    if source.get("x-kubernetes-int-or-string") is True:
+        result.setdefault("anyOf", [{"type": "integer"}, {"type": "string"}])
     return result

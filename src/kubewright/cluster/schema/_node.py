@@ -234,7 +234,7 @@ def _referred(target: Schema, source: Mapping[str, Any]) -> Schema:
     values = _patch(source) if "x-kubernetes-patch-strategy" in source else {}
     if "x-kubernetes-map-type" in source:
         values["atomic"] = source["x-kubernetes-map-type"] == "atomic"
-    if source.get("default") is not None:
+    if source.get("default") not in (None, {}):  # Go says {} of every struct, which says nothing
         values["default"] = source["default"]
     if source.get("nullable") is True:
         values["nullable"] = True

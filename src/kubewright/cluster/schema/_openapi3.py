@@ -30,6 +30,8 @@ _PREFIX: Final = "#/components/schemas/"
 _LIST_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
 _PATCHES: Final = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
 _SUB_VERBS: Final = ("get", "patch", "update")
+_BUILT_IN: Final = {"title": "Kubernetes", "version": "unversioned"}
+_CUSTOM: Final = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
 _CUSTOM_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update")
 
 
@@ -87,7 +89,7 @@ def openapi_v3(group_version: str, custom: Iterable[CustomKind] = ()) -> dict[st
         schemas.setdefault(name, served(definition(name)))
     return {
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": f"v{version()}"},
+        "info": _BUILT_IN if names else _CUSTOM,
         "paths": {item.path: _path(item) for item in items},
         "components": {"schemas": dict(sorted(schemas.items()))},
     }

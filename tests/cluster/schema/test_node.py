@@ -1,0 +1,172 @@
+"""Schemas of built-in and custom kinds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from kubewright.cluster.schema import (
+    ANYTHING,
+    Schema,
+    builtin_group_versions,
+    builtin_resources,
+    builtin_schema,
+    custom_schema,
+    zero_object,
+)
+
+
+def at(schema: Schema | None, *names: str) -> Schema:
+    for name in names:
+        assert schema is not None
+        schema = schema.items if name == "[]" else schema.fields[name] or schema.element
+    assert schema is not None
+    return schema
+
+
+DEPLOYMENT = builtin_schema("apps/v1", "Deployment")
+POD = at(DEPLOYMENT, "spec", "template", "spec")
+
+
+def test_a_kind_that_is_not_built_in_has_no_schema() -> None:
+    assert builtin_schema("apps/v1", "Foo") is None
+    assert builtin_schema("example.com/v1", "Deployment") is None
+    assert builtin_resources("example.com/v1") == ()
+
+
+def test_lists_have_their_type_keys_and_defaults_of_keys() -> None:
+    containers = at(POD, "containers")
+    assert (containers.list_type, containers.keys) == ("map", ("name",))
+    ports = at(containers, "[]", "ports")
+    assert (ports.keys, ports.key_defaults) == (("containerPort", "protocol"), {"containerPort": 0, "protocol": "TCP"})
+    assert at(containers, "[]", "args").list_type == "atomic"
+    assert at(DEPLOYMENT, "metadata", "finalizers").list_type == "set"
+    assert at(POD, "tolerations").list_type == "atomic"
+
+
+def test_structs_and_maps_are_granular_unless_they_say_otherwise() -> None:
+    assert not POD.atomic
+    assert at(DEPLOYMENT, "spec", "selector").atomic
+    assert at(POD, "nodeSelector").atomic
+    assert not at(DEPLOYMENT, "metadata", "labels").atomic
+    assert at(DEPLOYMENT, "metadata", "labels").element is not None
+
+
+def test_a_name_that_is_not_known_has_no_schema_and_is_not_remembered() -> None:
+    assert DEPLOYMENT is not None
+    assert DEPLOYMENT.fields["nope"] is None
+    assert "nope" not in DEPLOYMENT.fields
+    assert DEPLOYMENT.element is None
+
+
+def test_scalars_have_the_kind_that_merging_goes_by() -> None:
+    assert at(DEPLOYMENT, "spec", "replicas").scalar == "numeric"
+    assert at(DEPLOYMENT, "spec", "paused").scalar == "boolean"
+    assert at(POD, "containers", "[]", "image").scalar == "string"
+    assert at(DEPLOYMENT, "metadata", "creationTimestamp").scalar == "untyped"
+    limits = at(POD, "containers", "[]", "resources", "limits")
+    assert limits.element is not None
+    assert limits.element.scalar == "untyped"
+    port = at(POD, "containers", "[]", "livenessProbe", "httpGet", "port")
+    assert port.int_or_string
+
+
+def test_lists_know_how_a_strategic_merge_patch_merges_them() -> None:
+    assert at(POD, "containers").patch_strategies == ("merge",)
+    assert at(POD, "containers").patch_merge_key == "name"
+    assert at(POD, "volumes").patch_strategies == ("merge", "retainKeys")
+    assert at(DEPLOYMENT, "spec", "strategy").patch_strategies == ("retainKeys",)
+    assert at(POD, "tolerations").patch_strategies == ()
+
+
+def test_definitions_are_shared_and_may_be_recursive() -> None:
+    crd = builtin_schema("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    schema = at(crd, "spec", "versions", "[]", "schema", "openAPIV3Schema")
+    assert at(schema, "properties").element is schema
+    assert at(builtin_schema("v1", "Pod"), "spec").name == POD.name
+
+
+def test_a_schema_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        POD.atomic = True
+
+
+def test_a_custom_kind_has_the_metadata_of_every_object() -> None:
+    schema = custom_schema({"type": "object", "properties": {"spec": {"type": "object"}}})
+    assert at(schema, "metadata", "ownerReferences").keys == ("uid",)
+    assert at(schema, "kind").scalar == "string"
+    assert schema.element is None
+
+
+def test_a_custom_kind_without_a_schema_may_be_anything() -> None:
+    schema = custom_schema(None)
+    assert schema.fields["spec"] is None
+    assert schema.element is ANYTHING
+
+
+def test_an_embedded_object_has_metadata_too() -> None:
+    embedded = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
+    schema = custom_schema({"type": "object", "properties": {"template": embedded}})
+    assert at(schema, "template", "metadata", "labels").element is not None
+    assert at(schema, "template").embedded
+
+
+def test_where_unknown_fields_stay_anything_below_may_be_anything() -> None:
+    schema = custom_schema(
+        {
+            "type": "object",
+            "properties": {
+                "free": {
+                    "type": "object",
+                    "x-kubernetes-preserve-unknown-fields": True,
+                    "properties": {"known": {"type": "object", "properties": {"a": {"type": "string"}}}},
+                }
+            },
+        }
+    )
+    assert at(schema, "free").element is ANYTHING
+    assert at(schema, "free", "known").element is ANYTHING
+
+
+def test_an_object_with_nothing_set_has_what_go_always_writes() -> None:
+    assert DEPLOYMENT is not None
+    assert zero_object(DEPLOYMENT) == {
+        "metadata": {},
+        "spec": {
+            "selector": None,
+            "strategy": {},
+            "template": {"metadata": {}, "spec": {"containers": None}},
+        },
+        "status": {},
+    }
+    event = builtin_schema("v1", "Event")
+    assert event is not None
+    assert zero_object(event)["eventTime"] is None
+
+
+def test_every_resource_has_a_schema() -> None:
+    for group_version in builtin_group_versions():
+        for facts in builtin_resources(group_version):
+            assert builtin_schema(group_version, facts.kind) is not None, (group_version, facts)
+            for sub in facts.subresources:
+                where = sub.group_version or group_version
+                if "connect" not in sub.verbs:
+                    assert builtin_schema(where, sub.kind) is not None, (where, sub)
+
+
+def test_resources_have_the_verbs_of_discovery() -> None:
+    pods = next(facts for facts in builtin_resources("v1") if facts.plural == "pods")
+    assert pods.verbs == ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+    assert pods.namespaced
+    subresources = {sub.name: (sub.kind, sub.group_version, sub.verbs) for sub in pods.subresources}
+    assert subresources["eviction"] == ("Eviction", "policy/v1", ("create",))
+    assert subresources["status"] == ("Pod", "", ("get", "patch", "update"))
+
+
+def test_the_committed_file_is_what_the_generator_writes() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.generate_schemas", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

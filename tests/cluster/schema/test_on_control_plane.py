@@ -1,0 +1,278 @@
+"""The documents and what is pruned are those of a real kube-apiserver."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from kubewright.client import ApiError, Client
+from kubewright.cluster.schema import (
+    CustomKind,
+    apply_defaults,
+    builtin_group_versions,
+    builtin_resources,
+    custom_schema,
+    openapi_v2,
+    openapi_v3,
+    openapi_v3_paths,
+    prune,
+    strict_decoding_message,
+    strict_errors,
+)
+from kubewright.testing import ControlPlane
+
+GROUP = "documents.example.com"
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "required": ["size"],
+            "properties": {
+                "size": {"type": "integer", "minimum": 1},
+                "mode": {"type": "string", "enum": ["a", "b"], "default": "a"},
+                "either": {"x-kubernetes-int-or-string": True},
+                "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+                "template": {
+                    "type": "object",
+                    "x-kubernetes-embedded-resource": True,
+                    "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string"}}}},
+                },
+                "list": {
+                    "type": "array",
+                    "items": {"type": "object", "properties": {"a": {"type": "string", "default": "x"}}},
+                },
+                "map": {"type": "object", "additionalProperties": {"type": "string"}},
+            },
+        },
+        "status": {"type": "object", "properties": {"phase": {"type": "string"}}},
+    },
+}
+KINDS = "x-kubernetes-group-version-kind"
+# Discovery is no part of our documents.
+OF_DISCOVERY = {
+    "APIGroup",
+    "APIGroupList",
+    "APIVersions",
+    "GroupVersionForDiscovery",
+    "Info",
+    "ServerAddressByClientCIDR",
+    "APIResource",
+    "APIResourceList",
+}
+THING = CustomKind(
+    group=GROUP,
+    version="v1",
+    kind="Thing",
+    list_kind="ThingList",
+    plural="things",
+    namespaced=True,
+    subresources=("status",),
+    schema=SCHEMA,
+)
+
+
+@pytest.fixture(scope="module")
+def things(control_plane: ControlPlane) -> Iterator[None]:
+    """The custom resource, served."""
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": SCHEMA},
+        "subresources": {"status": {}},
+    }
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"things.{GROUP}"},
+        "spec": {"group": GROUP, "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+    control_plane.request("POST", path, definition)
+    yield
+    control_plane.request("DELETE", f"{path}/things.{GROUP}")
+
+
+async def get(client: Client, path: str) -> Any:
+    return json.loads(await client.request("GET", path))
+
+
+async def document_of_things(client: Client) -> Any:
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                document = await get(client, f"/openapi/v3/apis/{GROUP}/v1")
+                if "com.example.documents.v1.Thing" in document["components"]["schemas"]:
+                    return document
+            except ApiError:
+                pass
+            await asyncio.sleep(0.1)
+
+
+def facts(schema: Any) -> Any:
+    """A schema without descriptions."""
+    if isinstance(schema, dict):
+        return {
+            key: {name: facts(each) for name, each in value.items()} if key == "properties" else facts(value)
+            for key, value in schema.items()
+            if key != "description"
+        }
+    return [facts(each) for each in schema] if isinstance(schema, list) else schema
+
+
+async def test_the_documents_of_built_in_kinds_are_the_servers(client: Client) -> None:
+    index = await get(client, "/openapi/v3")
+    served = [path for path in index["paths"] if path in openapi_v3_paths()]
+    assert len(served) >= 20
+    for path in served:
+        theirs = await get(client, f"/openapi/v3/{path}")
+        ours = openapi_v3(path.removeprefix("apis/").removeprefix("api/"))
+        assert ours is not None
+        schemas = ours["components"]["schemas"]
+        for name, schema in theirs["components"]["schemas"].items():
+            assert own_facts(name, schemas[name]) == own_facts(name, schema), name
+        check_paths(ours["paths"], theirs["paths"])
+
+
+def own_facts(name: str, schema: Any) -> Any:
+    """A schema's facts; options of deletes belong to every group, of which each document names some."""
+    return {key: value for key, value in facts(schema).items() if key != KINDS or ".meta.v1." not in name}
+
+
+def check_paths(ours: Any, theirs: Any) -> None:
+    """Every operation of the server that is not of a proxy or a deprecated watch is there, for the same kind."""
+    for path, item in theirs.items():
+        for method, operation in item.items():
+            action = operation.get("x-kubernetes-action") if isinstance(operation, dict) else None
+            if action in (None, "connect", "watch", "watchlist"):
+                continue
+            found = ours[path][method]
+            kind = operation["x-kubernetes-group-version-kind"]
+            assert found["x-kubernetes-action"] == action, path
+            assert found["x-kubernetes-group-version-kind"] == kind, path
+            if action == "patch":
+                names = {each["name"] for each in operation["parameters"]}
+                assert {each["name"] for each in found["parameters"]} == names, path
+            assert body_of(found) >= body_of(operation), (path, method)
+
+
+def body_of(operation: Any) -> set[str]:
+    content = operation.get("requestBody", {}).get("content", {})
+    return {each["schema"]["$ref"] for each in content.values()}
+
+
+async def test_resources_and_verbs_are_those_of_discovery(client: Client) -> None:
+    for group_version in builtin_group_versions():
+        root = f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}"
+        try:
+            found = await get(client, root)
+        except ApiError:
+            continue  # alpha versions are not served
+        ours = {facts.plural: facts for facts in builtin_resources(group_version)}
+        for resource in found["resources"]:
+            plural, _, sub = resource["name"].partition("/")
+            if not sub:
+                facts_ = ours[plural]
+                assert (facts_.kind, facts_.namespaced) == (resource["kind"], resource["namespaced"])
+                assert sorted(facts_.verbs) == sorted(resource["verbs"]), resource
+
+
+async def test_the_document_of_a_custom_kind_is_the_servers(client: Client, things: None) -> None:
+    theirs = await document_of_things(client)
+    ours = openapi_v3(f"{GROUP}/v1", [THING])
+    assert ours is not None
+    schemas = ours["components"]["schemas"]
+    for name, schema in theirs["components"]["schemas"].items():
+        if name.startswith("com.example"):
+            assert comparable(schemas[name]) == comparable(facts(schema)), name
+        else:
+            assert own_facts(name, schemas[name]) == own_facts(name, schema), name
+    check_paths(ours["paths"], theirs["paths"])
+
+
+def comparable(schema: Any) -> Any:
+    """A reference alone, or alone in allOf, says the same."""
+    if isinstance(schema, dict):
+        if "allOf" in schema and len(schema["allOf"]) == 1:
+            return comparable(schema["allOf"][0])
+        return {key: comparable(value) for key, value in schema.items()}
+    return [comparable(each) for each in schema] if isinstance(schema, list) else schema
+
+
+async def test_the_old_document_knows_the_same_kinds(client: Client, things: None) -> None:
+    await document_of_things(client)
+    ours = openapi_v2([THING])
+    theirs = await get(client, "/openapi/v2")
+    for name, schema in theirs["definitions"].items():
+        if not name.startswith("com.example") and name in ours["definitions"]:
+            expected = facts(schema)
+            mine = ours["definitions"][name]
+            assert set(mine.get("properties", {})) == set(expected.get("properties", {})), name
+            assert mine.get("type") == expected.get("type"), name
+    unknown = {name.rpartition(".")[2] for name in set(theirs["definitions"]) - set(ours["definitions"])}
+    assert unknown <= OF_DISCOVERY
+
+
+BODIES: list[dict[str, Any]] = [
+    {"spec": {"size": 1}},
+    {"spec": {"size": 1, "nope": 1, "map": {"a": "b"}}, "other": 1, "metadata": {"zzz": 1}},
+    {"spec": {"size": 1, "free": {"a": {"b": 1}}, "list": [{}, {"a": "y", "b": 1}]}},
+    {
+        "spec": {
+            "size": 1,
+            "template": {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": "x", "q": 1},
+                "spec": {"a": "1", "b": 2},
+            },
+        }
+    },
+    {"spec": {"size": 1, "mode": None, "either": "50%"}},
+]
+
+
+async def test_what_is_pruned_and_filled_in_is_what_the_server_stores(
+    client: Client, namespace: str, things: None
+) -> None:
+    schema = custom_schema(SCHEMA)
+    await document_of_things(client)
+    for number, body in enumerate(BODIES):
+        sent = named(body, f"thing-{number}")
+        stored = json.loads(
+            await client.request("POST", path_of(namespace), body=sent, query={"fieldValidation": "Ignore"})
+        )
+        ours = deepcopy(sent)
+        prune(schema, ours)
+        apply_defaults(schema, ours)
+        assert ours["spec"] == stored["spec"]
+        assert "other" not in stored
+
+
+async def test_strict_validation_says_what_the_server_says(client: Client, namespace: str, things: None) -> None:
+    schema = custom_schema(SCHEMA)
+    await document_of_things(client)
+    texts = [json.dumps(named(body, "strict")).encode() for body in BODIES[1:4]]
+    texts.append(texts[0].replace(b'"size": 1', b'"size": 1, "size": 2'))
+    for text in texts:
+        errors = strict_errors(schema, json.loads(text), text)
+        with pytest.raises(ApiError) as refused:
+            await client.request("POST", path_of(namespace), body=text, query={"fieldValidation": "Strict"})
+        message = refused.value.status.message
+        assert message.endswith(strict_decoding_message(errors)), message
+
+
+def path_of(namespace: str) -> str:
+    return f"/apis/{GROUP}/v1/namespaces/{namespace}/things"
+
+
+def named(body: dict[str, Any], name: str) -> dict[str, Any]:
+    metadata = {"name": name} | body.get("metadata", {})
+    return {"apiVersion": f"{GROUP}/v1", "kind": "Thing", **body, "metadata": metadata}
