@@ -181,6 +181,10 @@ def test_a_model_may_stand_inside_ours_and_an_absent_one_is_empty() -> None:
     assert "required" not in schema_of(Empty)
 
 
+class Twofaced(BaseModel):
+    value: int = Field(validation_alias="a", serialization_alias="b")
+
+
 class Tree(BaseModel):
     children: list[Tree] = []
 
@@ -250,13 +254,20 @@ def test_a_model_that_could_not_be_read_back_is_refused_at_once() -> None:
     class Strict(BaseModel):
         inner: list[Inner] = []
 
-    class Twofaced(BaseModel):
-        value: int = Field(validation_alias="a", serialization_alias="b")
+    class Holder(kw.Model):
+        twofaced: list[Twofaced]
 
-    for model, message in ((Strict, 'Wrong.spec: Inner has extra="forbid"'), (Twofaced, "Twofaced.value is read and")):
-        kind: Any = types.new_class("Wrong", (kw.Resource[model, None],))  # type: ignore[valid-type]
-        with pytest.raises(TypeError, match=message):
-            kw.resource("example.com/v1")(kind)
+    with pytest.raises(TypeError, match='Wrong.spec: Inner has extra="forbid"'):
+
+        @kw.resource("example.com/v1")
+        class Wrong(kw.Resource[Strict, None]):
+            pass
+
+    with pytest.raises(TypeError, match=r"Worse.spec.twofaced\[\*\]: Twofaced.value is read and written by different"):
+
+        @kw.resource("example.com/v1")
+        class Worse(kw.Resource[Holder, None]):
+            pass
 
 
 async def test_a_server_takes_the_definition_and_keeps_what_the_model_does_not_know(

@@ -18,7 +18,7 @@ import msgspec
 from kubewright.api._definition import Column, Definition, Scale, make_definition
 from kubewright.api._model import Model, ModelType
 from kubewright.api._object_meta import ObjectMeta
-from kubewright.api._pydantic import check_readable, is_pydantic, required_of
+from kubewright.api._pydantic import is_pydantic, required_of
 
 __all__ = ["Object", "Resource", "ResourceInfo", "builtin", "definition_of", "info_of", "requires_spec", "resource"]
 
@@ -325,8 +325,6 @@ def _bind_spec_and_status(cls: type[Resource[Any, Any]]) -> Any:
         for parametrized in getattr(base, "__orig_bases__", ()):
             if get_origin(parametrized) is Resource:
                 spec, status = get_args(parametrized)
-                for name, part in (("spec", spec), ("status", status)):
-                    check_readable(part, f"{cls.__name__}.{name}")
                 _check_status(cls.__name__, status)
                 cls.__empty_spec__ = staticmethod(_empty("spec", spec))
                 cls.__empty_status__ = staticmethod(_empty("status", status))

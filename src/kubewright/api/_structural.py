@@ -25,6 +25,7 @@ from kubewright.api._constraints import EmbeddedResource, Immutable, ListType, M
 from kubewright.api._model import Model
 from kubewright.api._object_meta import ObjectMeta
 from kubewright.api._placement import add_constraint, add_rule, amend, cel_name, immutable_rule, plain_json
+from kubewright.api._pydantic import check_readable
 from kubewright.api._shapes import NotExpressible, Shape, fields_of, is_builtin, shape_of
 from kubewright.api._validation import violations
 
@@ -138,7 +139,8 @@ class _Walk:
         return schema
 
     def _pydantic(self, shape: Shape, place: _Place) -> dict[str, Any]:
-        """The schema of a pydantic model, which a lenient walk does not look into."""
+        """The schema of a pydantic model; a lenient walk only asks whether the model can read what a server sends."""
+        check_readable(shape.foreign, place.path)
         if self._lenient:
             return {"type": "object", **_ANYTHING}
         from kubewright.api._pydantic_schema import pydantic_schema
