@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kubewright.api import AtMostOneOf as AtMostOneOf
     from kubewright.api import Choices as Choices
     from kubewright.api import Column as Column
+    from kubewright.api import Conversion as Conversion
     from kubewright.api import EmbeddedResource as EmbeddedResource
     from kubewright.api import ExactlyOneOf as ExactlyOneOf
     from kubewright.api import Example as Example
@@ -79,6 +80,7 @@ _HOMES = {
     "AtMostOneOf": "kubewright.api",
     "Choices": "kubewright.api",
     "Column": "kubewright.api",
+    "Conversion": "kubewright.api",
     "EmbeddedResource": "kubewright.api",
     "ExactlyOneOf": "kubewright.api",
     "Example": "kubewright.api",

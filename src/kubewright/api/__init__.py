@@ -42,7 +42,7 @@ from kubewright.api._constraints import (
     Schema,
     constrain,
 )
-from kubewright.api._definition import Column, Scale
+from kubewright.api._definition import Column, Conversion, Scale
 from kubewright.api._field_selectors import FieldRequirement, FieldSelector
 from kubewright.api._model import Model
 from kubewright.api._object_meta import ManagedFieldsEntry, ObjectMeta, OwnerReference
@@ -71,6 +71,7 @@ __all__ = [
     "AtMostOneOf",
     "Choices",
     "Column",
+    "Conversion",
     "DecodeError",
     "EmbeddedResource",
     "ExactlyOneOf",

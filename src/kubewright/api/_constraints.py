@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 
 import msgspec
 
+from kubewright.api._cel import Comparison
 from kubewright.api._model import Model
 from kubewright.api._patterns import python_pattern
 
@@ -384,7 +385,7 @@ class _OneOf(Constraint):
     places: ClassVar = frozenset({"object"})
     repeatable: ClassVar = True
     words: ClassVar[str]
-    comparison: ClassVar[str]
+    comparison: ClassVar[Comparison]
 
     def __init__(self, *names: str) -> None:
         if len(set(names)) < max(2, len(names)):
@@ -405,7 +406,7 @@ class ExactlyOneOf(_OneOf):
 
     __slots__ = ()
     words: ClassVar = "exactly one"
-    comparison: ClassVar = "== 1"
+    comparison: ClassVar = "=="
 
 
 class AtMostOneOf(_OneOf):
@@ -413,7 +414,7 @@ class AtMostOneOf(_OneOf):
 
     __slots__ = ()
     words: ClassVar = "at most one"
-    comparison: ClassVar = "<= 1"
+    comparison: ClassVar = "<="
 
 
 class AtLeastOneOf(_OneOf):
@@ -421,7 +422,7 @@ class AtLeastOneOf(_OneOf):
 
     __slots__ = ()
     words: ClassVar = "at least one"
-    comparison: ClassVar = ">= 1"
+    comparison: ClassVar = ">="
 
 
 def constrain(*constraints: Constraint) -> Callable[[ModelT], ModelT]:

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from kubewright.api._paths import parse_path, shape_at
 from kubewright.api._shapes import NotExpressible, Shape
 
-__all__ = ["Column", "Definition", "Scale", "column_type"]
+__all__ = ["Column", "Conversion", "Definition", "Scale", "column_type"]
 
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _COLUMN_TYPES: Final = ("integer", "number", "string", "boolean", "date")
@@ -68,6 +68,43 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """The webhook that converts objects between the versions of a kind; without one, only `apiVersion` changes.
+
+    Args:
+        service: `namespace/name` of the Service that the API server calls.
+        url: where it calls instead, when the webhook is not in the cluster.
+        path: at which path of the Service.
+        port: at which port of the Service.
+        ca_bundle: the certificates, as PEM, that the webhook's is checked by. Whoever manages its certificate fills
+            them in; `install` keeps what is there unless given.
+        review_versions: which versions of ConversionReview the webhook understands, the best first.
+    """
+
+    service: str | None = None
+    url: str | None = None
+    path: str = "/convert"
+    port: int = 443
+    ca_bundle: bytes | None = None
+    review_versions: tuple[str, ...] = ("v1",)
+
+    def __post_init__(self) -> None:
+        if (self.service is None) == (self.url is None):
+            raise ValueError("a Conversion needs the service or the url of its webhook, and not both")
+        if self.service is not None and not re.fullmatch(rf"{_LABEL.pattern}/{_LABEL.pattern}", self.service):
+            raise ValueError(f"the service of a Conversion is namespace/name, not {self.service!r}")
+        if self.url is not None and not re.fullmatch(r"https://[^?#@]+", self.url):
+            raise ValueError(f"the url of a Conversion begins with https:// and has no query, not {self.url!r}")
+        if not self.path.startswith("/"):
+            raise ValueError(f"the path of a Conversion begins with /, unlike {self.path!r}")
+        if not 1 <= self.port <= 65535:
+            raise ValueError(f"the port of a Conversion is from 1 to 65535, not {self.port}")
+        reviews: object = self.review_versions
+        if not reviews or not isinstance(reviews, tuple):
+            raise ValueError('the review_versions of a Conversion are a tuple of versions: ("v1",)')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """The rest of what a CustomResourceDefinition says about one version of a kind."""
 
@@ -83,6 +120,7 @@ class Definition:
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     api_approved: str | None = None
+    conversion: Conversion | None = None
 
     def check(self, kind: type) -> None:
         """Raise TypeError for a path that leads nowhere, or to something of the wrong type."""
@@ -123,6 +161,7 @@ def make_definition(
     labels: Mapping[str, str],
     annotations: Mapping[str, str],
     api_approved: str | None,
+    conversion: Conversion | None,
 ) -> Definition:
     """A definition from the arguments of `@resource`, checked as far as that goes without the class."""
     for what, names in (
@@ -141,6 +180,9 @@ def make_definition(
         raise ValueError(f"{kind} has {len(selectable_fields)} selectable fields; the server takes {_MOST_SELECTABLE}")
     for path in selectable_fields:
         parse_path(path)
+    given: object = conversion
+    if given is not None and not isinstance(given, Conversion):
+        raise TypeError(f'conversion of {kind} is a Conversion, Conversion(service="system/foo"), not {given!r}')
     if isinstance(deprecated, str) and not (0 < len(deprecated) <= 256 and deprecated.isprintable()):
         raise ValueError(f"the deprecation warning of {kind} must be one line of at most 256 characters")
     return Definition(
@@ -156,6 +198,7 @@ def make_definition(
         labels=dict(labels),
         annotations=dict(annotations),
         api_approved=api_approved,
+        conversion=conversion,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright.api._cel import cel_name, one_of
 from kubewright.api._constraints import (
     NUMBER_FORMATS,
     Choices,
@@ -35,35 +36,8 @@ from kubewright.api._paths import shape_at
 from kubewright.api._shapes import NotExpressible, Shape
 from kubewright.api._values import JSON, enc_hook
 
-__all__ = ["add_constraint", "amend", "cel_name", "check_rule", "immutable_rule", "plain_json"]
+__all__ = ["add_constraint", "amend", "check_rule", "immutable_rule", "plain_json"]
 
-# What CEL keeps for itself; a field of such a name is written between underscores.
-_CEL_WORDS: Final = frozenset(
-    [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
-_CEL_ESCAPES: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _NAMES: Final = {"formatted": "a text with a format of its own", "any": "any JSON", "int-or-string": "IntOrString"}
 
 
@@ -122,8 +96,7 @@ def add_constraint(schema: dict[str, Any], shape: Shape, constraint: Constraint,
             check_rule(constraint, shape, where, old_self=old_self)
             add_rule(schema, _rule(constraint))
         case _OneOf():
-            has = ", ".join(f"has(self.{cel_name(field)})" for field in constraint.names)
-            rule = f"[{has}].filter(set, set).size() {constraint.comparison}"
+            rule = one_of(constraint.names, constraint.comparison)
             add_rule(schema, {"rule": rule, "message": constraint.message})
         case _:
             raise TypeError(f"{where}: {name} is not a rule that a schema can say")
@@ -182,13 +155,6 @@ def immutable_rule(field: str, message: str) -> dict[str, Any]:
         "message": message,
         "fieldPath": f".{field}" if re.fullmatch(r"[A-Za-z_]\w*", field) else f"['{field}']",
     }
-
-
-def cel_name(field: str) -> str:
-    """The name of a field inside a CEL expression."""
-    if field in _CEL_WORDS:
-        return f"__{field}__"
-    return re.sub(r"__|[./-]", lambda found: _CEL_ESCAPES[found[0]], field)
 
 
 def plain_json(value: object) -> Any:

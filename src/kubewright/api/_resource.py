@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, Unio
 
 import msgspec
 
-from kubewright.api._definition import Column, Definition, Scale, make_definition
+from kubewright.api._definition import Column, Conversion, Definition, Scale, make_definition
 from kubewright.api._model import Model, ModelType
 from kubewright.api._object_meta import ObjectMeta
 from kubewright.api._pydantic import is_pydantic, required_of
@@ -167,6 +167,7 @@ def resource(
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
     api_approved: str | None = None,
+    conversion: Conversion | None = None,
 ) -> Callable[[ObjectT], ObjectT]:
     """Make a class a kind of your own.
 
@@ -195,6 +196,8 @@ def resource(
         annotations: annotations of the definition.
         api_approved: for groups that Kubernetes protects (`*.k8s.io`): the URL of the approval, or
             `unapproved, <reason>`.
+        conversion: the webhook that converts between the versions of the kind; without one, the server only changes
+            `apiVersion`. One version says it for all.
     """
     from kubewright.api._structural import check_kind  # programs without kinds of their own do not need it
 
@@ -239,6 +242,7 @@ def resource(
             labels=labels or {},
             annotations=annotations or {},
             api_approved=api_approved,
+            conversion=conversion,
         )
         # A class further down: the definition looks again, and nothing decodes while the name is missing.
         with contextlib.suppress(NameError):

@@ -21,10 +21,11 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from kubewright.api._cel import cel_name
 from kubewright.api._constraints import EmbeddedResource, Immutable, ListType, MapType, constraints_of
 from kubewright.api._model import Model
 from kubewright.api._object_meta import ObjectMeta
-from kubewright.api._placement import add_constraint, add_rule, amend, cel_name, immutable_rule, plain_json
+from kubewright.api._placement import add_constraint, add_rule, amend, immutable_rule, plain_json
 from kubewright.api._pydantic import check_readable
 from kubewright.api._shapes import NotExpressible, Shape, fields_of, is_builtin, shape_of
 from kubewright.api._validation import violations

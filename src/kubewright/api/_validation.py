@@ -1,7 +1,8 @@
 """What the API server would say about an object, from the same schema.
 
-Every rule but CEL, and the same paths of fields. The server does more (CEL rules, names and labels in the metadata,
-what admission adds), so an object without violations here may still be refused there.
+Every rule but CEL, and the same paths of fields; of CEL only the rules of `ExactlyOneOf` and its relatives. The server
+does more (all CEL rules, names and labels in the metadata, what admission adds), so an object without violations here
+may still be refused there.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kubewright.api._cel import cel_name, holds_one_of
 from kubewright.api._formats import fits_format
 from kubewright.api._patterns import python_pattern
 from kubewright.api._validate import Violation
@@ -29,7 +31,7 @@ _BITS: Final = {"int32": 31, "int64": 63}
 
 
 def violations(schema: dict[str, Any], value: Any, path: str = "") -> list[Violation]:
-    """Every rule of the schema that the value breaks, CEL rules aside."""
+    """Every rule of the schema that the value breaks, as far as rules are understood here."""
     return [*_check(schema, value, path), *_check_structure(schema, value, path)]
 
 
@@ -53,6 +55,19 @@ def _check(schema: dict[str, Any], value: Any, path: str) -> Iterator[Violation]
     elif isinstance(value, dict):
         yield from _check_object(schema, value, path)
     yield from _check_branches(schema, value, path)
+
+
+def _check_one_of(schema: dict[str, Any], value: dict[str, Any], path: str) -> Iterator[Violation]:
+    """The only CEL rules that are understood here: those of `ExactlyOneOf` and its relatives."""
+    nodes = {cel_name(name): (name, node) for name, node in schema.get("properties", {}).items()}
+
+    def is_set(cel: str) -> bool:
+        name, node = nodes.get(cel, (cel, {}))
+        return value.get(name) is not None or (name not in value and "default" in node)
+
+    for rule in schema.get("x-kubernetes-validations", ()):
+        if holds_one_of(rule["rule"], is_set) is False:
+            yield Violation(path, rule.get("message") or f"breaks the rule {rule['rule']}")
 
 
 def _check_text(schema: dict[str, Any], value: str, path: str) -> Iterator[Violation]:
@@ -97,7 +112,7 @@ def _check_list(schema: dict[str, Any], value: list[Any], path: str) -> Iterator
 
 
 def _check_structure(schema: dict[str, Any], value: Any, path: str) -> Iterator[Violation]:
-    """Sets, list maps and embedded objects. The server looks at them apart, and writes members of maps in brackets."""
+    """Sets, list maps, whole objects, CEL. The server looks at them apart, and writes members of maps in brackets."""
     if isinstance(value, list):
         if schema.get("x-kubernetes-list-type") in ("set", "map"):
             yield from _check_duplicates(schema, value, path)
@@ -109,6 +124,7 @@ def _check_structure(schema: dict[str, Any], value: Any, path: str) -> Iterator[
             for name in ("apiVersion", "kind"):
                 if not value.get(name):
                     yield Violation(f"{path}{dot}{name}", "is required of a whole object")
+        yield from _check_one_of(schema, value, path)
         properties, other = schema.get("properties", {}), schema.get("additionalProperties")
         for name, member in value.items():
             if name in properties:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from typing import Any, Final
 
 from kubewright.api import Object, Scale, apiextensions, from_dict, info_of
@@ -47,8 +48,8 @@ def crd_of(*versions: type[Object], descriptions: Descriptions = True) -> apiext
             for version in sorted(versions, key=_precedence)
         ],
     }
-    if len(versions) > 1:
-        spec["conversion"] = {"strategy": "None"}
+    if conversion := _conversion(versions):
+        spec["conversion"] = conversion
     metadata = {"name": _name(storage)} | _filled(
         labels=_merged(versions, "labels"), annotations=_annotations(versions)
     )
@@ -134,6 +135,27 @@ def _check_agreement(storage: type[Object], version: type[Object]) -> None:
     ):
         if expected != found:
             raise ValueError(f"the versions of a kind agree on their {what}: {one} and {other} do not")
+
+
+def _conversion(versions: tuple[type[Object], ...]) -> dict[str, Any] | None:
+    """How objects get from one version to another; a kind with one version, and nothing said, needs no answer."""
+    said = [found for version in versions if (found := definition_of(version).conversion) is not None]
+    if len(set(said)) > 1:
+        raise ValueError(f"the versions of {info_of(versions[0]).kind} name different conversions; one is enough")
+    if not said:
+        return {"strategy": "None"} if len(versions) > 1 else None
+    webhook = said[0]
+    client: dict[str, Any] = {"url": webhook.url}
+    if webhook.service is not None:
+        namespace, name = webhook.service.split("/")
+        client = {"service": {"namespace": namespace, "name": name, "path": webhook.path, "port": webhook.port}}
+    if webhook.ca_bundle is not None:
+        client["caBundle"] = b64encode(webhook.ca_bundle).decode()
+    versions_of_review = list(webhook.review_versions)
+    return {
+        "strategy": "Webhook",
+        "webhook": {"clientConfig": client, "conversionReviewVersions": versions_of_review},
+    }
 
 
 def _annotations(versions: tuple[type[Object], ...]) -> dict[str, str]:

@@ -105,14 +105,23 @@ async def _write(client: Client, wanted: CRD) -> CRD:
 
 def _merge(existing: CRD, wanted: CRD) -> CRD:
     """The existing definition, changed to what is wanted."""
-    conversion = existing.spec.conversion
-    existing.spec = msgspec.structs.replace(
-        wanted.spec,
-        conversion=conversion if conversion is not None else wanted.spec.conversion,
-    )
+    existing.spec = msgspec.structs.replace(wanted.spec, conversion=_conversion(existing, wanted))
     existing.metadata.labels |= wanted.metadata.labels
     existing.metadata.annotations |= wanted.metadata.annotations
     return existing
+
+
+def _conversion(existing: CRD, wanted: CRD) -> apiextensions.CustomResourceConversion | None:
+    """What the classes say; where they say nothing, what is there. Certificates that somebody filled in stay."""
+    there, said = existing.spec.conversion, wanted.spec.conversion
+    if there is None or there.webhook is None:
+        return said or there
+    if said is None or said.webhook is None:
+        return there
+    ours, theirs = said.webhook.client_config, there.webhook.client_config
+    if ours is not None and theirs is not None and ours.ca_bundle is None:
+        ours.ca_bundle = theirs.ca_bundle
+    return said
 
 
 async def _established(client: Client, clock: Clock, crd: CRD, timeout: float) -> CRD:
