@@ -121,6 +121,7 @@ async def test_two_programs_with_one_seed_do_not_lose_each_others_events(
     for number in range(2):
         async with EventRecorder(client, "test-controller", rng=random.Random(1)) as recorder:
             recorder.record(subject, f"Reason{number}", "same seed, same name")
+            await recorder.flush()
     assert {event.reason for event in await client.list(events.Event, namespace)} == {"Reason0", "Reason1"}
 
 
@@ -164,6 +165,7 @@ async def test_the_last_counts_are_written_at_the_end(
         await recorder.flush()
         [held_back] = await client.list(events.Event, namespace)
         assert held_back.series is None
+        await recorder.close(timeout=60)
     [event] = await client.list(events.Event, namespace)
     assert event.series is not None
     assert event.series.count == 7
@@ -173,6 +175,7 @@ async def test_what_waits_is_written_at_the_end(client: Client, subject: core.Co
     async with EventRecorder(client, "test-controller") as recorder:
         for number in range(5):
             recorder.record(subject, f"Reason{number}", "last words")
+        await recorder.close(timeout=60)
     assert len(await client.list(events.Event, namespace)) == 5
 
 

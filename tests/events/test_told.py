@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubewright.api.core.v1 import ObjectReference
 from kubewright.events._told import LONGEST_NOTE, check_component, fitted, name_for
 
 
+@settings(deadline=None)
 @given(st.text(max_size=2_000), st.integers(1, 1_500))
 def test_a_text_is_cut_between_characters_to_its_bytes(text: str, most: int) -> None:
     cut = fitted(text, most)
@@ -25,6 +26,7 @@ def test_bytes_count_and_not_characters() -> None:
     assert len(fitted("ü" * 1_000, LONGEST_NOTE)) == 512
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300), st.integers(0, 2**64 - 1))
 def test_an_event_has_a_valid_name_whatever_its_object_is_called(name: str, number: int) -> None:
     made = name_for(ObjectReference(name=name), number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import tracemalloc
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubewright.api import ResourceInfo
@@ -62,6 +62,7 @@ def test_no_more_bytes_are_taken_than_may_be() -> None:
     assert 0 < len(history) < 100
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 200), st.integers(0, 4)), max_size=200))
 def test_the_estimate_is_the_sum_of_what_is_there(steps: list[tuple[int, int, int]]) -> None:
     history = History(HistoryBounds(objects=10, bytes=8_000, results=4))

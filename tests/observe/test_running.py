@@ -63,6 +63,8 @@ async def operator(client: Client, namespace: str) -> Operator:
         wanted = meta.ObjectMeta(name=obj.metadata.name)
         await ctx.apply(core.ConfigMap(metadata=wanted, data={"size": str(obj.spec.size)}))
         await ctx.patch_status(DialStatus(seen=obj.spec.size))
+        if ctx.changed:
+            ctx.record("Dialled", "the dial was set")
 
     return made
 
@@ -157,6 +159,23 @@ async def test_an_object_that_does_not_fit_its_model_is_told_in_an_event_a_metri
     assert "secret" not in (event.note or "")
     assert "spec.size" in found.last_error
     assert found.results[0].result == "terminal_error"
+
+
+@pytest.mark.parametrize("version", ["events.k8s.io/v1", "v1"])
+async def test_events_are_written_in_the_version_that_the_settings_name(
+    operator: Operator, client: Client, namespace: str, version: str
+) -> None:
+    async with operator.running(client, install_crds=False, event_version=version):
+        await client.create(dial(namespace))
+
+        async def told() -> list[core.Event]:
+            return [event for event in await client.list(core.Event, namespace) if event.reason == "Dialled"]
+
+        event = (await until(told))[0]
+    assert (event.first_timestamp is None, event.event_time is not None) == (version != "v1", version != "v1")
+    settings = operator.settings_with(event_version=version)
+    groups = {one.group for one in operator.permissions(settings) if one.resource == "events"}
+    assert groups == {"events.k8s.io" if version != "v1" else ""}
 
 
 async def test_debug_pages_are_on_loopback_alone_unless_asked_for() -> None:

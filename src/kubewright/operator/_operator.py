@@ -79,6 +79,7 @@ class Operator:
         health_bind: where to serve `/healthz` and `/readyz`; not served unless given.
         debug_pages: whether to serve `/debug/kubewright` there too; unless given, so it is on loopback alone.
         tracing: whether to make OpenTelemetry spans; unless given, so it is when the program has loaded its SDK.
+        event_version: the API in which events are written: "events.k8s.io/v1" unless given, or the older "v1".
         grace: the time that running reconciles have to finish when the operator stops; 30 s unless given.
         sync_timeout: the time that the caches have to fill at the start; 120 s unless given.
         log_level: "debug", "info", "warning" or "error".
@@ -264,8 +265,9 @@ class Operator:
         """All that the program may ask of the API server, from what it declares and how it runs."""
         settings, needs = settings or self.settings, self._needs
         if settings.leader_elect is not False:  # in a pod it stands for election unless told not to
-            needs = [*needs, *for_leading(settings.lease_name or self.name, settings.lease_namespace)]
-        return permissions_of(self.registrations(settings), settings.namespaces, needs)
+            lease = settings.lease_name or self.name
+            needs = [*needs, *for_leading(lease, settings.lease_namespace, events=settings.event_version)]
+        return permissions_of(self.registrations(settings), settings.namespaces, needs, events=settings.event_version)
 
     def registrations(self, settings: Settings | None = None) -> list[Registration[Any]]:
         """The controllers as they will run, finalizers, callbacks and the operator's settings included."""

@@ -7,8 +7,8 @@ The verbs are those of the calls that the framework really makes:
 - owned kinds: `ctx.apply` is `create` or `patch`; `ctx.prune` and `ctx.delete` are `delete`.
   Clusters that check who may block an owner's deletion want `update` on the owner's `finalizers` as well: no call shows
   that;
-- events of events.k8s.io: `create`, and `patch` to count up. Those about objects in no namespace are in `default`.
-  `default`;
+- events, in the API that they are written in: `create`, and `patch` to count up. Those about objects in no namespace
+  are in `default`;
 - leader election: `get` and `update` of one Lease, and `create`, which cannot be limited to a name.
 """
 
@@ -30,10 +30,16 @@ __all__ = ["for_installing", "for_leading", "needed", "permissions_of"]
 _OWNED = ("get", "list", "watch", "create", "patch", "delete")
 _READ = ("list", "watch")
 _LEASES = "coordination.k8s.io"
+EVENTS = "events.k8s.io/v1"
+"""The version of the API in which events are written, unless the settings name the other."""
 
 
 def permissions_of(
-    registrations: Sequence[Registration[Any]], namespaces: Sequence[str], extra: Iterable[Permission] = ()
+    registrations: Sequence[Registration[Any]],
+    namespaces: Sequence[str],
+    extra: Iterable[Permission] = (),
+    *,
+    events: str = EVENTS,
 ) -> list[Permission]:
     """All permissions of a program: those of its controllers, of the recorder of events, and what it says besides."""
     found: list[Permission] = []
@@ -47,7 +53,7 @@ def permissions_of(
             *(("reads", kind) for kind in registration.reads),
         ):
             found += _of_verbs(check_kind(kind, what), _READ, f"{registration.kind.__name__} {what} {kind.__name__}")
-    found += _of_events(registrations, namespaces)
+    found += _of_events(registrations, namespaces, events)
     return _distinct([*found, *extra])
 
 
@@ -77,18 +83,21 @@ def _of_verbs(info: ResourceInfo, verbs: Sequence[str], why: str, *, narrowed: b
         yield permission(info, verb, subresource=part or None, why=why, rare=rare)
 
 
-def _of_events(registrations: Sequence[Registration[Any]], namespaces: Sequence[str]) -> Iterator[Permission]:
+def _of_events(
+    registrations: Sequence[Registration[Any]], namespaces: Sequence[str], version: str
+) -> Iterator[Permission]:
     places = {WATCHED if one.info.namespaced or not namespaces else "default" for one in registrations}
     for where in sorted(places):
-        yield from _events_at(where)
+        yield from _events_at(where, version)
 
 
-def _events_at(where: str) -> Iterator[Permission]:
+def _events_at(where: str, version: str) -> Iterator[Permission]:
+    group = version.rpartition("/")[0]
     for verb in ("create", "patch"):
-        yield Permission(group="events.k8s.io", resource="events", verb=verb, where=where, why="events", rare=True)
+        yield Permission(group=group, resource="events", verb=verb, where=where, why="events", rare=True)
 
 
-def for_leading(lease: str, namespace: str | None = None) -> list[Permission]:
+def for_leading(lease: str, namespace: str | None = None, *, events: str = EVENTS) -> list[Permission]:
     """What leader election asks for: one Lease, and events about it. Nobody can be allowed to create just one name."""
     where, why = namespace or OWN, "leader election"
     wanted = (("create", ""), ("get", lease), ("update", lease))
@@ -97,7 +106,7 @@ def for_leading(lease: str, namespace: str | None = None) -> list[Permission]:
             Permission(group=_LEASES, resource="leases", verb=verb, where=where, name=name, why=why, rare=True)
             for verb, name in wanted
         ),
-        *_events_at(where),
+        *_events_at(where, events),
     ]
 
 

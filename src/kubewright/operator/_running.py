@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 
 from kubewright.api import Object
 from kubewright.cache import Caches, Labels, ObjectKey
@@ -30,7 +30,7 @@ from kubewright.operator._stages import Stage
 from kubewright.operator._tracing import tracing_of
 
 if TYPE_CHECKING:
-    from kubewright.events import EventRecorder
+    from kubewright.events import EventRecorder, EventVersion
     from kubewright.operator._operator import Operator
 
 __all__ = ["HasKubeconfig", "Running"]
@@ -162,12 +162,10 @@ class Running:
 
     def _environment(self, client: Client) -> Environment:
         """What the controllers share. All that they write, also events, they write only while this replica leads."""
-        from kubewright.events import EventRecorder  # with all of core/v1: not needed to import an operator
-
         operator, elector = self._operator, self.elector
         clock, kinds = operator.clock or SystemClock(), CachedKinds(self.settings.namespaces)
         self._client = client if elector is None else elector.fence(client)
-        self.recorder = EventRecorder(self._client, operator.name, clock=clock, rng=operator.rng)
+        self.recorder = self._record_with(self._client)
         return Environment(
             client=self._client,
             caches=kinds,
@@ -179,6 +177,12 @@ class Running:
             leads=None if elector is None else lambda: elector.is_leader,
             observer=self.observer,
         )
+
+    def _record_with(self, client: Client) -> EventRecorder:
+        from kubewright.events import EventRecorder  # with all of core/v1: not needed to import an operator
+
+        operator, version = self._operator, cast("EventVersion", self.settings.event_version)
+        return EventRecorder(client, operator.name, version=version, clock=operator.clock, rng=operator.rng)
 
     def _sources(self) -> Sources:
         """Where metrics come from, as far as it is there at the time of asking."""
@@ -234,10 +238,8 @@ class Running:
     # Leading
 
     async def _stand(self, elector: LeaderElector, client: Client, fenced: EventRecorder) -> None:
-        from kubewright.events import EventRecorder
-
         # That we led can only be told without a fence; that we lead, by one who was paused meanwhile, must not be.
-        free = EventRecorder(client, self._operator.name, clock=self._operator.clock)
+        free = self._record_with(client)
         self._election_recorders = {"started": fenced, "stopped": await self._stack.enter_async_context(free)}
         await self._stack.enter_async_context(elector)
 

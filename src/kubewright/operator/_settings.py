@@ -82,6 +82,9 @@ class Settings:
         None,
         "Make OpenTelemetry spans. Unless said, so it is when the program has loaded OpenTelemetry's SDK.",
     )
+    event_version: str = _setting(
+        values.event_version, "events.k8s.io/v1", "The API in which events are written; v1 is the older one."
+    )
     grace: float = _setting(
         values.duration_or_zero, 30.0, "The time that running reconciles have to finish when the operator stops."
     )
@@ -111,6 +114,7 @@ class Options(TypedDict, total=False):
     health_bind: str | None
     debug_pages: bool | None
     tracing: bool | None
+    event_version: str
     grace: Duration
     sync_timeout: Duration
     log_level: str | None

@@ -154,6 +154,7 @@ def _one_of(*words: str) -> Callable[[object], str]:
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("pretty", "json")
+EVENT_VERSIONS = ("events.k8s.io/v1", "v1")
 
 text = Kind("TEXT", _text)
 path = Kind("FILE", _path)
@@ -166,3 +167,4 @@ duration_or_never: Kind[float | None] = Kind("TIME", lambda given: seconds(given
 address = Kind("ADDRESS", _address)
 log_level = Kind("LEVEL", _one_of(*LEVELS), choices=LEVELS)
 log_format = Kind("FORMAT", _one_of(*FORMATS), choices=FORMATS)
+event_version = Kind("VERSION", _one_of(*EVENT_VERSIONS), choices=EVENT_VERSIONS)
