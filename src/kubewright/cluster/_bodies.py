@@ -8,7 +8,7 @@ import msgspec
 
 from kubewright.cluster._answers import encode
 from kubewright.cluster._calls import Call
-from kubewright.cluster._failures import Failure, bad_request, unsupported_media_type
+from kubewright.cluster._failures import Failure, bad_request, invalid_as, unsupported_media_type
 from kubewright.cluster._field_errors import invalid
 from kubewright.cluster._kinds import JSONObject, ReadProblem, ResourceType, UnreadableObject
 from kubewright.cluster._state import State
@@ -44,7 +44,7 @@ def fit(call: Call, type_: ResourceType, obj: JSONObject, text: bytes = b"", *, 
     try:
         made = type_.strategy.read(obj, problems=problems)
     except UnreadableObject as error:
-        raise bad_request(_cannot_be_handled(type_, str(error))) from None
+        raise _bad_patch(obj, str(error)) if patched else bad_request(_cannot_be_handled(type_, str(error))) from None
     if problems is not None and text:
         from kubewright.cluster._duplicates import duplicate_fields
 
@@ -69,7 +69,7 @@ def _bad_patch(obj: JSONObject, problem: str) -> Failure:
 
 
 def _cannot_be_handled(type_: ResourceType, problem: str) -> str:
-    if type_.custom:
+    if type_.custom and not problem.startswith("strict"):
         return problem
     return f'{type_.kind} in version "{type_.version}" cannot be handled as a {type_.kind}: {problem}'
 
@@ -143,12 +143,21 @@ def decode_yaml(body: bytes) -> Any:
         raise bad_request(f"error converting YAML to JSON: {error}") from None
 
 
+def _other_kind(type_: ResourceType, kind: str, obj: JSONObject) -> Failure:
+    error = invalid("kind", kind, f"must be {type_.kind}")
+    name = (obj.get("metadata") or {}).get("name", "")
+    causes = [{"reason": error.reason, "message": error.message, "field": error.field}]
+    details = {"name": name, "group": type_.group, "kind": kind, "causes": causes}
+    return Failure(422, "Invalid", f'{kind}.{type_.group} "{name}" is invalid: {error}', details)
+
+
 def _check_kind(call: Call, type_: ResourceType, obj: JSONObject) -> None:
     """The body's own names must be those of the path; built-in kinds may leave them out."""
     version, kind = obj.get("apiVersion") or "", obj.get("kind") or ""
     if type_.custom and not kind:
-        shown = msgspec.json.encode(obj).decode()
-        raise bad_request(f"Object 'Kind' is missing in '{shown}'")
+        shown = (call.request.body or b"").decode(errors="replace")
+        problem = f"Object 'Kind' is missing in '{shown}' ({shown})"
+        raise bad_request(f"the object provided is unrecognized (must be of type {type_.kind}): {problem}")
     if not kind and not version:
         return
     if type_.custom:
@@ -156,7 +165,8 @@ def _check_kind(call: Call, type_: ResourceType, obj: JSONObject) -> None:
             text = f"the API version in the data ({version}) does not match the expected API version"
             raise bad_request(f"{text} ({type_.api_version})")
         if kind != type_.kind:
-            raise bad_request(f"the kind in the data ({kind}) does not match the expected kind ({type_.kind})")
+            name = (obj.get("metadata") or {}).get("name", "")
+            raise invalid_as(kind, type_, name, [invalid("kind", kind, f"must be {type_.kind}")])
         return
     kind, version = kind or type_.kind, version or type_.api_version
     if (kind, version) == (type_.kind, type_.api_version):

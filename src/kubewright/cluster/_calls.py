@@ -138,7 +138,8 @@ def parse_call(request: Request, user: User, types: ResourceTypes) -> Call | Non
         namespace, rest = rest[1], rest[2:]
     type_ = types.find(group, version, rest[0])
     if type_ is None:
-        raise no_such_resource() if any(known.group == group for known in types) else PlainFailure(404, _NO_PAGE)
+        known = any(each.group == group and not each.custom for each in types)
+        raise no_such_resource() if known else PlainFailure(404, _NO_PAGE)
     if len(rest) > 3 or (namespace and not type_.namespaced):
         raise no_such_resource()
     name = rest[1] if len(rest) > 1 else ""

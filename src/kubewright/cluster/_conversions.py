@@ -34,11 +34,16 @@ class _Events:
         made.setdefault("firstTimestamp", None)
         made.setdefault("lastTimestamp", None)
         made.setdefault("reportingComponent", "")
+        made.setdefault("reportingInstance", "")
         return made
 
     def from_storage(self, obj: JSONObject) -> JSONObject:
         """The names of `events.k8s.io`."""
-        return {_EVENT_NAMES.get(name, name): value for name, value in obj.items()}
+        made = {_EVENT_NAMES.get(name, name): value for name, value in obj.items()}
+        for name in ("reportingController", "reportingInstance"):
+            if not made.get(name):
+                made.pop(name, None)
+        return made
 
 
 CONVERSIONS: Final[dict[tuple[str, str], Conversion]] = {("events.k8s.io/v1", "events"): _Events()}

@@ -8,7 +8,7 @@ from kubewright.client import Request
 from kubewright.cluster._answers import Answer, encode
 from kubewright.cluster._builtin import group_order, server_version
 from kubewright.cluster._failures import PlainFailure, method_not_allowed, no_such_resource
-from kubewright.cluster._kinds import JSONObject, ResourceType
+from kubewright.cluster._kinds import JSONObject, ResourceType, Subresource
 from kubewright.cluster._openapi import openapi
 from kubewright.cluster._state import State
 
@@ -127,7 +127,7 @@ def _resources(types: list[ResourceType], group_version: str) -> JSONObject:
     listed = []
     for type_ in types:
         listed.append(_resource(type_))
-        for sub in sorted(type_.subresources.values(), key=lambda each: each.name):
+        for sub in _in_order(type_):
             entry: JSONObject = {
                 "name": f"{type_.plural}/{sub.name}",
                 "singularName": "",
@@ -146,6 +146,12 @@ def _resources(types: list[ResourceType], group_version: str) -> JSONObject:
     if group_version == "v1":
         del made["apiVersion"]
     return made
+
+
+def _subresources(type_: ResourceType) -> list[Subresource]:
+    """In the order of the real server: by name, those of custom resources as they were registered."""
+    found = list(type_.subresources.values())
+    return found if type_.custom else sorted(found, key=lambda each: each.name)
 
 
 def _resource(type_: ResourceType) -> JSONObject:
@@ -207,6 +213,12 @@ def _discovered(type_: ResourceType) -> JSONObject:
                 else {**own, "kind": sub.kind or type_.kind},
                 "verbs": list(sub.verbs),
             }
-            for sub in sorted(type_.subresources.values(), key=lambda each: each.name)
+            for sub in _in_order(type_)
         ]
     return entry
+
+
+def _in_order(type_: ResourceType) -> list[Subresource]:
+    """The subresources of built-in kinds are sorted; a CRD has status and scale, in this order."""
+    subresources = list(type_.subresources.values())
+    return subresources if type_.custom else sorted(subresources, key=lambda each: each.name)

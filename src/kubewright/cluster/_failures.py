@@ -22,6 +22,7 @@ __all__ = [
     "forbidden",
     "internal",
     "invalid",
+    "invalid_as",
     "invalid_options",
     "method_not_allowed",
     "modified",
@@ -124,6 +125,11 @@ def modified(type_: ResourceType, name: str) -> Failure:
 def invalid(type_: ResourceType, name: str, errors: Sequence[FieldError]) -> Failure:
     """422: the object breaks rules."""
     return _invalid(type_.group, type_.kind, name, errors)
+
+
+def invalid_as(kind: str, type_: ResourceType, name: str, errors: Sequence[FieldError]) -> Failure:
+    """422 under another name than the kind's: where the server names the resource, or the kind in the body."""
+    return _invalid(type_.group, kind, name, errors)
 
 
 def invalid_options(kind: str, errors: Sequence[FieldError]) -> Failure:

@@ -67,7 +67,7 @@ def manager_name_of(call: Call) -> str:
 
 def refusal(error: Refused, type_: ResourceType, name: str) -> Failure:
     """What `merge` refuses, as an answer."""
-    details: JSONObject | None = None
+    details: JSONObject | None = {} if error.code == 422 else None
     if error.causes:
         details = {"causes": list(error.causes)}
     return Failure(error.code, error.reason, error.message, details)

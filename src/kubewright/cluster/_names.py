@@ -60,7 +60,9 @@ def subdomain_problems(name: str) -> list[str]:
 def label_problems(name: str) -> list[str]:
     """The rule for names of namespaces and services: one label of DNS."""
     found = _longer_than(name, 63)
-    return found if _LABEL.fullmatch(name) else [*found, _LABEL_RULE]
+    if _LABEL.fullmatch(name):
+        return found
+    return [*found, "must not contain dots" if _SUBDOMAIN.fullmatch(name) else _LABEL_RULE]
 
 
 def label_1035_problems(name: str) -> list[str]:

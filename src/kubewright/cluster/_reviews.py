@@ -11,6 +11,7 @@ from kubewright.cluster._bodies import read_object
 from kubewright.cluster._calls import Call
 from kubewright.cluster._failures import unsupported
 from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._managing import manager_name_of, manager_of
 from kubewright.cluster._state import State
 from kubewright.cluster._views import view_of
 
@@ -23,6 +24,7 @@ def review(state: State, call: Call) -> Answer:
     obj = read_object(state, call)
     kind = call.type.kind
     if kind.endswith("AccessReview"):
+        obj = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
         obj["status"] = {"allowed": True}
     elif kind == "SelfSubjectRulesReview":
         everything: JSONObject = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}

@@ -171,7 +171,7 @@ def _secret(obj: JSONObject, now: datetime) -> list[Any]:
 
 
 def _service_account(obj: JSONObject, now: datetime) -> list[Any]:
-    return [_name(obj), len(obj.get("secrets") or ()), _age(obj, now)]
+    return [_name(obj), _age(obj, now)]
 
 
 def _namespace(obj: JSONObject, now: datetime) -> list[Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, TypeAlias
@@ -29,6 +30,7 @@ Reader: TypeAlias = Callable[[Any, str, Problems], Any]
 _INTEGERS: Final = {
     "int": 63, "int32": 31, "int64": 63, "uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64, "int8": 7, "int16": 15
 }  # fmt: skip
+_DECIMALS: Final = re.compile(r"\.(\d+)")
 _ALIASES: Final = {"time": "v1.Time", "microTime": "v1.MicroTime", "duration": "v1.Duration"}
 
 
@@ -265,7 +267,13 @@ def _time(value: Any, path: str, problems: Problems) -> Any:
 
 
 def _micro_time(value: Any, path: str, problems: Problems) -> Any:
-    return format_micro_time(_parsed_time(value, "2006-01-02T15:04:05.000000Z07:00"))
+    layout = "2006-01-02T15:04:05.000000Z07:00"
+    moment = _parsed_time(value, layout)
+    decimals = _DECIMALS.search(value)
+    if decimals is None or len(decimals[1]) != 6:  # Go reads as many as the layout has, neither more nor fewer
+        rest = value[decimals.start() :] if decimals is not None else value[19:]
+        raise _Where(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as ".000000"', "")
+    return format_micro_time(moment)
 
 
 def _parsed_time(value: Any, layout: str) -> Any:
@@ -284,7 +292,7 @@ def _quantity(value: Any, path: str, problems: Problems) -> Any:
     if type(value) is not str:
         raise _Where(f"json: cannot unmarshal {_json_name(value)} into Go value of type string", "")
     try:
-        return str(Quantity(value))
+        return Quantity(value).canonical()
     except ValueError:
         rule = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
         raise _Where(rule, "") from None

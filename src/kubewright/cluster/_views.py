@@ -87,6 +87,8 @@ class View:
         if self.form == "Table":
             return encode(self.table(state, [decoded(self.type, entry) for entry in entries], metadata, first=True))
         kind = self.type.list_kind if not self.form else f"{self.form}List"
+        if self.type.custom and not self.form:  # Go writes the lists of objects without a struct in another way
+            metadata = {"continue": "", **metadata}
         head = self._prefix(kind) + b'"metadata":' + encode(metadata) + b',"items":['
         return head + b",".join([self.item(state, entry) for entry in entries]) + b"]}"
 

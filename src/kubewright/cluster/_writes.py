@@ -12,8 +12,10 @@ from kubewright.cluster._failures import (
     Failure,
     already_exists,
     bad_request,
+    conflict,
     forbidden,
     invalid,
+    invalid_as,
     invalid_options,
     modified,
     not_found,
@@ -51,14 +53,7 @@ PATCHES: Final = {
     "application/merge-patch+json": "merge",
     "application/strategic-merge-patch+json": "strategic",
 }
-_PATCH_TYPES: Final = (
-    "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, "
-    "application/apply-patch+yaml, application/apply-patch+cbor"
-)
-_PATCH_TYPES_CUSTOM: Final = (
-    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml, "
-    "application/apply-patch+cbor"
-)
+_CUSTOM_PATCHES: Final = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
 
 
 # Create
@@ -223,7 +218,7 @@ def update_object(
     if not asked:
         if not strategy.allows_unconditional_update and call.verb == "update":
             error = invalid_field("metadata.resourceVersion", 0, "must be specified for an update")
-            raise invalid(type_, call.name, [error])
+            raise invalid_as(type_.plural, type_, call.name, [error])
     elif asked != before["resourceVersion"]:
         if not asked.isdigit():
             error = invalid_field(
@@ -308,7 +303,9 @@ def patch(state: State, call: Call) -> Answer:
         return apply(state, call)
     kind = PATCHES.get(media_type)
     if kind is None or (kind == "strategic" and call.type.custom):
-        raise unsupported_media_type(_PATCH_TYPES_CUSTOM if call.type.custom else _PATCH_TYPES)
+        if call.type.custom:
+            raise unsupported_media_type(_CUSTOM_PATCHES)
+        raise Failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
     call.check_options()
     if "force" in call.query:
         error = forbidden_field("force", "may not be specified for non-apply patch")
@@ -386,10 +383,13 @@ def apply(state: State, call: Call) -> Answer:
         made = manager.apply(live, config, manager_name_of(call), state.now(), force=call.flag("force"))
     except Refused as error:
         raise refusal(error, type_, call.name) from None
-    obj = fit(call, type_, made)
+    _place(call, made)
+    obj = fit(call, type_, made, call.request.body or b"")
     if found is None or live is None:
         if obj["metadata"].get("uid"):
-            raise uid_mismatch(type_, call.namespace, call.name, obj["metadata"]["uid"], "")
+            text = "and no existing object was found"
+            uid = obj["metadata"]["uid"]
+            raise conflict(type_, call.name, f"uid mismatch: the provided object specified uid {uid}, {text}")
         return _answer(state, call, create_object(state, call, obj), 201)
     uid = obj["metadata"].get("uid")
     if uid and uid != live["metadata"]["uid"]:
@@ -404,25 +404,11 @@ def _applied(state: State, call: Call) -> JSONObject:
     if not isinstance(config, dict):
         raise bad_request("error decoding YAML: the applied configuration is not an object")
     if config.get("apiVersion") != type_.api_version or config.get("kind") != type_.kind:
-        if not config.get("kind"):
-            raise bad_request("invalid object type: /, Kind=")
-        given = f"{config.get('apiVersion', '')}, Kind={config['kind']}"
-        raise bad_request(f"invalid object type: {given}")
+        version, kind = config.get("apiVersion") or "", config.get("kind") or ""
+        raise bad_request(f"invalid object type: {version if '/' in version else f'/{version}'}, Kind={kind}")
     metadata = config.setdefault("metadata", {})
     if metadata.get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")
     if not metadata.get("name"):
         metadata["name"] = call.name
-    if call.namespace:
-        metadata.setdefault("namespace", call.namespace)
-    _place(call, config)
-    call.query.setdefault("fieldValidation", "Warn")
-    fit(call, type_, _copied(config), call.request.body or b"")  # for its errors and warnings alone
     return config
-
-
-def _copied(obj: JSONObject) -> JSONObject:
-    import msgspec
-
-    copy: JSONObject = msgspec.json.decode(msgspec.json.encode(obj))
-    return copy

@@ -98,9 +98,12 @@ class Run:
         if "body" in step:
             body = json.dumps(step["body"])
         target = self._filled(step[method])
-        response = await self.transport.send(
-            self._request(method, target, step, None if body is None else self._filled(body))
-        )
+        request = self._request(method, target, step, None if body is None else self._filled(body))
+        response = await self.transport.send(request)
+        while "until" in step and response.status != step["until"]:
+            await response.read()
+            await asyncio.sleep(0.05)
+            response = await self.transport.send(request)
         answer: dict[str, Any] = {"step": f"{label}: {method} {step[method]}", "status": response.status}
         if warnings := response.warnings():
             answer["warnings"] = sorted(warnings)
@@ -187,7 +190,7 @@ def normalised(answers: list[dict[str, Any]], namespace: str) -> list[dict[str, 
             if key == "causes":  # the real server checks some rules several times, and says so
                 made = [cause for index, cause in enumerate(made) if cause not in made[:index]]
             # Nobody promises an order of managers whose writes have the same second.
-            return sorted(made, key=json.dumps) if key == "managedFields" else made
+            return sorted(made, key=lambda entry: json.dumps(entry, sort_keys=True)) if key == "managedFields" else made
         if key == "resourceVersion" and isinstance(value, str) and value:
             # Those of lists and bookmarks depend on what else the server does.
             return ranks.get(value, "<revision>") if "uid" in parent else "<revision>"
