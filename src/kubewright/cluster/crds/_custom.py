@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -16,9 +17,30 @@ from kubewright.cluster.schema import Schema, custom_schema
 from kubewright.cluster.schema._defaults import apply_defaults
 from kubewright.cluster.schema._pruning import prune
 
-__all__ = ["CustomStrategy"]
+__all__ = ["CustomStrategy", "Reread"]
 
 _LARGEST_REPLICAS: Final = 2**31 - 1
+
+
+class Reread:
+    """Objects that may have been stored under another schema, of an older definition or another version.
+
+    They are shown with the defaults of the version that they are stored in, and without what this one does not know.
+    """
+
+    def __init__(self, stored: CustomStrategy, shown: CustomStrategy) -> None:
+        self._stored = stored
+        self._shown = shown
+
+    def to_storage(self, obj: JSONObject) -> JSONObject:
+        """Stored as it is."""
+        return obj
+
+    def from_storage(self, obj: JSONObject) -> JSONObject:
+        """Filled in by the one schema, pruned by the other."""
+        made = copy.deepcopy(obj)
+        self._stored.default(made)
+        return {**self._shown.read({**made, "metadata": {}}, problems=None), "metadata": made["metadata"]}
 
 
 class CustomStrategy(Strategy):
@@ -60,6 +82,12 @@ class CustomStrategy(Strategy):
     def counts(self, obj: JSONObject, old: JSONObject) -> bool:
         """Any change outside the metadata; the status was put aside before where it is a subresource."""
         return any(obj.get(name) != old.get(name) for name in {*obj, *old} - {"metadata", "apiVersion", "kind"})
+
+    def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
+        """A write to the status changes nothing else, in the metadata neither."""
+        if subresource == "status":
+            managed = obj["metadata"].get("managedFields")
+            obj["metadata"] = {**old["metadata"]} | ({"managedFields": managed} if managed else {})
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
         """Every rule of the schema."""

@@ -8,6 +8,8 @@ one has gone; until then nothing new can be made of its kind.
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +24,7 @@ from kubewright.cluster._storage import Entry, Event
 from kubewright.cluster._views import decoded, view_of
 from kubewright.cluster._writes import commit
 from kubewright.cluster.crds._columns import CustomPrinter
-from kubewright.cluster.crds._custom import CustomStrategy
+from kubewright.cluster.crds._custom import CustomStrategy, Reread
 from kubewright.cluster.crds._definitions import CLEANUP, DefinitionStrategy
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Definitions"]
 
 _MANAGER: Final = "kube-apiserver"
+_VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
 
 
@@ -259,6 +262,7 @@ def _name_in(call: Call) -> str:
 def _type_of(definition: JSONObject, version: JSONObject) -> ResourceType:
     spec, names = definition["spec"], definition["status"]["acceptedNames"]
     strategy = CustomStrategy(version)
+    stored = strategy if version.get("storage") else CustomStrategy(_storage_version(spec))
     group, name = spec["group"], version["name"]
     warning = f"{group}/{name} {names['kind']} is deprecated"
     return ResourceType(
@@ -276,8 +280,27 @@ def _type_of(definition: JSONObject, version: JSONObject) -> ResourceType:
         schema=lambda: strategy.schema,
         printer=CustomPrinter(version.get("additionalPrinterColumns") or ()),
         custom=True,
+        verbs=_VERBS,
+        storage_version_hash=_storage_hash(definition),
+        conversion=Reread(stored, strategy) if _has_other_schemas(definition) else None,
         deprecation_warning=version.get("deprecationWarning") or (warning if version.get("deprecated") else ""),
     )
+
+
+def _has_other_schemas(definition: JSONObject) -> bool:
+    """Whether objects may be stored that another schema has shaped."""
+    return len(definition["spec"]["versions"]) > 1 or definition["metadata"].get("generation", 1) > 1
+
+
+def _storage_version(spec: JSONObject) -> JSONObject:
+    return next(each for each in spec["versions"] if each.get("storage"))
+
+
+def _storage_hash(definition: JSONObject) -> str:
+    """How the server names the form in which objects are stored: eight bytes of a digest."""
+    spec = definition["spec"]
+    name = f"{spec['group']}/{_storage_version(spec)['name']}/{spec['names']['kind']}"
+    return base64.b64encode(hashlib.sha256(name.encode()).digest()[:8]).decode()
 
 
 def _subresources(given: JSONObject) -> dict[str, Subresource]:
