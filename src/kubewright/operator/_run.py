@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kubewright.cache import CacheSyncError
-from kubewright.client import ApiError, Client, ConfigError, Forbidden, NotKubernetes, Unauthorized, load_config
+from kubewright.client import ApiError, ConfigError, NotKubernetes, Unauthorized
 from kubewright.controller._controller import THREADS
 from kubewright.election import NotLeader
 from kubewright.operator._exit import ExitCode
@@ -108,40 +107,29 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 async def _main(operator: Operator, settings: Settings) -> ExitCode:
-    config = load_config(kubeconfig=settings.kubeconfig, context=settings.context, server=settings.server)
-    async with Client(config, clock=operator.clock, rng=operator.rng) as client:
-        running = Running(operator, client, settings=settings)
-        with Signals(running.stop_now) as signals:
-            asked = asyncio.ensure_future(signals.first())
-            try:
-                if await _before(asked, _start(running, client)):
-                    gc.freeze()  # the caches stay: walking 10,000 objects at each full collection stalls it for 30 ms
-                    try:
-                        await _before(asked, running.wait_for_failure())
-                    finally:
-                        await running.__aexit__(None, None, None)
-            finally:
-                asked.cancel()
-        return ExitCode.INTERRUPTED if running.interrupted else ExitCode.STOPPED
+    running = Running(operator, reach_first=True, settings=settings)
+    with Signals(running.stop_now) as signals:
+        asked = asyncio.ensure_future(signals.first())
+        try:
+            if await _before(asked, running.__aenter__()):
+                gc.freeze()  # the caches stay: walking 10,000 objects at each full collection stalls it for 30 ms
+                try:
+                    await _before(asked, running.wait_for_failure())
+                finally:
+                    await running.__aexit__(None, None, None)
+        finally:
+            asked.cancel()
+    return ExitCode.INTERRUPTED if running.interrupted else ExitCode.STOPPED
 
 
-async def _start(running: Running, client: Client) -> None:
-    """Fail at once, and in one sentence, where no cache could ever fill: bad credentials, something else's address."""
-    with contextlib.suppress(Forbidden):  # whoever may not ask for the version may still do the work
-        await client.server_version()
-    await running.__aenter__()
-
-
-async def _before(asked: asyncio.Future[None], work: Any) -> bool:
+async def _before(asked: asyncio.Future[None], work: Coroutine[Any, Any, object]) -> bool:
     """Whether the work was finished before a signal came; else it is cancelled, and its end waited for."""
     task = asyncio.ensure_future(work)
-    try:
-        await asyncio.wait([asked, task], return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            await task
-            return True
-        return False
-    finally:
-        if not task.done():
-            task.cancel()
-            await asyncio.wait([task])
+    either: list[asyncio.Future[Any]] = [asked, task]
+    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+    if task.done():
+        await task
+        return True
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    return False
