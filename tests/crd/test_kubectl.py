@@ -1,8 +1,13 @@
 """What kubectl makes of a definition."""
 
+import re
 import subprocess
+from typing import Literal
+
+import msgspec
 
 import kubewright as kw
+from kubewright.api import Time
 from kubewright.crd import crd_of, to_yaml
 from kubewright.testing import ControlPlane
 
@@ -10,6 +15,10 @@ from kubewright.testing import ControlPlane
 class Spec(kw.Model):
     size: int = 3
     """How large it is."""
+    ratio: float = 0.5
+    colour: Literal["red", "blue"] = "red"
+    tags: list[str] = msgspec.field(default_factory=lambda: ["a", "b"])
+    made: Time | None = None
 
 
 class Status(kw.Model):
@@ -19,7 +28,15 @@ class Status(kw.Model):
 @kw.resource(
     "kubectl.example.com/v1",
     short_names=["shn"],
-    columns={"Size": ".spec.size", "Ready": ".status.ready", "Wide": kw.Column(".metadata.name", priority=1)},
+    columns={
+        "Size": ".spec.size",
+        "Ratio": ".spec.ratio",
+        "Colour": ".spec.colour",
+        "First": ".spec.tags[0]",
+        "Made": ".spec.made",
+        "Ready": ".status.ready",
+        "Wide": kw.Column(".metadata.name", priority=1),
+    },
 )
 class Shown(kw.Resource[Spec, Status]):
     """Is shown."""
@@ -37,11 +54,20 @@ def test_kubectl_applies_the_text_explains_the_fields_and_shows_the_columns(
 
     kubectl("apply", "-f", "-", stdin=to_yaml(crd_of(Shown)))
     kubectl("wait", "--for=condition=Established", "crd/showns.kubectl.example.com")
-    thing = f"{{apiVersion: kubectl.example.com/v1, kind: Shown, metadata: {{name: one, namespace: {namespace}}}}}"
+    thing = f"""
+        apiVersion: kubectl.example.com/v1
+        kind: Shown
+        metadata: {{name: one, namespace: {namespace}}}
+        spec: {{made: "2020-01-01T00:00:00Z"}}
+    """
     kubectl("apply", "-f", "-", stdin=thing)
-    lines = [line.split() for line in kubectl("get", "shn", "-n", namespace).splitlines()]
-    assert lines == [["NAME", "SIZE", "READY"], ["one", "3"]]
-    wide = kubectl("get", "shn", "-n", namespace, "-o", "wide").splitlines()[0].split()
-    assert wide == ["NAME", "SIZE", "READY", "WIDE"]
+    ready = '{"status": {"ready": true}}'
+    kubectl("patch", "shn", "one", "-n", namespace, "--subresource=status", "--type=merge", "-p", ready)
+    head, row = [line.split() for line in kubectl("get", "shn", "-n", namespace).splitlines()]
+    assert head == ["NAME", "SIZE", "RATIO", "COLOUR", "FIRST", "MADE", "READY"]
+    assert [*row[:5], row[6]] == ["one", "3", "0.5", "red", "a", "true"]
+    assert re.fullmatch(r"\d+y(\d+d)?", row[5])  # how long ago
+    head, row = [line.split() for line in kubectl("get", "shn", "-n", namespace, "-o", "wide").splitlines()]
+    assert (head[-1], row[-1]) == ("WIDE", "one")
     assert "How large it is." in kubectl("explain", "shn.spec.size")
     assert kubectl("apply", "-f", "-", stdin=to_yaml(crd_of(Shown))).endswith("unchanged\n")
