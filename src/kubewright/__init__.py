@@ -1,9 +1,9 @@
 """Kubewright: the Python SDK for Kubernetes operators.
 
 The names that most programs need are here; each is imported when it is first used, so that `import kubewright` is
-quick. The rooms: `kubewright.api` (typed objects), `kubewright.client`, `kubewright.crd`, `kubewright.cache`,
-`kubewright.queue`, `kubewright.events`, `kubewright.observe`, `kubewright.controller`, `kubewright.operator`,
-`kubewright.testing`.
+quick. The rooms: `kubewright.api` (typed objects), `kubewright.client`, `kubewright.crd`, `kubewright.codegen`,
+`kubewright.cache`, `kubewright.queue`, `kubewright.events`, `kubewright.observe`, `kubewright.controller`,
+`kubewright.operator`, `kubewright.testing`.
 """
 
 from __future__ import annotations

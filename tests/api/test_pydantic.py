@@ -257,7 +257,7 @@ def test_a_model_that_could_not_be_read_back_is_refused_at_once() -> None:
     class Holder(kw.Model):
         twofaced: list[Twofaced]
 
-    with pytest.raises(TypeError, match='Wrong.spec: Inner has extra="forbid"'):
+    with pytest.raises(TypeError, match=r'Wrong.spec: Inner has extra="forbid"'):
 
         @kw.resource("example.com/v1")
         class Wrong(kw.Resource[Strict, None]):

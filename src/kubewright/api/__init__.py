@@ -8,6 +8,7 @@
   `DecodeError`, which names the object and the field's path.
 - Rules for values (`Range`, `Pattern`, `ListType`, `Rule`, ...) stand in annotations and in `@constrain`; `validate`
   checks an object against them before it is sent. They do not change decoding.
+- A pydantic model can stand wherever a `Model` can: as the spec or status of a kind, or inside one.
 - Values: `Quantity`, `IntOrString`, `Time`, `MicroTime`, `JSON`. Selectors, conditions and owner references have their
   own functions here.
 

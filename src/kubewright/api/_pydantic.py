@@ -1,7 +1,7 @@
 """pydantic models as the spec or status of a kind, or anywhere inside one.
 
     class FooSpec(pydantic.BaseModel):
-        model_config = pydantic.ConfigDict(alias_generator=pydantic.alias_generators.to_camel, populate_by_name=True)
+        model_config = pydantic.ConfigDict(alias_generator=to_camel, populate_by_name=True)
         replicas: int = pydantic.Field(default=1, ge=0, le=10)
 
     @kw.resource("example.com/v1")

@@ -123,9 +123,10 @@ def _read(
 async def _read_cluster(
     kinds: Sequence[str], kubeconfig: Path | None, context: str | None, *, descriptions: bool
 ) -> list[KindSource]:
-    from kubewright.client import ApiError, Client
+    from kubewright.client import ApiError, Client, RetryPolicy, load_config
 
-    async with Client.connect(kubeconfig=kubeconfig, context=context) as client:
+    config = load_config(kubeconfig=kubeconfig, context=context)
+    async with Client(config, retry=RetryPolicy(attempts=3)) as client:  # somebody sits and waits
         try:
             return await from_cluster(client, kinds, descriptions=descriptions)
         except ApiError as error:
