@@ -300,6 +300,20 @@ LISTS = [
         "items-conflict", apply(spec(items=[item("a", value="1")])), apply(spec(items=[item("a", value="2")]), "two")
     ),
     widget(
+        "items-emptied",
+        apply(spec(items=[item("a")], set=["x"], text="x")),
+        apply(spec(items=[], set=[], text="x")),
+        apply(spec(items=[], set=[], text="x")),
+    ),
+    widget(
+        "items-emptied-of-two",
+        apply(spec(items=[item("a")], text="x")),
+        apply(spec(items=[item("b")]), "two"),
+        apply(spec(items=[], text="x")),
+        apply(spec(items=[]), "two"),
+    ),
+    widget("only-an-empty-list", apply(spec(set=[])), apply(spec(set=[])), apply(spec(set=["a"]), "two")),
+    widget(
         "items-given-up",
         apply(spec(items=[item("a", value="1"), item("b", value="2")])),
         apply(spec(items=[item("a", other="3")]), "two"),

@@ -1,0 +1,274 @@
+"""Managed fields: names, times, order and no-ops, which tables recorded from a server cannot show."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubewright.cluster.merge import FieldManager, Refused, keep_times, manager_name, reset_fields, same
+from kubewright.cluster.schema import Schema, builtin_schema, custom_schema
+from tests.cluster.merge.definitions import VERSIONS
+
+FIRST, SECOND, THIRD = (f"2026-11-15T10:00:0{second}Z" for second in range(3))
+
+
+def config_maps() -> FieldManager:
+    return FieldManager("v1", "ConfigMap", schema_of=lambda version: builtin_schema(version, "ConfigMap"))
+
+
+def config_map(**data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
+
+
+def stored(obj: dict[str, Any]) -> dict[str, Any]:
+    return obj | {"metadata": obj["metadata"] | {"uid": "1"}}
+
+
+def entries(obj: dict[str, Any]) -> list[tuple[str, str, str | None]]:
+    return [(each["manager"], each["operation"], each.get("time")) for each in obj["metadata"].get("managedFields", [])]
+
+
+def test_the_manager_is_named_by_the_request_or_by_the_program() -> None:
+    assert manager_name("me", "kubectl/v1.36") == "me"
+    assert manager_name("", "kubectl/v1.36.3 (linux)") == "kubectl"
+    assert manager_name("", "a\tb/1") == "a"
+    assert manager_name("", "é" * 100) == "é" * 64
+
+
+def test_entries_stand_in_order_of_operation_time_and_name() -> None:
+    manager = config_maps()
+    obj = stored(manager.update(None, config_map(a="1"), "zed", FIRST))
+    obj = manager.update(obj, obj | {"data": {"a": "1", "b": "1"}}, "bob", SECOND)
+    obj = manager.update(obj, obj | {"data": {"a": "1", "b": "1", "c": "1"}}, "amy", SECOND)
+    obj = manager.apply(obj, config_map(d="1"), "yan", THIRD)
+    assert entries(obj) == [
+        ("yan", "Apply", THIRD),
+        ("zed", "Update", FIRST),
+        ("amy", "Update", SECOND),
+        ("bob", "Update", SECOND),
+    ]
+
+
+def test_only_the_writers_time_changes() -> None:
+    manager = config_maps()
+    obj = stored(manager.update(None, config_map(a="1", b="1"), "one", FIRST))
+    obj = manager.update(obj, obj | {"data": {"a": "2", "b": "1"}}, "two", SECOND)
+    assert entries(obj) == [("one", "Update", FIRST), ("two", "Update", SECOND)]
+
+
+def test_an_update_that_changes_nothing_leaves_times_alone() -> None:
+    manager = config_maps()
+    obj = stored(manager.update(None, config_map(a="1"), "one", FIRST))
+    again = manager.update(obj, deepcopy(obj), "one", SECOND)
+    assert same(obj, keep_times(obj, again))
+
+
+def test_an_apply_that_changes_nothing_leaves_times_alone() -> None:
+    manager = config_maps()
+    obj = stored(manager.apply(None, config_map(a="1"), "one", FIRST))
+    assert same(obj, manager.apply(obj, config_map(a="1"), "one", SECOND))
+
+
+def test_an_apply_of_what_another_already_set_adds_an_owner_without_a_time() -> None:
+    manager = config_maps()
+    obj = stored(manager.apply(None, config_map(a="1"), "one", FIRST))
+    assert entries(manager.apply(obj, config_map(a="1"), "two", SECOND)) == [
+        ("two", "Apply", None),
+        ("one", "Apply", FIRST),
+    ]
+
+
+def test_a_time_alone_is_not_a_change_but_anything_else_is() -> None:
+    manager = config_maps()
+    obj = stored(manager.apply(None, config_map(a="1"), "one", FIRST))
+    later = deepcopy(obj)
+    later["metadata"]["managedFields"][0]["time"] = SECOND
+    assert keep_times(obj, later) == obj
+    changed = later | {"data": {"a": "2"}}
+    assert keep_times(obj, changed) == changed
+    assert not same(obj, later)
+
+
+def test_one_and_true_are_not_the_same() -> None:
+    assert same({"a": 1}, {"a": 1.0})
+    assert not same({"a": 1}, {"a": True})
+    assert not same({"a": [0]}, {"a": [False]})
+
+
+def test_an_older_entry_for_all_old_updates_of_a_version() -> None:
+    manager = config_maps()
+    obj = stored(manager.update(None, config_map(k00="1"), "m00", FIRST))
+    for number in range(1, 13):
+        data = obj["data"] | {f"k{number:02}": "1"}
+        obj = manager.update(obj, obj | {"data": data}, f"m{number:02}", SECOND)
+    names = [name for name, _, _ in entries(obj)]
+    assert len(names) == 10
+    assert "ancient-changes" in names
+    assert "m03" not in names
+
+
+def test_arguments_are_not_changed() -> None:
+    manager = config_maps()
+    live = stored(manager.apply(None, config_map(a="1", b="1"), "one", FIRST))
+    config = config_map(a="2")
+    before = deepcopy((live, config))
+    manager.apply(live, config, "two", SECOND, force=True)
+    manager.update(live, config | {"data": {}}, "two", SECOND)
+    assert (live, config) == before
+
+
+def test_defaults_are_filled_in_after_an_apply_and_owned_by_nobody() -> None:
+    def default(obj: dict[str, Any]) -> None:
+        obj["data"].setdefault("z", "default")
+
+    manager = FieldManager(
+        "v1", "ConfigMap", schema_of=lambda version: builtin_schema(version, "ConfigMap"), default=default
+    )
+    live = stored(manager.apply(None, config_map(a="1"), "one", FIRST))
+    assert live["data"] == {"a": "1", "z": "default"}
+    assert live["metadata"]["managedFields"][0]["fieldsV1"] == {"f:data": {"f:a": {}}}
+
+
+def test_a_field_that_has_become_atomic_is_owned_as_a_whole() -> None:
+    loose = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"map": STRINGS}}}}
+    atomic = {
+        "type": "object",
+        "properties": {
+            "spec": {"type": "object", "properties": {"map": STRINGS | {"x-kubernetes-map-type": "atomic"}}}
+        },
+    }
+    config = {"apiVersion": "g/v1", "kind": "Foo", "metadata": {"name": "a"}, "spec": {"map": {"a": "1"}}}
+    before = FieldManager("g/v1", "Foo", schema_of=lambda _: custom_schema(loose))
+    after = FieldManager("g/v1", "Foo", schema_of=lambda _: custom_schema(atomic))
+    live = stored(before.apply(None, config, "one", FIRST))
+    with pytest.raises(Refused) as refused:
+        after.apply(live, config | {"spec": {"map": {"b": "1"}}}, "two", SECOND)
+    assert refused.value.message == 'Apply failed with 1 conflict: conflict with "one": .spec.map'
+
+
+STRINGS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "string"}}
+
+
+def test_owners_in_a_version_that_is_gone_are_forgotten() -> None:
+    served: dict[str, Schema] = {}
+    schema = custom_schema(
+        {"type": "object", "properties": {"spec": {"type": "object", "properties": {"map": STRINGS}}}}
+    )
+    served |= {"g/v1": schema, "g/v2": schema}
+    body = {"kind": "Foo", "metadata": {"name": "a"}, "spec": {"map": {"a": "1"}}}
+    old = FieldManager("g/v1", "Foo", schema_of=served.get)
+    new = FieldManager("g/v2", "Foo", schema_of=served.get)
+    live = stored(old.apply(None, body | {"apiVersion": "g/v1"}, "one", FIRST)) | {"apiVersion": "g/v2"}
+    del served["g/v1"]
+    changed = body | {"apiVersion": "g/v2", "spec": {"map": {"a": "2"}}}
+    assert [name for name, _, _ in entries(new.apply(live, changed, "two", SECOND))] == ["two"]
+
+
+def test_managed_fields_that_are_broken_refuse_an_apply() -> None:
+    manager = config_maps()
+    live = stored(config_map(a="1"))
+    live["metadata"]["managedFields"] = [{"manager": "x", "operation": "Guess"}]
+    with pytest.raises(Refused, match="failed to decode managed fields: operation must be `Apply` or `Update`"):
+        manager.apply(live, config_map(a="1"), "one", FIRST)
+
+
+@pytest.mark.parametrize(
+    ("kind", "subresource", "expected"),
+    [
+        ("Deployment", "", {"apps/v1": {"f:status": {}}}),
+        ("Deployment", "status", {"apps/v1": {"f:spec": {}, "f:metadata": {"f:labels": {}}}}),
+        ("Deployment", "scale", {}),
+        ("ReplicaSet", "status", {"apps/v1": {"f:spec": {}}}),
+    ],
+)
+def test_what_a_write_never_owns(kind: str, subresource: str, expected: Any) -> None:
+    assert reset_fields("apps/v1", kind, subresource, has_status=True) == expected
+
+
+# Any applies at all: what must hold whatever is applied.
+
+WIDGETS = custom_schema(VERSIONS["merge.example.com/v1"])
+TEXTS = st.sampled_from(["1", "2"])
+# An apply without any leaf would leave no owner at all, and the next one would find an object that nobody applied; a
+# list or map that is emptied is not owned either (the tables show what the server does then).
+SPECS = st.fixed_dictionaries(
+    {"flag": st.just(True)},
+    optional={
+        "text": TEXTS,
+        "replicas": st.integers(0, 2),
+        "map": st.dictionaries(st.sampled_from("abc"), TEXTS, min_size=1, max_size=3),
+        "atomicMap": st.dictionaries(st.sampled_from("ab"), TEXTS, max_size=2),
+        "struct": st.fixed_dictionaries({"a": TEXTS}, optional={"b": TEXTS}),
+        "list": st.lists(TEXTS, max_size=2),
+        "set": st.lists(st.sampled_from("xyz"), min_size=1, max_size=3, unique=True),
+        "items": st.lists(
+            st.fixed_dictionaries({"name": st.sampled_from("pqr")}, optional={"value": TEXTS, "other": TEXTS}),
+            min_size=1,
+            max_size=3,
+            unique_by=lambda item: item["name"],
+        ),
+    },
+)
+APPLIES = st.lists(st.tuples(st.sampled_from(["one", "two", "three"]), SPECS, st.booleans()), min_size=1, max_size=6)
+
+
+NOTHING = {"apiVersion": "merge.example.com/v1", "kind": "Widget", "metadata": {"name": "a"}}
+
+
+def widgets() -> FieldManager:
+    return FieldManager("merge.example.com/v1", "Widget", schema_of=lambda version: WIDGETS)
+
+
+def widget(spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": "merge.example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": spec}
+
+
+@given(APPLIES)
+def test_what_was_applied_is_there_and_applying_it_again_changes_nothing(
+    applies: list[tuple[str, dict[str, Any], bool]],
+) -> None:
+    manager = widgets()
+    live: dict[str, Any] | None = None
+    for name, spec, force in applies:
+        try:
+            after = stored(manager.apply(live, widget(spec), name, FIRST, force=force))
+        except Refused:
+            if force:
+                raise
+            continue
+        assert_contains(after["spec"], spec)
+        assert same(after, manager.apply(after, widget(spec), name, SECOND))
+        live = after
+
+
+@given(APPLIES)
+def test_what_everybody_gave_up_is_gone(applies: list[tuple[str, dict[str, Any], bool]]) -> None:
+    manager = widgets()
+    live: dict[str, Any] | None = None
+    for name, spec, _ in applies:
+        live = stored(manager.apply(live, widget(spec), name, FIRST, force=True))
+    for name in ("one", "two", "three"):
+        live = stored(manager.apply(live, NOTHING, name, SECOND))
+    assert live is not None
+    assert "spec" not in live
+    assert entries(live) == []
+
+
+def assert_contains(found: Any, wanted: Any) -> None:
+    """Maps have at least what was wanted, lists at least those elements, anything else is the same."""
+    if isinstance(wanted, dict):
+        for name, value in wanted.items():
+            if value not in ({}, []):
+                assert_contains(found[name], value)
+    elif isinstance(wanted, list):
+        for element in wanted:
+            if isinstance(element, dict):
+                assert_contains(next(each for each in found if each["name"] == element["name"]), element)
+            else:
+                assert element in found
+    else:
+        assert found == wanted

@@ -1,0 +1,175 @@
+"""Patches: laws that hold for any document, beside the tables of `patch_cases`."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubewright.cluster.merge import Refused, json_patch, merge_patch, strategic_merge_patch
+from kubewright.cluster.schema import builtin_schema
+
+SCALARS = st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["", "a", "~/"])
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "c~d", "e/f"]), inner),
+    max_leaves=8,
+)
+DOCUMENTS = st.dictionaries(st.sampled_from(["a", "b", "c"]), VALUES, max_size=3)
+
+
+def without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_nulls(item) for name, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def difference(before: Any, after: Any) -> Any:
+    """A merge patch from one document to another that has no nulls in its objects."""
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return after
+    patch: dict[str, Any] = {name: None for name in before if name not in after}
+    for name, value in after.items():
+        if name not in before or before[name] != value or type(before[name]) is not type(value):
+            patch[name] = difference(before.get(name), value)
+    return patch
+
+
+@given(DOCUMENTS, DOCUMENTS)
+def test_a_merge_patch_takes_one_document_to_any_other(before: dict[str, Any], after: dict[str, Any]) -> None:
+    before, after = without_nulls(before), without_nulls(after)
+    kept = json.dumps(before)
+    patched = merge_patch(before, difference(before, after))
+    assert canonical(patched) == canonical(merge_patch({}, after))
+    assert json.dumps(before) == kept
+
+
+def canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+@given(DOCUMENTS, DOCUMENTS)
+def test_a_merge_patch_done_twice_is_done_once(document: dict[str, Any], patch: dict[str, Any]) -> None:
+    patch = {name: without_nulls(value) for name, value in patch.items()}
+    once = merge_patch(document, patch)
+    assert merge_patch(once, patch) == once
+
+
+def pointers(value: Any, at: str = "") -> list[str]:
+    """Every place in a document."""
+    found = [at] if at else []
+    if isinstance(value, dict):
+        for name, item in value.items():
+            found += pointers(item, at + "/" + name.replace("~", "~0").replace("/", "~1"))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            found += pointers(item, f"{at}/{index}")
+    return found
+
+
+def patched(document: Any, *operations: dict[str, Any]) -> Any:
+    return json_patch(document, json.dumps(operations).encode())
+
+
+@given(DOCUMENTS, st.data())
+def test_a_json_patch_can_be_undone(document: dict[str, Any], data: st.DataObject) -> None:
+    places = pointers(document)
+    if not places:
+        return
+    place = data.draw(st.sampled_from(places))
+    kept = canonical(document)
+    value = value_at(document, place)
+    removed = patched(document, {"op": "remove", "path": place})
+    assert canonical(patched(removed, {"op": "add", "path": place, "value": value})) == kept
+    replaced = patched(document, {"op": "replace", "path": place, "value": "other"})
+    restored = patched(
+        replaced, {"op": "test", "path": place, "value": "other"}, {"op": "replace", "path": place, "value": value}
+    )
+    assert canonical(restored) == kept
+    assert canonical(document) == kept
+
+
+def value_at(document: Any, pointer: str) -> Any:
+    for step in pointer.split("/")[1:]:
+        step = step.replace("~1", "/").replace("~0", "~")
+        document = document[int(step)] if isinstance(document, list) else document[step]
+    return document
+
+
+@given(DOCUMENTS)
+def test_a_copy_is_a_copy(document: dict[str, Any]) -> None:
+    result = patched(
+        {"a": document}, {"op": "copy", "from": "/a", "path": "/b"}, {"op": "add", "path": "/b/new", "value": 1}
+    )
+    assert result["a"] == document
+    assert result["b"] == document | {"new": 1}
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[1]", b'{"op": "add"}', b'"x"'])
+def test_what_is_no_json_patch_is_a_bad_request(text: bytes) -> None:
+    with pytest.raises(Refused) as refused:
+        json_patch({}, text)
+    assert (refused.value.code, refused.value.reason) == (400, "BadRequest")
+
+
+@pytest.mark.parametrize("step", ["01x", "--1", "9" * 40, " 1", "1.0", "²"])
+def test_an_index_is_a_plain_number(step: str) -> None:
+    with pytest.raises(Refused) as refused:
+        patched({"a": [1, 2]}, {"op": "remove", "path": f"/a/{step}"})
+    assert refused.value.code == 422
+
+
+DEPLOYMENT = builtin_schema("apps/v1", "Deployment")
+CONTAINERS = st.lists(
+    st.fixed_dictionaries({"name": st.sampled_from("abcd")}, optional={"image": st.sampled_from("12")}),
+    max_size=4,
+    unique_by=lambda container: container["name"],
+)
+
+
+def deployment(containers: list[dict[str, str]]) -> dict[str, Any]:
+    return {"spec": {"template": {"spec": {"containers": containers}}}}
+
+
+def containers_of(obj: dict[str, Any]) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = obj["spec"]["template"]["spec"]["containers"]
+    return found
+
+
+@given(CONTAINERS, CONTAINERS)
+def test_a_strategic_patch_merges_by_key_and_keeps_both_orders(
+    live: list[dict[str, str]], patch: list[dict[str, str]]
+) -> None:
+    assert DEPLOYMENT is not None
+    before = deepcopy((live, patch))
+    merged = containers_of(strategic_merge_patch(deployment(live), deployment(patch), DEPLOYMENT))
+    assert (live, patch) == before
+    by_name = {each["name"]: each for each in live}
+    for each in patch:
+        by_name[each["name"]] = by_name.get(each["name"], {}) | each
+    assert {each["name"]: each for each in merged} == by_name
+    names = [each["name"] for each in merged]
+    assert [name for name in names if name in {each["name"] for each in patch}] == [each["name"] for each in patch]
+    only_live = [each["name"] for each in live if each["name"] not in {other["name"] for other in patch}]
+    assert [name for name in names if name in only_live] == only_live
+
+
+@given(CONTAINERS, CONTAINERS)
+def test_a_strategic_patch_with_replace_leaves_what_it_says(
+    live: list[dict[str, str]], patch: list[dict[str, str]]
+) -> None:
+    assert DEPLOYMENT is not None
+    replacing = deployment([{"$patch": "replace"}, *patch])
+    merged = strategic_merge_patch(deployment(live), replacing, DEPLOYMENT)
+    assert containers_of(merged) == patch
+
+
+def test_a_field_that_the_kind_does_not_have_cannot_be_merged() -> None:
+    assert DEPLOYMENT is not None
+    with pytest.raises(Refused) as refused:
+        strategic_merge_patch({"spec": {"nope": {"a": 1}}}, {"spec": {"nope": {"b": 1}}}, DEPLOYMENT)
+    assert refused.value.message == 'unable to find api field in struct DeploymentSpec for the json field "nope"'
