@@ -1,4 +1,5 @@
-"""Generating: `kubewright manifests` for a project with ten kinds, as a process of its own."""
+"""Generating, each as a process of its own: `kubewright manifests` for a project with ten kinds, and
+`kubewright codegen` for a definition of the size of the largest that is known, 1.4 MB of YAML."""
 
 from __future__ import annotations
 
@@ -9,14 +10,18 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks.arithmetic import Numbers
 from benchmarks.measure import Failed
 from benchmarks.results import Case, Column
+from kubewright.api import apiextensions, core, from_dict
+from kubewright.crd import schema_of, to_yaml
 
-__all__ = ["measured", "project", "run"]
+__all__ = ["definition", "measured", "project", "run"]
 
 _KINDS = 10
+_TEMPLATES = 6
 _HEAD = '''
 from typing import Annotated
 import kubewright as kw
@@ -65,6 +70,46 @@ def run(rounds: int, say: Callable[[str], None]) -> Iterator[Case]:
             case.add("kubewright", measured(command))
             say(f"manifests, turn {turn + 1}: {len(list(out.rglob('*.yaml')))} files")
     yield case
+    case = Case("codegen", "kubewright codegen, one definition of 1.4 MB", "kubewright", columns)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "large.yaml")
+        file.write_text(definition())
+        for turn in range(rounds):
+            out = Path(folder, f"large_{turn}.py")
+            command = [sys.executable, "-m", "kubewright.cli", "codegen", str(file), "--out", str(out)]
+            case.add("kubewright", measured(command))
+            say(f"codegen, turn {turn + 1}: {len(out.read_text().splitlines())} lines")
+    yield case
+
+
+def definition() -> str:
+    """A large definition: several pod templates, told apart by their descriptions, so that few classes are shared."""
+    template = schema_of(core.PodTemplateSpec)
+    templates = {f"template{number}": _described(template, f"Number {number}.") for number in range(_TEMPLATES)}
+    spec = {"type": "object", "properties": templates}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    document = {
+        "metadata": {"name": "larges.example.com"},
+        "spec": {
+            "group": "example.com",
+            "names": {"kind": "Large", "plural": "larges"},
+            "scope": "Namespaced",
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
+    return to_yaml(from_dict(apiextensions.CustomResourceDefinition, document))
+
+
+def _described(node: dict[str, Any], text: str) -> dict[str, Any]:
+    """The same schema with a description at every field."""
+    made = dict(node)
+    for name in ("items", "additionalProperties"):
+        if isinstance(node.get(name), dict):
+            made[name] = _described(node[name], text)
+    if "properties" in node:
+        fields = node["properties"].items()
+        made["properties"] = {name: {**_described(below, text), "description": text} for name, below in fields}
+    return made
 
 
 def measured(command: Sequence[str]) -> Numbers:

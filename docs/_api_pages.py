@@ -19,7 +19,20 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-ROOMS = ("api", "client", "crd", "codegen", "cache", "queue", "events", "observe", "controller", "operator", "testing", "clock")
+ROOMS = (
+    "api",
+    "client",
+    "crd",
+    "codegen",
+    "cache",
+    "queue",
+    "events",
+    "observe",
+    "controller",
+    "operator",
+    "testing",
+    "clock",
+)
 _FOLDER = "api"
 _WIDTH = 100
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.generating import measured, project
+from benchmarks.generating import definition, measured, project
 from benchmarks.measure import Failed
 
 
@@ -16,6 +16,15 @@ def test_the_project_has_ten_kinds_and_its_manifests_are_written(tmp_path: Path)
     numbers = measured([sys.executable, "-m", "kubewright.cli", "manifests", str(file), "--out", str(out)])
     assert set(numbers) == {"wall", "cpu", "peak"}
     assert len(list((out / "crd" / "bases").iterdir())) == 10
+
+
+def test_the_large_definition_is_large_and_becomes_a_module(tmp_path: Path) -> None:
+    text = definition()
+    assert 1_300_000 < len(text) < 1_600_000
+    file, out = tmp_path / "large.yaml", tmp_path / "large.py"
+    file.write_text(text)
+    measured([sys.executable, "-m", "kubewright.cli", "codegen", str(file), "--out", str(out)])
+    assert "class Large(kw.Resource[LargeSpec, None]):" in out.read_text()
 
 
 def test_a_program_that_fails_is_no_measurement() -> None:
