@@ -67,7 +67,7 @@ def deployed(project: Project, control_plane: ControlPlane) -> Iterator[None]:
     kubectl("apply", "--server-side", "-f", "-", stdin=to_yaml(*objects(project)))
     kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/crates.deployed.example.com")
     yield
-    kubectl("delete", "crd", "crates.deployed.example.com", "--timeout=60s")
+    kubectl("delete", "crd", "crates.deployed.example.com", "--wait=false")
 
 
 def account(project: Project, plane: ControlPlane, folder: Path) -> Path:

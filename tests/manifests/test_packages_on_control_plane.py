@@ -69,7 +69,7 @@ def kubectl(control_plane: ControlPlane) -> Iterator[Kubectl]:
     for kind in ("validatingwebhookconfiguration", "mutatingwebhookconfiguration"):
         run("delete", kind, "packaged", "--ignore-not-found")
     own = [f"crd/{one.metadata.name}" for one in objects(PACKAGED) if one.kind == "CustomResourceDefinition"]
-    run("delete", "--ignore-not-found", "--timeout=60s", *names, *own, "crd/parcels.released.example.com")
+    run("delete", "--ignore-not-found", "--wait=false", *names, *own, "crd/parcels.released.example.com")
 
 
 def deploy(kubectl: Kubectl, folder: Path, project: Project) -> str:

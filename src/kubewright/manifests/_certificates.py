@@ -15,7 +15,7 @@ from kubewright.api._resource import resource
 from kubewright.controller._permissions import CLUSTER, OWN, Permission
 from kubewright.manifests._manager import Addition
 from kubewright.manifests._project import Project, definition_name
-from kubewright.manifests._webhooks import webhook_service_name
+from kubewright.manifests._webhooks import has_mutating, has_validating, webhook_service_name
 
 __all__ = [
     "INJECT",
@@ -110,16 +110,6 @@ def certificate_permissions(project: Project) -> list[Permission]:
             for verb in ("get", "list", "patch", "watch")
         ]
     return found
-
-
-def has_mutating(project: Project) -> bool:
-    """Whether there is a configuration of mutating webhooks."""
-    return any(webhook.mutating for webhook in project.webhooks)
-
-
-def has_validating(project: Project) -> bool:
-    """Whether there is a configuration of validating webhooks."""
-    return any(not webhook.mutating for webhook in project.webhooks)
 
 
 def issuer(project: Project) -> Issuer:

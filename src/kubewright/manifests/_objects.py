@@ -13,8 +13,6 @@ from kubewright.manifests._access import (
 from kubewright.manifests._certificates import (
     certificate,
     certificate_addition,
-    has_mutating,
-    has_validating,
     injected_from,
     issuer,
 )
@@ -23,6 +21,8 @@ from kubewright.manifests._monitoring import metrics_addition, metrics_service, 
 from kubewright.manifests._network import metrics_ingress, network_policy, webhook_ingress
 from kubewright.manifests._project import Project
 from kubewright.manifests._webhooks import (
+    has_mutating,
+    has_validating,
     mutating_configuration,
     validating_configuration,
     webhook_addition,

@@ -11,10 +11,13 @@ from kubewright.manifests._webhook_declarations import ConversionDeclaration, We
 
 __all__ = [
     "WEBHOOK_PORT",
+    "has_mutating",
+    "has_validating",
     "mutating_configuration",
     "validating_configuration",
     "webhook_addition",
     "webhook_service",
+    "webhook_service_name",
     "with_conversion",
 ]
 
@@ -27,6 +30,16 @@ _REVIEWS: Final = ["v1"]
 def webhook_service_name(project: Project) -> str:
     """The Service that the API server calls."""
     return f"{project.prefix}-webhook"
+
+
+def has_mutating(project: Project) -> bool:
+    """Whether there is a configuration of mutating webhooks."""
+    return any(webhook.mutating for webhook in project.webhooks)
+
+
+def has_validating(project: Project) -> bool:
+    """Whether there is a configuration of validating webhooks."""
+    return any(not webhook.mutating for webhook in project.webhooks)
 
 
 def webhook_addition(project: Project) -> Addition:
