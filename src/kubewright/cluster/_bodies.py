@@ -1,4 +1,4 @@
-"""Reading what clients send: JSON, YAML, protobuf, and formats that are plugged in; then the kind's own reading."""
+"""Reading what clients send: JSON, YAML, and formats that are plugged in; then the kind's own reading and defaults."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ __all__ = ["decode_body", "decode_yaml", "fit", "media_type_of", "read_object"]
 
 _ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"  # in the server's words
 _YAML: Final = "application/yaml"
-_PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 _LARGEST_BODY: Final = 3 * 1024 * 1024
 _decoder: Final = msgspec.json.Decoder()
 
@@ -34,7 +33,8 @@ def read_object(state: State, call: Call, type_: ResourceType | None = None) -> 
     obj = decode_body(state, call, type_)
     _check_kind(call, type_, obj)
     text = call.request.body if media_type_of(call) == "application/json" else None
-    return fit(call, type_, obj, text or b"")
+    # What is written back just as it came has no field twice: then nobody needs to look closer.
+    return fit(call, type_, obj, b"" if text is None or encode(obj) == text else text)
 
 
 def fit(call: Call, type_: ResourceType, obj: JSONObject, text: bytes = b"", *, patched: bool = False) -> JSONObject:
@@ -85,8 +85,6 @@ def decode_body(state: State, call: Call, type_: ResourceType | None) -> JSONObj
         decoded = _decode_json(body, type_)
     elif media_type == _YAML:
         decoded = decode_yaml(body)
-    elif media_type == _PROTOBUF:
-        decoded = _decode_protobuf(body)
     elif (decoder := state.decoders.get(media_type)) is not None:
         try:
             decoded = decoder(body, type_)
@@ -117,15 +115,6 @@ def _decode_json(body: bytes, type_: ResourceType | None) -> Any:
         kind = type_.kind if type_ is not None else "object"
         problem = f"couldn't get version/kind; json parse error: {error}"
         raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {problem}") from None
-
-
-def _decode_protobuf(body: bytes) -> Any:
-    from kubewright.cluster.protobuf import ProtobufError, decode
-
-    try:
-        return decode(body)
-    except ProtobufError as error:
-        raise bad_request(str(error)) from None
 
 
 def decode_yaml(body: bytes) -> Any:

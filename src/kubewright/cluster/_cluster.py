@@ -19,6 +19,9 @@ from kubewright.cluster._snapshot import read_snapshot, write_snapshot
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Storage
 from kubewright.cluster._transport import InProcess
+from kubewright.cluster.controllers import Controllers
+from kubewright.cluster.crds import Definitions
+from kubewright.cluster.protobuf import CONTENT_TYPE, read_protobuf
 
 if TYPE_CHECKING:
     from kubewright.cluster._serving import Serving
@@ -51,6 +54,8 @@ class Cluster:
         seed: makes uids and generated names the same in each run.
         snapshot: a file that keeps the state between runs.
         history: how many writes are remembered, for watches and lists of the past.
+        controllers: whether the controllers of every cluster run: garbage collection, the emptying of namespaces, and
+            a service account in each. Without them it is a bare API server.
     """
 
     def __init__(
@@ -60,12 +65,15 @@ class Cluster:
         seed: int | str | None = None,
         snapshot: str | os.PathLike[str] | None = None,
         history: int = _DEFAULT_HISTORY,
+        controllers: bool = True,
     ) -> None:
         self._clock = clock or SystemClock()
         # Nothing secret comes from it: uids and names only. Certificates and tokens have randomness of their own.
         self._rng = random.Random(seed)  # noqa: S311
         self._snapshot = None if snapshot is None else Path(snapshot)
         self._history = history
+        self._with_controllers = controllers
+        self._controllers: Controllers | None = None
         self._dispatcher: Dispatcher | None = None
         self._transports: list[InProcess] = []
         self._serving: Serving | None = None
@@ -85,6 +93,9 @@ class Cluster:
         add_initial_objects(state)
         self._dispatcher = Dispatcher(state)
         _add_rooms(self._dispatcher)
+        if self._with_controllers:
+            self._controllers = Controllers(state)
+            self._controllers.start()
         self._saved_revision = storage.revision
         if self._snapshot is not None:
             self._saving = self._clock.call_later(_SAVE_SECONDS, self._save_regularly)
@@ -96,6 +107,9 @@ class Cluster:
             return
         if self._saving is not None:
             self._saving.cancel()
+        if self._controllers is not None:
+            self._controllers.stop()
+            self._controllers = None
         if self._snapshot is not None:
             self.save()
         if self._serving is not None:
@@ -156,6 +170,11 @@ class Cluster:
         settings.setdefault("clock", self._clock)
         return Client(transport=self.transport(user), **settings)
 
+    async def settled(self) -> None:
+        """Wait until the controllers have done everything that follows from the writes so far."""
+        if self._controllers is not None:
+            await self._controllers.settled()
+
     def compact(self) -> int:
         """Forget all history: watches and lists of the past get 410. Answers with the revision it begins at now."""
         return self._running.state.storage.compact()
@@ -199,9 +218,6 @@ class Cluster:
 
 def _add_rooms(dispatcher: Dispatcher) -> None:
     """What is not part of the core: custom resources, and bodies in protobuf."""
-    from kubewright.cluster.crds import Definitions
-    from kubewright.cluster.protobuf import CONTENT_TYPE, read_protobuf
-
     state = dispatcher.state
     state.decoders[CONTENT_TYPE] = read_protobuf
     definitions = Definitions(state, dispatcher.write)

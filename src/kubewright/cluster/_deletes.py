@@ -20,7 +20,7 @@ from kubewright.cluster._typed import reader_of
 from kubewright.cluster._views import decoded, view_of
 from kubewright.cluster._writes import commit, stored_form
 
-__all__ = ["check_preconditions", "delete", "delete_collection", "delete_object", "no_options", "read_options"]
+__all__ = ["DeleteOptions", "check_preconditions", "delete", "delete_collection", "delete_object", "read_options"]
 
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
@@ -28,7 +28,9 @@ _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
 @dataclass(slots=True)
-class _Options:
+class DeleteOptions:
+    """How an object is to be deleted; without anything, as its kind says."""
+
     grace: int | None = None
     policy: str | None = None
     orphan: bool | None = None
@@ -37,12 +39,7 @@ class _Options:
     dry_run: bool = False
 
 
-def no_options() -> _Options:
-    """What a delete without options means."""
-    return _Options()
-
-
-def read_options(state: State, call: Call) -> _Options:
+def read_options(state: State, call: Call) -> DeleteOptions:
     """The DeleteOptions of the body, or those of the query when there is no body."""
     given: JSONObject = {}
     if call.request.body:
@@ -54,7 +51,7 @@ def read_options(state: State, call: Call) -> _Options:
     query = call.query
     preconditions = given.get("preconditions") or {}
     dry_run = given.get("dryRun") or ([query["dryRun"]] if query.get("dryRun") else [])
-    made = _Options(
+    made = DeleteOptions(
         grace=given.get("gracePeriodSeconds", call.number("gracePeriodSeconds")),
         policy=given.get("propagationPolicy", query.get("propagationPolicy")),
         orphan=given.get("orphanDependents", call.flag("orphanDependents") if "orphanDependents" in query else None),
@@ -122,7 +119,7 @@ def delete_collection(state: State, call: Call) -> Answer:
 
 
 def delete_object(
-    state: State, type_: ResourceType, found: Entry, options: _Options
+    state: State, type_: ResourceType, found: Entry, options: DeleteOptions
 ) -> tuple[Entry | JSONObject, bool]:
     """Delete an object, or begin to. Answers with what is left, or was last, and whether it is gone."""
     obj, before = decoded(type_, found), decoded(type_, found)
@@ -151,7 +148,7 @@ def delete_object(
     return state.storage.delete(type_.storage, stored_form(type_, decoded(type_, found)), found), True
 
 
-def check_preconditions(type_: ResourceType, obj: JSONObject, options: _Options) -> None:
+def check_preconditions(type_: ResourceType, obj: JSONObject, options: DeleteOptions) -> None:
     """Refuse to delete another object than was meant."""
     name, metadata = obj["metadata"]["name"], obj["metadata"]
     if options.uid is not None and options.uid != metadata["uid"]:
@@ -178,7 +175,7 @@ def _mark(state: State, obj: JSONObject, grace: int) -> None:
             metadata["generation"] += 1
 
 
-def _grace(state: State, type_: ResourceType, obj: JSONObject, options: _Options) -> tuple[bool, bool]:
+def _grace(state: State, type_: ResourceType, obj: JSONObject, options: DeleteOptions) -> tuple[bool, bool]:
     """Give a pod time to end. Whether that has begun now, and whether it had begun before and nothing is to be done."""
     default = type_.strategy.default_grace_seconds
     if default is None:
@@ -204,7 +201,7 @@ def _grace(state: State, type_: ResourceType, obj: JSONObject, options: _Options
     return True, False
 
 
-def _finalizers(type_: ResourceType, existing: list[str], options: _Options) -> list[str]:
+def _finalizers(type_: ResourceType, existing: list[str], options: DeleteOptions) -> list[str]:
     """The finalizers with which the garbage collector is asked to orphan dependents, or to wait for them."""
     policy = options.policy
     if options.orphan is not None:

@@ -10,8 +10,8 @@ it is given for comparison it must leave alone.
 
 The life of a write, in the order of the hooks (dispatch does what stands in brackets):
 
-1. [decode the body: JSON, YAML or protobuf; others by `Decoder`s that are plugged in]; `Strategy.read` fits the object
-   to its schema and reports what it does not know; `Strategy.default` sets defaults;
+1. [decode the body: JSON or YAML; other formats by `Decoder`s that are plugged in]; `Strategy.read` fits the object to
+   its schema and reports what it does not know; `Strategy.default` sets defaults;
 2. [patch and apply: `read` and `default` run on the outcome, not on the patch]
 3. [namespace and name; managed fields, by `kubewright.cluster.merge` with the schema]
 4. `Strategy.prepare_create` or `prepare_update` sets what only the server may set;

@@ -27,9 +27,17 @@ def manager_of(state: State, type_: ResourceType, subresource: str = "") -> Fiel
 def _made(state: State, type_: ResourceType, subresource: str) -> FieldManager:
     from kubewright.cluster.merge import FieldManager, reset_fields
 
+    # Versions come and go with CRDs; between two changes they are looked up once.
+    known: dict[str, ResourceType] = {}
+    generation = -1
+
     def version(api_version: str) -> ResourceType | None:
-        same = (other for other in state.types.stored_as(type_.storage) if other.api_version == api_version)
-        return next(same, None)
+        nonlocal generation
+        if generation != state.types.generation:
+            generation = state.types.generation
+            known.clear()
+            known.update({other.api_version: other for other in state.types.stored_as(type_.storage)})
+        return known.get(api_version)
 
     def schema_of(api_version: str) -> Any:
         other = version(api_version)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import uuid
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Decoder", "State"]
 
 Decoder: TypeAlias = Callable[[bytes, ResourceType | None], JSONObject]
-"""Reads a body of another format than JSON, YAML and protobuf, given the resource it was sent to, if any.
+"""Reads a body of another format than JSON and YAML, given the resource it was sent to, if any.
 
 Raises `UnreadableObject`."""
 
@@ -34,16 +33,26 @@ class State:
         self.clock = clock
         self.rng = rng
         self.storage = storage or Storage()
+        self._second = -1
+        self._now = ""
         self.decoders: dict[str, Decoder] = {}
-        """By media type: how bodies are read that are neither JSON nor YAML nor protobuf."""
+        """By media type: how bodies are read that are neither JSON nor YAML, such as protobuf."""
         self.custom_kinds: Callable[[], Sequence[CustomKind]] = tuple
         """The kinds of CRDs, for OpenAPI documents; set by whoever registers them."""
         self.managers: dict[tuple[ResourceType, str], FieldManager] = {}
+        self.ca_certificate = ""
+        """The certificate, in PEM, of whoever signs the server's own; empty while it is not served over TLS."""
 
     def now(self) -> str:
         """The time, as objects carry it."""
-        return format_time(self.clock.now())
+        moment = self.clock.now()
+        second = int(moment.timestamp())
+        if second != self._second:
+            self._second, self._now = second, format_time(moment)
+        return self._now
 
     def uid(self) -> str:
         """A new uid. With a seed they are always the same ones."""
-        return str(uuid.UUID(int=self.rng.getrandbits(128), version=4))
+        digits = f"{self.rng.getrandbits(128):032x}"
+        variant = "89ab"[int(digits[16], 16) & 3]
+        return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

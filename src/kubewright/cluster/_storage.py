@@ -140,6 +140,7 @@ class Storage:
         self._history = history
         self._tables: dict[str, _Table] = {}
         self._log: deque[Event] = deque()
+        self._everyone: dict[Subscriber, None] = {}
         self.revision = _FIRST_REVISION
         """The revision of the last write."""
         self.compacted = 0
@@ -248,6 +249,8 @@ class Storage:
         if len(self._log) > self._history:
             self.compact(self._log[0].revision)
         table.tell(event)
+        for subscriber in self._everyone:
+            subscriber.offer(event)
 
     def compact(self, revision: int | None = None) -> int:
         """Forget the history up to a revision, by default all of it. The answer is the revision that it begins at."""
@@ -275,6 +278,14 @@ class Storage:
             listeners.pop(subscriber, None)
             if index is not None and not listeners:
                 del index[key]
+
+    def subscribe_all(self, subscriber: Subscriber) -> None:
+        """Tell a subscriber of each write to any kind from now on."""
+        self._everyone[subscriber] = None
+
+    def unsubscribe_all(self, subscriber: Subscriber) -> None:
+        """Tell it no longer. Harmless when it was not told."""
+        self._everyone.pop(subscriber, None)
 
     # Snapshots
 
