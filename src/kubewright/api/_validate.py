@@ -36,8 +36,9 @@ class ValidationError(ValueError):
 def validate(obj: Object) -> None:
     """Raise `ValidationError` when the object breaks a rule of its kind: all of them but CEL rules.
 
-    Paths are those that the server names. An object that passes may still be refused by the server, which knows more:
-    CEL rules, the rules for names and labels, quotas and webhooks. Raises TypeError for a kind without a schema, as an
+    Paths are those that the server names. CEL (`Rule`, `Immutable`) is checked by the server only; `ExactlyOneOf` and
+    its relatives are checked here too. An object that passes may still be refused by the server, which knows more: CEL
+    rules, the rules for names and labels, quotas and webhooks. Raises TypeError for a kind without a schema, as an
     `Untyped` is.
     """
     if isinstance(obj, Untyped):
