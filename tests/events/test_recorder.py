@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
+import msgspec
 import pytest
 
 from kubewright.api import core, events, meta
@@ -180,16 +181,19 @@ async def test_what_waits_is_written_at_the_end(client: Client, subject: core.Co
 
 
 async def test_what_the_server_rejects_is_dropped_at_once_and_logged_once(
-    client: Client, recorder: EventRecorder, caplog: pytest.LogCaptureFixture
+    client: Client, recorder: EventRecorder, subject: core.ConfigMap, caplog: pytest.LogCaptureFixture
 ) -> None:
     lost = core.ObjectReference(kind="Box", name="one", namespace="Not A Namespace")
     for number in range(3):
-        recorder.record(lost, f"Lost{number}", "nobody will read this")
+        recorder.record(lost, "Lost", f"nobody will read this, {number}")
+    recorder.record(subject, "Seen", "this one is written")
     await recorder.flush()
-    assert recorder.stats.dropped == {"rejected": 3}
+    recorder.record(lost, "Lost", "nor this")
+    await recorder.flush()
+    assert (recorder.stats.dropped, recorder.stats.written) == ({"rejected": 4}, 1)
     warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert len(warnings) == 1
-    assert "event Lost0 for Box one was not written" in warnings[0]
+    assert "event Lost for Box one was not written" in warnings[0]
 
 
 class Unreachable:
@@ -199,9 +203,16 @@ class Unreachable:
         self.left = requests
         self.sent = sent
         self.bodies: list[bytes] = []
+        self.script: list[ConnectionLost | int] = []
 
     async def send(self, request: Request) -> Response:
         self.bodies.append(request.body or b"")
+        if self.script:
+            told = self.script.pop(0)
+            if isinstance(told, ConnectionLost):
+                raise told
+            reason = {404: "NotFound", 409: "AlreadyExists"}[told]
+            return Answer(msgspec.json.encode({"kind": "Status", "code": told, "reason": reason}), told)
         if self.left:
             self.left -= 1
             raise ConnectionLost("nobody answers", sent=self.sent)
@@ -212,9 +223,8 @@ class Unreachable:
 
 
 class Answer:
-    status = 201
-
-    def __init__(self, body: bytes) -> None:
+    def __init__(self, body: bytes, status: int = 201) -> None:
+        self.status = status
         self.body = body
         self.headers: dict[str, str] = {}
 
@@ -254,6 +264,43 @@ async def test_a_server_that_is_away_is_tried_twelve_times_for_an_event_and_not_
         assert len(way.bodies) == 12
         assert len({*way.bodies}) == 1  # under one name, so that none of them makes a second event
         assert 100 <= clock.monotonic() <= 120
+
+
+async def test_a_lost_answer_makes_no_second_event_and_an_event_that_expired_meanwhile_is_made_anew() -> None:
+    clock, way = VirtualClock(), Unreachable(requests=0)
+    async with EventRecorder(Client(transport=way, clock=clock), "test-controller", clock=clock) as recorder:
+        recorder.record(config_map(), "Synced", "synced")
+        way.script = [ConnectionLost("the answer is lost", sent=True), 409]
+        await clock.run(recorder.flush())
+        assert (recorder.stats.written, recorder.stats.dropped, len(way.bodies)) == (1, {}, 2)
+        recorder.record(config_map(), "Synced", "synced")
+        way.script = [ConnectionLost("the answer is lost", sent=True), 404]
+        await clock.run(recorder.flush())
+    first, _, _, _, again = way.bodies
+    assert (recorder.stats.written, recorder.stats.dropped) == (2, {})
+    names = [msgspec.json.decode(body)["metadata"]["name"] for body in (first, again)]
+    assert all(name.startswith("subject.") for name in names)
+    assert names[0] != names[1]
+
+
+async def test_a_server_that_says_that_every_name_is_taken_is_not_asked_for_ever() -> None:
+    clock, way = VirtualClock(), Unreachable(requests=0)
+    async with EventRecorder(Client(transport=way, clock=clock), "test-controller", clock=clock) as recorder:
+        recorder.record(config_map(), "Synced", "synced")
+        way.script = [409] * 100
+        await clock.run(recorder.flush())
+    assert (recorder.stats.dropped, len(way.bodies)) == ({"rejected": 1}, 12)
+
+
+async def test_what_is_being_written_when_it_ends_is_counted_too() -> None:
+    clock = VirtualClock()
+    recorder = EventRecorder(Client(transport=Unreachable(), clock=clock), "test-controller", clock=clock)
+    recorder.start()
+    for number in range(3):
+        recorder.record(config_map(), f"Reason{number}", "last words")
+    await clock.settle()
+    await recorder.close(timeout=0.01)
+    assert recorder.stats.dropped == {"stopped": 3}
 
 
 async def test_a_server_that_comes_back_gets_the_event_and_the_log_stays_short(

@@ -33,6 +33,7 @@ _LONGEST_LINE = 1_000
 _TRIES = 12
 _PAUSE = 10.0
 _RATE, _BURST = 100.0, 1_000
+_LOGGED_AT_MOST = 1_000
 
 
 @dataclass(slots=True)
@@ -103,7 +104,7 @@ class EventRecorder:
         self._written = 0
         self._dropped: Counter[Dropped] = Counter()
         self._dropped_at_the_line = 0
-        self._complained: set[str] = set()
+        self._logged: set[str] = set()
 
     @property
     def stats(self) -> EventStats:
@@ -190,7 +191,7 @@ class EventRecorder:
         self._told += 1
         series, allowed = self._correlator.tell(told)
         if not allowed:
-            if not series.written:
+            if not series.written and not series.waiting:
                 self._dropped["spam"] += 1
             return
         self._enqueue(series)
@@ -216,6 +217,9 @@ class EventRecorder:
             series.waiting = False
             try:
                 await self._write(series)
+            except asyncio.CancelledError:
+                self._dropped["stopped"] += 1
+                raise
             except Exception as error:  # an event must never hurt anything, whatever is wrong with it
                 self._drop(series, "rejected", error)
             finally:
@@ -225,26 +229,31 @@ class EventRecorder:
                     self._dropped_at_the_line = 0
 
     async def _write(self, series: Series) -> None:
+        unsure = False  # whether an earlier try may have made the event, although no answer said so
         for attempt in range(1, _TRIES + 1):
             if (wait := self._pace.when("")) > 0:
                 await self._clock.sleep(wait)
             try:
-                await self._send(series, again=attempt > 1)
+                await self._send(series, unsure=unsure)
+                break
+            except AlreadyExists as error:  # somebody else's: a program that was started with the same seed, say
+                series.name = ""
+                if attempt == _TRIES:
+                    return self._drop(series, "rejected", error)
             except ApiError as error:
                 if not _may_pass(error):
                     return self._drop(series, "rejected", error)
                 if attempt == _TRIES:
                     return self._drop(series, "unreachable", error)
-                self._complain(error, "event %s for %s %s cannot be written, trying again: %s", series)
-            else:
-                self._written += 1
-                self._complained.clear()
-                return None
-            # The first pause is random, so that replicas do not come back together.
-            await self._clock.sleep(_PAUSE * self._rng.random() if attempt == 1 else _PAUSE)
+                unsure = True
+                self._log("away", "event %s for %s %s cannot be written, trying again: %s", series, error)
+                # The first pause is random, so that replicas do not come back together.
+                await self._clock.sleep(_PAUSE * self._rng.random() if attempt == 1 else _PAUSE)
+        self._written += 1
+        self._logged -= {"away", "unreachable"}
         return None
 
-    async def _send(self, series: Series, *, again: bool) -> None:
+    async def _send(self, series: Series, *, unsure: bool) -> None:
         count = series.count
         if series.written:
             patch = MergePatch(self._writing.again(series))
@@ -255,27 +264,27 @@ class EventRecorder:
                 count = series.count
             else:
                 series.written = count
-                return None
-        # The same name in each try: when the answer to the first one was lost, the second finds the event there.
-        if not again:
-            series.name = name_for(series.about, self._rng.getrandbits(64))
+                return
+        # The name stays the same from try to try: when the answer to one was lost, the next finds the event there.
+        series.name = series.name or name_for(series.about, self._rng.getrandbits(64))
         try:
             await self._client.create(self._writing.new(series, self.component, self.instance))
         except AlreadyExists:
-            if not again:  # somebody else's, then: a program that was started with the same seed, say
-                return await self._send(series, again=False)
+            if not unsure:
+                raise
         series.written = count
-        return None
 
     def _drop(self, series: Series, why: Dropped, error: Exception) -> None:
         self._dropped[why] += 1
-        self._complain(error, "event %s for %s %s was not written: %s", series)
+        what = f"{type(error).__name__} {series.about.kind} {series.reason}" if why == "rejected" else why
+        self._log(what, "event %s for %s %s was not written: %s", series, error)
 
-    def _complain(self, error: Exception, text: str, series: Series) -> None:
-        """Log the first failure of its kind, until something was written again; the others are only counted."""
-        kind = f"{text}{type(error).__name__}"
-        level = logging.DEBUG if kind in self._complained or _is_terminating(error) else logging.WARNING
-        self._complained.add(kind)
+    def _log(self, what: str, text: str, series: Series, error: Exception) -> None:
+        """Warn of the first failure of its kind; the others are counted, and for those who debug."""
+        level = logging.DEBUG if what in self._logged or _is_terminating(error) else logging.WARNING
+        if len(self._logged) >= _LOGGED_AT_MOST:
+            self._logged.clear()
+        self._logged.add(what)
         logger.log(level, text, series.reason, series.about.kind, series.about.name, error)
 
 
