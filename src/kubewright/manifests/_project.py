@@ -43,6 +43,8 @@ def default_resources() -> core.ResourceRequirements:
 class Project:
     """What is deployed: an operator, and the settings of its deployment. A wrong setting raises ValueError.
 
+    What is not given is filled in at once, and kept by `dataclasses.replace`: with a new version goes a new image.
+
     Args:
         operator: whose kinds, permissions, namespaces and grace period count.
         target: what `kubewright run` gets in the image: a file or a module.
