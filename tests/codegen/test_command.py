@@ -62,7 +62,7 @@ def test_kinds_are_chosen_and_renamed(source: Path, tmp_path: Path, capsys: pyte
     assert run(["codegen", str(source), "--out", str(out), "--kind", "things.example.com", "--name", "Thing=It"]) == 0
     assert "class It(" in out.read_text()
     assert run(["codegen", str(source), "--out", str(out), "--kind", "Other"]) == 1
-    assert capsys.readouterr().err == f"Error: {source}: there is no kind Other, only Thing\n"
+    assert capsys.readouterr().err == f"Error: {source}: there is no kind Other in it\n"
 
 
 def test_parts_of_definitions_are_skipped_with_a_note(

@@ -88,6 +88,30 @@ def test_a_schema_that_is_not_structural_is_refused_with_the_place(schema: dict[
         read_definition(definition(schema), "a.yaml")
 
 
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (
+            {"additionalPrinterColumns": [{"name": "A", "type": "bool", "jsonPath": ".a"}]},
+            "the type of column .a is one of",
+        ),
+        ({"additionalPrinterColumns": [{"name": "A", "type": "string"}]}, "'jsonPath' is missing"),
+        (
+            {"additionalPrinterColumns": [{"name": "A", "type": "string", "jsonPath": ".a"}] * 2},
+            "two columns have the same name: A, A",
+        ),
+        ({"subresources": {"scale": {"specReplicasPath": ".spec.n"}}}, "'statusReplicasPath' is missing"),
+        (
+            {"subresources": {"scale": {"specReplicasPath": ".n", "statusReplicasPath": ".status.n"}}},
+            "the spec path of a Scale is below .spec",
+        ),
+    ],
+)
+def test_what_stands_beside_a_schema_is_checked_too(version: dict[str, Any], message: str) -> None:
+    with pytest.raises(CodegenError, match=message):
+        read_definition(definition(SCHEMA, **version), "a.yaml")
+
+
 def test_endless_depth_is_refused() -> None:
     schema: dict[str, Any] = {"type": "object"}
     for _ in range(300):

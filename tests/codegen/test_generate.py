@@ -124,6 +124,14 @@ def test_objects_of_generated_kinds_decode_and_encode(tmp_path: Path) -> None:
     }
 
 
+def test_the_metadata_of_an_object_inside_another_is_kept(tmp_path: Path) -> None:
+    inner = {"apiVersion": TEXT, "kind": TEXT, "metadata": {"type": "object"}}
+    template = {"type": "object", "x-kubernetes-embedded-resource": True, "properties": inner}
+    _, made = made_of(definition(thing({"type": "object", "properties": {"template": template}})), tmp_path)
+    decoded: Any = decode(made, b'{"spec":{"template":{"metadata":{"labels":{"a":"b"}}}}}')
+    assert decoded.spec.template.metadata.labels == {"a": "b"}
+
+
 def test_every_version_is_a_module_and_they_make_one_definition(tmp_path: Path) -> None:
     both = document()
     old = both["spec"]["versions"][0] | {"name": "v1beta1", "storage": False, "deprecated": True}
@@ -143,6 +151,8 @@ def test_a_kind_can_be_renamed_and_a_wrong_name_is_an_error() -> None:
     assert "class TheirThing(kw.Resource[TheirThingSpec, TheirThingStatus])" in text
     with pytest.raises(CodegenError, match="there is no kind Other to rename"):
         generate([kind], names={"Other": "X"})
+    with pytest.raises(CodegenError, match="no class can be called Literal"):
+        generate([kind], names={"Thing": "Literal"})
 
 
 def test_two_kinds_of_one_class_name_need_another_name() -> None:

@@ -64,6 +64,16 @@ FIELDS: dict[str, dict[str, Any]] = {
     "open map": {"type": "object", "additionalProperties": {**KEEP, "nullable": True}, **KEEP},
     "any map": {"type": "object", "additionalProperties": True},
     "embedded": {"type": "object", **KEEP, "x-kubernetes-embedded-resource": True},
+    "embedded with metadata": {
+        "type": "object",
+        "x-kubernetes-embedded-resource": True,
+        "properties": {"metadata": {"type": "object", "description": "Its name."}, "spec": PAIR},
+    },
+    "embedded with known metadata": {
+        "type": "object",
+        "x-kubernetes-embedded-resource": True,
+        "properties": {"metadata": PAIR},
+    },
     "embedded and known": {"type": "object", "x-kubernetes-embedded-resource": True, "properties": {"spec": PAIR}},
     "map": {"type": "object", "additionalProperties": TEXT, "minProperties": 1},
     "atomic map": {"type": "object", "additionalProperties": TEXT, "x-kubernetes-map-type": "atomic"},

@@ -35,6 +35,13 @@ def test_texts_stay_texts(tmp_path: Path) -> None:
     assert kind.versions[0].schema["properties"]["spec"]["properties"]["a"]["enum"] == ["=", "2020-01-01"]
 
 
+def test_numbers_are_read_as_go_reads_them(tmp_path: Path) -> None:
+    schema = thing({"type": "object", "properties": {"a": {"type": "integer", "maximum": "MAXIMUM"}}})
+    (tmp_path / "a.yaml").write_text(yaml.safe_dump(definition(schema)).replace("MAXIMUM", "1e+06"))
+    (kind,) = read_sources([str(tmp_path / "a.yaml")])
+    assert kind.versions[0].schema["properties"]["spec"]["properties"]["a"]["maximum"] == 1_000_000
+
+
 def test_of_a_folder_only_definitions_are_read(tmp_path: Path) -> None:
     (tmp_path / "bases").mkdir()
     (tmp_path / "bases" / "thing.yaml").write_text(DEFINITION)

@@ -90,9 +90,11 @@ def command(
     if (kubeconfig or context) and not cluster:
         raise click.UsageError("--kubeconfig and --context are for --cluster.")
     try:
-        found = _read(sources, kinds, descriptions=descriptions, lenient=lenient, allow_http=allow_http)
-        if cluster:
-            found += asyncio.run(_read_cluster(kinds, kubeconfig, context, descriptions=descriptions))
+        found, missing = _read(sources, kinds, descriptions=descriptions, lenient=lenient, allow_http=allow_http)
+        if cluster and (missing or not kinds):
+            found += asyncio.run(_read_cluster(missing, kubeconfig, context, descriptions=descriptions))
+        elif missing:
+            raise CodegenError(", ".join(sources), f"there is no kind {', '.join(missing)} in it")
         modules = generate(found, names=_renamed(names))
         changed = write(modules, out, check=check)
     except CodegenError as error:
@@ -105,19 +107,16 @@ def command(
 
 def _read(
     sources: Sequence[str], kinds: Sequence[str], *, descriptions: bool, lenient: bool, allow_http: bool
-) -> list[KindSource]:
+) -> tuple[list[KindSource], list[str]]:
+    """The kinds in the sources that are asked for, and the names that none of them has."""
+
     def skipped(note: str) -> None:
         click.echo(f"Skipped: {note}", err=True)
 
     found = read_sources(sources, descriptions=descriptions, lenient=lenient, allow_http=allow_http, skipped=skipped)
-    if not sources:
-        return found
     selection = Selection(kinds)
     taken = [kind for kind in found if selection.takes(kind.kind, kind.plural, kind.group)]
-    if missing := selection.missing():
-        there = ", ".join(sorted({kind.kind for kind in found}))
-        raise CodegenError(", ".join(sources), f"there is no kind {', '.join(missing)}, only {there}")
-    return taken
+    return taken, selection.missing()
 
 
 async def _read_cluster(

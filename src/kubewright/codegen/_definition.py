@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from kubewright.api import Column, Scale
 from kubewright.codegen._errors import CodegenError
 from kubewright.codegen._normal import normal_schema
 from kubewright.codegen._structure import check_structural, loosened
@@ -120,11 +121,33 @@ def _check_names(kind: KindSource) -> None:
     for what, text, form in names:
         if not form.fullmatch(text):
             raise CodegenError(kind.source, f"{text!r} is not a {what} that the API server would accept")
+    for version in kind.versions:
+        try:
+            _check_beside_schema(version)
+        except ValueError as error:
+            raise CodegenError(kind.source, f"the API server would not accept {kind.name}: {error}") from None
     versions = [version.name for version in kind.versions]
     if len(set(versions)) < len(versions):
         raise CodegenError(kind.source, f"{kind.name} has a version twice: {', '.join(versions)}")
     if sum(version.storage for version in kind.versions) != 1:
         raise CodegenError(kind.source, f"exactly one version of {kind.name} must be the stored one")
+
+
+def _check_beside_schema(version: VersionSource) -> None:
+    """Raise ValueError for columns and scales that `@resource` would refuse, as the server does."""
+    titles = [column["name"] for column in version.columns]
+    if len(set(titles)) < len(titles):
+        raise ValueError(f"two columns have the same name: {', '.join(titles)}")
+    for column in version.columns:
+        Column(
+            column["jsonPath"],
+            type=column["type"],
+            format=column.get("format"),
+            priority=column.get("priority", 0),
+            checked=False,
+        )
+    if version.scale is not None:
+        Scale(version.scale["specReplicasPath"], version.scale["statusReplicasPath"])
 
 
 def _versions(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -151,8 +174,15 @@ def _version(spec: Mapping[str, Any], version: Mapping[str, Any], *, old: bool) 
         columns=[_column(column) for column in columns],
         selectable_fields=[field["jsonPath"] for field in version.get("selectableFields") or ()],
         has_status=subresources.get("status") is not None,
-        scale=subresources.get("scale"),
+        scale=_scale(subresources.get("scale")),
     )
+
+
+def _scale(scale: Mapping[str, Any] | None) -> dict[str, str] | None:
+    if scale is None:
+        return None
+    paths = {name: scale[name] for name in ("specReplicasPath", "statusReplicasPath")}
+    return paths | ({"labelSelectorPath": path} if (path := scale.get("labelSelectorPath")) else {})
 
 
 def _column(column: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,9 @@ def generate(kinds: Iterable[KindSource], *, names: Mapping[str, str] | None = N
     renamed = dict(names or {})
     modules: dict[tuple[str, str], tuple[str, Walk]] = {}
     unused = set(renamed)
+    for name in renamed.values():
+        if not name.isidentifier() or name in TAKEN:
+            raise CodegenError("--name", f"no class can be called {name}")
     for kind in sorted(_distinct(kinds), key=lambda each: (each.group, each.kind, each.plural)):
         unused -= {kind.kind}
         for version in sorted(kind.versions, key=lambda each: each.name):

@@ -31,6 +31,7 @@ ABSENT: Final = object()
 """The default of a field that has none."""
 
 _ANYTHING: Final = "x-kubernetes-preserve-unknown-fields"
+_BARE: Final = {"type", "description", "nullable"}
 _HEAD: Final = ("apiVersion", "kind", "metadata")
 _key = msgspec.json.Encoder(order="sorted").encode
 
@@ -85,9 +86,10 @@ class _Place:
     names: tuple[str, ...]
     defaults: bool = True
     old_self: bool = True
+    embedded: bool = False  # in an object whose metadata the server knows by itself
 
     def __truediv__(self, name: str) -> _Place:
-        return replace(self, names=(*self.names, name))
+        return replace(self, names=(*self.names, name), embedded=self.embedded and name == "metadata")
 
     @property
     def element(self) -> _Place:
@@ -140,7 +142,11 @@ class Walk:
 
     def _annotation(self, node: dict[str, Any], place: _Place, *, shared: bool = True) -> Annotation:
         """The annotation for a schema, without what is said about the place itself."""
-        if node.get("type") == "object":
+        if place.embedded:
+            # The schema says nothing about it, but the server keeps it; a class without fields would lose it.
+            shape, said = Shape(place="object", type="object"), {"type": "object"}
+            made = Annotation(text="ObjectMeta", shape=shape, said=said, members={"properties": None})
+        elif node.get("type") == "object":
             made = self._object(node, place, shared=shared)
         elif node.get("type") == "array":
             keyed = node.get("x-kubernetes-list-type") == "map" and list_type_holds(node)
@@ -204,7 +210,9 @@ class Walk:
         if model is None:
             model = self._shared[key] = Model()
             required = node.get("required", ())
-            properties = node.get("properties", {})
+            properties = dict(node.get("properties", {}))
+            if node.get("x-kubernetes-embedded-resource") and properties.get("metadata", {}).keys() <= _BARE:
+                place = replace(place, embedded=True)
             for wire, attribute in attribute_names(properties).items():
                 made = self._field(attribute, wire, properties[wire], place / wire, required=wire in required)
                 model.fields.append(made)

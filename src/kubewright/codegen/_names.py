@@ -13,7 +13,9 @@ __all__ = ["IMPORTED", "TAKEN", "attribute_names", "camel_case", "module_name", 
 # An acronym before a version (API in openAPIV3Schema), one in the plural (IPs), any other, a word: in this order.
 _WORD: Final = re.compile(r"[A-Z]+(?=V[0-9])|[A-Z]+s(?![a-z])|[A-Z]+[0-9]*(?![a-z])|[A-Z]?[a-z0-9]+")
 
-IMPORTED: Final = frozenset({"Annotated", "IntOrString", "JSON", "Literal", "Quantity", "Time", "kw", "msgspec"})
+IMPORTED: Final = frozenset(
+    {"Annotated", "IntOrString", "JSON", "Literal", "ObjectMeta", "Quantity", "Time", "kw", "msgspec"}
+)
 """What generated modules import."""
 
 TAKEN: Final = IMPORTED | frozenset(dir(builtins)) | frozenset(keyword.kwlist)

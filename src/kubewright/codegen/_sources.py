@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,7 @@ from kubewright.codegen._fetch import fetch
 __all__ = ["definitions_in", "read_sources"]
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
+_EXPONENT: Final = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")
 _MARK: Final = "CustomResourceDefinition"
 _MOST_NODES: Final = 1_000_000  # the largest definition known has some fifty thousand
 
@@ -124,4 +126,6 @@ def _loader() -> Any:
             for first, forms in fast.yaml_implicit_resolvers.items()
         }
 
+    # Go reads 1e+06 as a number also without a point in it.
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+0123456789"))
     return Loader
