@@ -24,8 +24,8 @@ LEASE = 6.0
 class Replica:
     """One process. It reaches the server through a gateway of its own, which notes what it asks for."""
 
-    def __init__(self, word: str, gateway: Gateway, log: Path, process: asyncio.subprocess.Process) -> None:
-        self.word = word
+    def __init__(self, name: str, gateway: Gateway, log: Path, process: asyncio.subprocess.Process) -> None:
+        self.name = name
         self.gateway = gateway
         self.log = log
         self.process = process
@@ -45,7 +45,7 @@ class Replica:
 
     async def ready(self) -> None:
         """Wait until its caches are in sync."""
-        await until(lambda: ["ready"] in self.told or self.process.returncode is not None, f"{self.word} to be ready")
+        await until(lambda: ["ready"] in self.told or self.process.returncode is not None, f"{self.name} to be ready")
         assert self.process.returncode is None, self.log.read_text()
 
     async def ask(self, command: str) -> list[Any]:
@@ -57,7 +57,7 @@ class Replica:
         def answers() -> list[list[Any]]:
             return [words for words in self.told[heard:] if words[0] == command]
 
-        await until(lambda: bool(answers()), f"an answer of {self.word} to {command}")
+        await until(lambda: bool(answers()), f"an answer of {self.name} to {command}")
         return answers()[0][1:]
 
     def signal(self, number: signal.Signals) -> None:
@@ -74,13 +74,16 @@ class Replica:
 @asynccontextmanager
 async def replicas(
     plane: ControlPlane, namespace: str, logs: Path, *, account: ServiceAccount | None = None, elect: bool = True
-) -> AsyncIterator[Callable[[str], Any]]:
-    """A function that starts one more replica, as an account or as the admin; all of them are gone in the end."""
+) -> AsyncIterator[Callable[..., Any]]:
+    """A function that starts one more replica, as an account or as the admin; all of them are gone in the end.
+
+    What it writes into children is its own name, unless another word is given.
+    """
     stack = AsyncExitStack()
 
-    async def start(word: str) -> Replica:
+    async def start(name: str, word: str | None = None) -> Replica:
         gateway = await asyncio.to_thread(plane.gateway)
-        log = logs / f"{word}.log"
+        log = logs / f"{name}.log"
         with log.open("w") as stderr:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "kubewright.cli", "run", str(PROGRAM)),
@@ -90,7 +93,7 @@ async def replicas(
                     "PYTHONPATH": str(REPOSITORY),
                     "KUBECONFIG": str(gateway.kubeconfig if account is None else account.through(gateway)),
                     "TOYS_NAMESPACE": namespace,
-                    "TOYS_WORD": word,
+                    "TOYS_WORD": word or name,
                     "KUBEWRIGHT_LEADER_ELECT": str(elect).lower(),
                     "KUBEWRIGHT_LEASE_NAMESPACE": namespace,
                     "KUBEWRIGHT_LEASE_DURATION": f"{LEASE}s",
@@ -102,7 +105,7 @@ async def replicas(
                 stderr=stderr,
                 limit=1 << 24,
             )
-        replica = Replica(word, gateway, log, process)
+        replica = Replica(name, gateway, log, process)
         stack.push_async_callback(_end, replica)
         return replica
 

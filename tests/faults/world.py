@@ -77,7 +77,7 @@ class World:
     async def _keep(self) -> None:
         """Start one after the other, as a Deployment would."""
         while not self._closing:
-            replica = await self._start(f"replica-{len(self.all)}")
+            replica = await self._start(f"replica-{len(self.all)}", "the same of all")
             replica.gateway.fault = self._fault
             replica.on_told = self._heard
             self.all.append(replica)

@@ -96,7 +96,7 @@ class HttpTransport:
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=_Connector(limit=0, keepalive_timeout=90, socket_factory=_watched_socket),
+                connector=Connector(limit=0, keepalive_timeout=90, socket_factory=_watched_socket),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 read_bufsize=_READ_BUFFER,
                 skip_auto_headers=("User-Agent", "Content-Type"),
@@ -136,7 +136,7 @@ class HttpTransport:
         await self._authenticator.close()
 
 
-class _Connector(aiohttp.TCPConnector):
+class Connector(aiohttp.TCPConnector):
     """Aborts the connections that are given up.
 
     aiohttp closes them in good order, which over TLS means to wait for the other side; and it forgets them at once, so

@@ -18,6 +18,8 @@ from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 import aiohttp
 from aiohttp import web
 
+from kubewright.client._http import Connector
+
 __all__ = ["Exchange", "Fault", "Gateway", "Refusal", "every"]
 
 _Result = TypeVar("_Result")
@@ -121,7 +123,7 @@ class Gateway:
 
     async def _open(self) -> None:
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),
+            connector=Connector(limit=0),
             timeout=aiohttp.ClientTimeout(total=None),
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
