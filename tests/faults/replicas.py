@@ -90,7 +90,7 @@ async def replicas(
                 cwd=REPOSITORY,
                 env={
                     **os.environ,
-                    "PYTHONPATH": str(REPOSITORY),
+                    "PYTHONPATH": os.pathsep.join((str(REPOSITORY), os.environ.get("PYTHONPATH", ""))),
                     "KUBECONFIG": str(gateway.kubeconfig if account is None else account.through(gateway)),
                     "TOYS_NAMESPACE": namespace,
                     "TOYS_WORD": word or name,
