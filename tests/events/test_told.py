@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubewright.api.core.v1 import ObjectReference
-from kubewright.events._told import LONGEST_NOTE, check_component, fitted, name_for
+from kubewright.events._told import LONGEST_NOTE, Told, check_component, fitted, name_for
 
 
 @settings(deadline=None)
@@ -51,3 +52,15 @@ def test_a_component_is_a_qualified_name(component: str) -> None:
 def test_a_component_that_the_server_would_refuse_is_refused_at_once(component: str) -> None:
     with pytest.raises(ValueError, match="cannot be the component of events"):
         check_component(component)
+
+
+def test_what_looks_like_a_credential_is_withheld() -> None:
+    told = Told.of(
+        ObjectReference(name="web"),
+        "Failed",
+        "Bearer abcdefgh12345 was refused",
+        "Warning",
+        "Log in",
+        datetime.now(UTC),
+    )
+    assert told.message == "Bearer (withheld) was refused"

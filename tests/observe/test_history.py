@@ -110,6 +110,12 @@ def test_a_long_error_is_cut() -> None:
     assert run.error.startswith("ValueError: xxx")
 
 
+def test_an_error_shows_no_credentials_and_nothing_that_cannot_be_encoded() -> None:
+    run = reconcile(1)
+    run.failed(ValueError("Bearer abcdefgh12345 \ud800"))
+    assert run.error == "ValueError: Bearer (withheld) \\ud800"
+
+
 def test_of_many_writes_the_first_are_kept_and_the_others_counted() -> None:
     history = History()
     remember(history, reconcile(1, writes=70))

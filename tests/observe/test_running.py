@@ -110,6 +110,15 @@ async def test_metrics_and_debug_pages_are_served(operator: Operator, client: Cl
         assert (await fetch(f"{root}/debug/kubewright/objects", Host="rebound.example"))[0] == 403
 
 
+async def test_the_metrics_say_which_replica_leads(operator: Operator, client: Client, namespace: str) -> None:
+    async with operator.running(client, install_crds=False, leader_elect=True, lease_namespace=namespace) as running:
+        await running.wait_for_leadership()
+        _, text = operator.metrics.render()
+        assert 'leader_election_master_status{name="dial-operator"} 1.0' in text.decode()
+    _, text = operator.metrics.render()
+    assert "leader_election_master_status" not in text.decode()
+
+
 async def test_a_running_operator_tells_what_woke_an_object_and_what_was_changed_for_it(
     operator: Operator, client: Client, namespace: str
 ) -> None:

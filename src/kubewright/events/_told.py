@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
+from kubewright._showable import showable
 from kubewright.api import Object
 from kubewright.api.core.v1 import ObjectReference
 
@@ -57,7 +58,7 @@ class Told:
             about=reference_to(about),
             type=type,
             reason=fitted(reason, LONGEST_WORD),
-            message=fitted(message, LONGEST_NOTE),
+            message=fitted(showable(message), LONGEST_NOTE),
             action=fitted(action, LONGEST_WORD),
             at=at,
             related=None if related is None else reference_to(related),

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 
 import msgspec
 
+from kubewright._showable import showable
 from kubewright.api import ResourceInfo
 from kubewright.cache import ObjectKey
 from kubewright.client import Trace
@@ -65,7 +66,7 @@ class Reconcile(Trace):
 
     def failed(self, error: BaseException) -> None:
         """It ended with this. What is kept is its text, cut."""
-        text = f"{type(error).__name__}: {error}"
+        text = showable(f"{type(error).__name__}: {error}")
         self.error = text if len(text) <= _ERROR_AT_MOST else f"{text[:_ERROR_AT_MOST]}…"
 
     def ended(self, ending: Ending) -> None:

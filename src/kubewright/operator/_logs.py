@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,7 @@ from typing import Any, TextIO
 
 import msgspec
 
+from kubewright._showable import showable
 from kubewright.client import current_trace
 from kubewright.operator._settings import Settings
 
@@ -29,12 +29,6 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 _LONGEST = 16_384
 _COLOURS = {"DEBUG": "\x1b[2m", "INFO": "\x1b[32m", "WARNING": "\x1b[33m", "ERROR": "\x1b[31m"}
 
-_SECRETS = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
-    r"|(?<=\bBearer )[A-Za-z0-9._~+/=-]{8,}",
-    re.DOTALL,
-)
 # What a terminal obeys, and what turns the direction of text.
 _CONTROL = {
     number: f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
@@ -165,9 +159,6 @@ def _plain(value: object, depth: int = 3) -> Any:
 
 
 def _shown(text: str) -> str:
-    """Text without secrets, not without end, and such that it can be encoded."""
-    if "eyJ" in text or "Bearer " in text or "PRIVATE KEY" in text:
-        text = _SECRETS.sub("(withheld)", text)
-    if len(text) > _LONGEST:
-        text = f"{text[:_LONGEST]}… ({len(text) - _LONGEST} more characters)"
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+    """Text that may be shown, and not without end."""
+    text = showable(text)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text) - _LONGEST} more characters)"
