@@ -312,6 +312,17 @@ LISTS = [
         apply(spec(items=[], text="x")),
         apply(spec(items=[]), "two"),
     ),
+    widget(
+        "anything-becomes-a-map",
+        apply(spec(anything="text", free={"a": 1, "b": {"c": 1}})),
+        apply(spec(anything={"a": 1}, free={"a": {"z": 1}, "b": "text"}), "two"),
+        put(spec(anything={"a": 1}, free={"a": {"z": 1}, "b": "text"}), "three"),
+    ),
+    widget(
+        "true-is-not-one",
+        create(spec(free={"a": 1, "b": {"c": True}})),
+        merge(spec(free={"a": True, "b": {"c": 1}}), "two"),
+    ),
     widget("only-an-empty-list", apply(spec(set=[])), apply(spec(set=[])), apply(spec(set=["a"]), "two")),
     widget(
         "items-given-up",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from kubewright.cluster.merge._elements import ElementError, element_of
 from kubewright.cluster.merge._trees import EMPTY, LEAF, SELF, Tree
 from kubewright.cluster.schema import Schema
@@ -11,6 +13,7 @@ from kubewright.cluster.schema import Schema
 __all__ = ["Comparison", "compare", "equal", "fields_of"]
 
 _NOTHING: Final = None
+_canonical: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
 def fields_of(schema: Schema, value: Any) -> Tree:
@@ -83,135 +86,119 @@ class Comparison(NamedTuple):
     added: Tree
 
 
-def compare(schema: Schema, old: Any, new: Any) -> Comparison:
-    """What is different in the new value. Raises ElementError for elements that cannot be told apart."""
-    removed: dict[str, Any] = {}
-    modified: dict[str, Any] = {}
-    added: dict[str, Any] = {}
+def compare(schema: Schema, old: dict[str, Any], new: dict[str, Any]) -> Comparison:
+    """What is different in the new object. Raises ElementError for elements that cannot be told apart."""
+    comparison = _Comparison({}, {}, {})
     if old is not new:
-        _compare_values(schema, old, new, _Difference(removed, modified, added))
-    return Comparison(removed, modified, added)
+        _compare_maps(schema, old, new, comparison)
+    return Comparison(*comparison)
 
 
-class _Absent:
-    __slots__ = ()
-
-
-_ABSENT: Final = _Absent()
-
-
-class _Difference:
+class _Comparison(NamedTuple):
     """The three sets below one place, while they are filled."""
 
-    __slots__ = ("added", "modified", "removed")
-
-    def __init__(self, removed: dict[str, Any], modified: dict[str, Any], added: dict[str, Any]) -> None:
-        self.removed = removed
-        self.modified = modified
-        self.added = added
+    removed: dict[str, Any]
+    modified: dict[str, Any]
+    added: dict[str, Any]
 
 
-def _compare_values(schema: Schema, old: Any, new: Any, out: _Difference) -> str:
-    """Compare what is below a place. What is to be said of the place itself is returned: "", or one of the sets."""
-    kind = type(new) if new is not _ABSENT and new is not None else type(old)
-    other = type(old)
-    if other is not kind and other is not _Absent and old is not None and new is not _ABSENT and new is not None:
-        return _compare_kinds(schema, old, new, out)
-    if kind is dict and schema.is_map and not schema.atomic and (old or new):
-        return _compare_maps(schema, _members(old), _members(new), old, new, out)
-    if kind is list and schema.is_list and schema.list_type != "atomic" and (old or new):
-        return _compare_lists(schema, _elements(old), _elements(new), old, new, out)
-    return _compare_leaves(old, new)
-
-
-def _compare_kinds(schema: Schema, old: Any, new: Any, out: _Difference) -> str:
-    """A map has become a list, or a list a text: what was below is removed, what is there now is added."""
-    if type(old) is dict and schema.is_map and not schema.atomic and old:
-        _compare_maps(schema, old, {}, old, new, out)
-    elif type(old) is list and schema.is_list and schema.list_type != "atomic" and old:
-        _compare_lists(schema, old, [], old, new, out)
-    if type(new) is dict and schema.is_map and not schema.atomic and new:
-        return _compare_maps(schema, {}, new, old, new, out)
-    if type(new) is list and schema.is_list and schema.list_type != "atomic" and new:
-        return _compare_lists(schema, [], new, old, new, out)
-    return _compare_leaves(old, new)
-
-
-def _members(value: Any) -> dict[str, Any]:
-    return value if type(value) is dict else {}
-
-
-def _elements(value: Any) -> list[Any]:
-    return value if type(value) is list else []
-
-
-def _compare_leaves(old: Any, new: Any) -> str:
-    if old is _ABSENT:
-        return "added"
-    if new is _ABSENT:
-        return "removed"
-    return "" if equal(old, new) else "modified"
-
-
-def _compare_maps(
-    schema: Schema, old: dict[str, Any], new: dict[str, Any], was: Any, now: Any, out: _Difference
-) -> str:
+def _compare_maps(schema: Schema, old: dict[str, Any], new: dict[str, Any], out: _Comparison) -> None:
     fields = schema.fields
     for name, item in new.items():
-        before = old.get(name, _ABSENT)
-        if before is item:
-            continue
         inner = fields[name] or schema.element
-        if inner is not None:
-            _compare_at("f:" + name, inner, before, item, out)
+        if inner is None:
+            continue
+        if name in old:
+            before = old[name]
+            if before is not item:
+                _compare_at("f:" + name, inner, before, item, out)
+        else:
+            out.added["f:" + name] = _whole(inner, item)
     for name, item in old.items():
         if name not in new:
             inner = fields[name] or schema.element
             if inner is not None:
-                _compare_at("f:" + name, inner, item, _ABSENT, out)
-    return "added" if was is _ABSENT else "removed" if now is _ABSENT else ""
+                out.removed["f:" + name] = _whole(inner, item)
 
 
-def _compare_at(step: str, schema: Schema, old: Any, new: Any, out: _Difference) -> None:
+def _compare_at(step: str, schema: Schema, old: Any, new: Any, out: _Comparison) -> None:
     kind = type(new)
-    if kind is type(old) and kind is not dict and kind is not list:  # most values are the same scalar as before
-        if old != new:
+    if kind is not type(old):
+        _compare_kinds(step, schema, old, new, out)
+    elif not _is_granular(schema, new):
+        if not equal(old, new):
             out.modified[step] = LEAF
-        return
-    inside = _Difference({}, {}, {})
-    itself = _compare_values(schema, old, new, inside)
-    for name in ("removed", "modified", "added"):
-        below = getattr(inside, name)
-        if below:
-            getattr(out, name)[step] = {SELF: LEAF, **below} if itself == name else below
-        elif itself == name:
-            getattr(out, name)[step] = LEAF
+    elif not (old == new and _canonical(old) == _canonical(new)):  # the first is quick, but takes true for 1
+        inside = _Comparison({}, {}, {})
+        if kind is dict:
+            _compare_maps(schema, old, new, inside)
+        else:
+            _compare_lists(schema, old, new, inside)
+        removed, modified, added = inside
+        if removed:
+            out.removed[step] = removed
+        if modified:
+            out.modified[step] = modified
+        if added:
+            out.added[step] = added
 
 
-def _compare_lists(schema: Schema, old: list[Any], new: list[Any], was: Any, now: Any, out: _Difference) -> str:
+def _compare_kinds(step: str, schema: Schema, old: Any, new: Any, out: _Comparison) -> None:
+    """Null has become a map, a map a text, and so on: what was below is removed, what is there now is added."""
+    was, now = bool(old) and _is_granular(schema, old), bool(new) and _is_granular(schema, new)
+    if was:
+        out.removed[step] = _below(schema, old)
+    if now:
+        out.added[step] = _below(schema, new)
+    if not (was and now) and not (was and new is None) and not (now and old is None) and not equal(old, new):
+        out.modified[step] = LEAF
+
+
+def _is_granular(schema: Schema, value: Any) -> bool:
+    """Whether what is below the value has owners of its own."""
+    kind = type(value)
+    if kind is dict:
+        return schema.is_map and not schema.atomic
+    return kind is list and schema.is_list and schema.list_type != "atomic"
+
+
+def _whole(schema: Schema, value: Any) -> Tree:
+    """A value that was added or removed as a whole: itself and everything below it."""
+    return {SELF: LEAF, **_below(schema, value)} if value and _is_granular(schema, value) else LEAF
+
+
+def _below(schema: Schema, value: Any) -> dict[str, Any]:
+    if type(value) is dict:
+        fields, element = schema.fields, schema.element
+        return {
+            "f:" + name: _whole(inner, item)
+            for name, item in value.items()
+            if (inner := fields[name] or element) is not None
+        }
+    assert schema.items is not None
+    items = schema.items
+    return {
+        step: _whole(items, found[0]) if len(found) == 1 else LEAF for step, found in _indexed(schema, value).items()
+    }
+
+
+def _compare_lists(schema: Schema, old: list[Any], new: list[Any], out: _Comparison) -> None:
     assert schema.items is not None
     before, after = _indexed(schema, old), _indexed(schema, new)
-    for step in [*before, *(step for step in after if step not in before)]:
-        ours, theirs = before.get(step, ()), after.get(step, ())
-        if len(ours) < 2 and len(theirs) < 2:
-            _compare_at(step, schema.items, ours[0] if ours else _ABSENT, theirs[0] if theirs else _ABSENT, out)
+    for step, ours in before.items():
+        theirs = after.get(step, ())
+        if len(ours) == 1 and len(theirs) == 1:
+            _compare_at(step, schema.items, ours[0], theirs[0], out)
         elif len(ours) > 1 and len(theirs) > 1:
             if not equal(list(ours), list(theirs)):
                 out.modified[step] = LEAF
-        elif len(ours) > 1:
+        else:  # an element that is or was there twice is one thing
+            out.removed[step] = _whole(schema.items, ours[0]) if len(ours) == 1 else LEAF
             if theirs:
-                _compare_at(step, schema.items, _ABSENT, theirs[0], out)
-            _insert(out.removed, step)
-        else:
-            if ours:
-                _compare_at(step, schema.items, ours[0], _ABSENT, out)
-            _insert(out.added, step)
-    return "added" if was is _ABSENT else "removed" if now is _ABSENT else ""
-
-
-def _insert(tree: dict[str, Any], step: str) -> None:
-    below = tree.get(step)
-    tree[step] = {SELF: LEAF, **below} if below and SELF not in below else (below or LEAF)
+                out.added[step] = _whole(schema.items, theirs[0]) if len(theirs) == 1 else LEAF
+    for step, theirs in after.items():
+        if step not in before:
+            out.added[step] = _whole(schema.items, theirs[0]) if len(theirs) == 1 else LEAF
 
 
 def _indexed(schema: Schema, items: list[Any]) -> dict[str, list[Any]]:
@@ -226,12 +213,18 @@ def _indexed(schema: Schema, items: list[Any]) -> dict[str, list[Any]]:
 
 def equal(one: Any, other: Any) -> bool:
     """Whether two JSON values are the same. A number is the same as text writes it: 1 is 1.0, but not true."""
+    if one != other:
+        return False
+    kind = type(one)
+    if kind is not dict and kind is not list:
+        return (kind is bool) == (type(other) is bool)
+    return _canonical(one) == _canonical(other) or _equal_below(one, other)
+
+
+def _equal_below(one: Any, other: Any) -> bool:
+    """The same for values that Python takes for equal."""
     if type(one) is dict:
-        return (
-            type(other) is dict
-            and len(one) == len(other)
-            and all(name in other and equal(value, other[name]) for name, value in one.items())
-        )
+        return all(_equal_below(value, other[name]) for name, value in one.items())
     if type(one) is list:
-        return type(other) is list and len(one) == len(other) and all(map(equal, one, other))
-    return (type(one) is bool) == (type(other) is bool) and bool(one == other)
+        return all(map(_equal_below, one, other))
+    return (type(one) is bool) == (type(other) is bool)

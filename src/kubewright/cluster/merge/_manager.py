@@ -226,10 +226,10 @@ def _group_version_kind(api_version: str, kind: str) -> str:
 
 def _capped(entries: Entries) -> Entries:
     """The oldest updates of a version in one entry, until there are few enough."""
-    updaters = sorted(
-        (manager for manager in entries if manager.operation == "Update"),
-        key=lambda manager: (entries[manager].time or "", manager.identity()),
-    )
+    updaters = [manager for manager in entries if manager.operation == "Update"]
+    if len(updaters) <= _MOST_UPDATERS:
+        return entries
+    updaters.sort(key=lambda manager: (entries[manager].time or "", manager.identity()))
     left = len(updaters)
     first: dict[str, Manager] = {}
     for manager in updaters:

@@ -20,7 +20,6 @@ __all__ = [
     "LEAF",
     "SELF",
     "Tree",
-    "at",
     "difference",
     "has",
     "intersection",
@@ -127,12 +126,6 @@ def recursive_difference(one: Tree, other: Tree) -> Tree:
     return result
 
 
-def at(tree: Tree, step: str) -> Tree:
-    """What lies below a step, without the step itself."""
-    below = tree.get(step)
-    return _without_self(below) if below else EMPTY
-
-
 def has(tree: Tree, *steps: str) -> bool:
     """Whether the field at that path is in the set."""
     for step in steps:
@@ -202,8 +195,9 @@ def parse(fields: Any) -> Tree:
         if step == SELF:
             result[SELF] = LEAF
             continue
-        normal = step if step.startswith("f:") else normal_step(step)
-        if normal is not None:
-            parsed = parse(below) if below else LEAF
-            result[normal] = LEAF if parsed.keys() == _ONLY_SELF else parsed
+        normal = step if step[:2] == "f:" else normal_step(step)
+        if normal is None:
+            continue
+        parsed = parse(below) if below else LEAF
+        result[normal] = LEAF if len(parsed) == 1 and SELF in parsed else parsed
     return result

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from kubewright.cluster.merge._elements import ElementError, element_of, spelled
 from kubewright.cluster.merge._go import go_syntax, go_type, plain
-from kubewright.cluster.merge._trees import LEAF, SELF, Tree, at
+from kubewright.cluster.merge._trees import LEAF, SELF, Tree
 from kubewright.cluster.schema import ANYTHING, Schema
 
 __all__ = ["merge", "remove", "schema_errors", "with_schema_changes"]
@@ -122,8 +122,12 @@ def _merge_maps(schema: Schema, live: dict[str, Any], config: dict[str, Any]) ->
     result = dict(live)
     fields = schema.fields
     for name, item in config.items():
-        inner = fields[name] or schema.element
-        result[name] = item if inner is None else _merge(inner, live.get(name, _ABSENT), item)
+        kind = type(item)
+        if kind is dict or kind is list or item is None:
+            inner = fields[name] or schema.element
+            result[name] = item if inner is None else _merge(inner, live.get(name, _ABSENT), item)
+        else:
+            result[name] = item
     return result
 
 
@@ -208,31 +212,31 @@ def _remove_from_list(schema: Schema, value: list[Any], fields: Tree) -> Any:
 
 def with_schema_changes(tree: Tree, schema: Schema) -> Tree:
     """A set that was written when lists or maps were not atomic yet, as it is now that they are."""
-    changed = _reconcile(tree, schema, member=False)
+    changed = _reconcile(tree, schema)
     return tree if changed is None else changed
 
 
-def _reconcile(tree: Tree, schema: Schema, *, member: bool) -> Tree | None:
-    """None when nothing changes."""
+def _reconcile(tree: Tree, schema: Schema) -> Tree | None:
+    """What becomes of a place that has fields below it; None when nothing changes."""
     if schema.is_map:
         if schema.element is ANYTHING and not schema.known:
             return None
         if schema.atomic:
-            return LEAF if tree else None
+            return LEAF
     elif schema.is_list:
         if schema.list_type == "atomic":
-            return None if member and not tree else LEAF
+            return LEAF
     else:
         return None
     result: dict[str, Any] | None = None
     for step, below in tree.items():
-        if step == SELF:
+        if not below:  # a field by itself is the same whatever is atomic
             continue
         inner = (schema.fields[step[2:]] or schema.element) if schema.is_map else schema.items
         if inner is None:
             continue
-        new = _reconcile(at(tree, step), inner, member=not below or SELF in below)
+        new = _reconcile(below, inner)
         if new is not None:
             result = result if result is not None else dict(tree)
-            result[step] = {SELF: LEAF, **new} if new and below and SELF in below else new
+            result[step] = new
     return result
