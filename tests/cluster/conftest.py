@@ -57,7 +57,7 @@ async def clock() -> VirtualClock:
 
 @pytest_asyncio.fixture
 async def embedded(clock: VirtualClock) -> AsyncIterator[Cluster]:
-    async with Cluster(clock=clock, seed=1) as cluster:
+    async with Cluster(clock=clock, seed=1, controllers=False) as cluster:
         yield cluster
 
 

@@ -96,7 +96,7 @@ async def test_a_snapshot_brings_everything_back(tmp_path: Path) -> None:
 
 async def test_a_snapshot_is_written_while_the_state_changes(tmp_path: Path) -> None:
     path, clock = tmp_path / "cluster.snapshot", VirtualClock()
-    async with Cluster(snapshot=path, clock=clock) as cluster:
+    async with Cluster(snapshot=path, clock=clock, controllers=False) as cluster:
         await clock.advance(60)
         assert not path.exists()
         await cluster.client().create(ConfigMap(metadata=ObjectMeta(name="a")))

@@ -31,7 +31,7 @@ async def real(control_plane: ControlPlane) -> AsyncIterator[Transport]:
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: f"{scenario.file}: {scenario.name}")
 async def test_both_servers_answer_the_same(scenario: Scenario, real: Transport) -> None:
     namespace = f"diff-{secrets.token_hex(4)}"
-    async with Cluster(seed=scenario.name) as cluster:
+    async with Cluster(seed=scenario.name, controllers=False) as cluster:
         cluster.state.storage.revision = FAR
         embedded = await Run(cluster.transport(), namespace).play(scenario)
     expected = await Run(real, namespace).play(scenario)

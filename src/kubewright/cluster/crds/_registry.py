@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kubewright.cluster._answers import Answer
 from kubewright.cluster._calls import Call
-from kubewright.cluster._deletes import check_preconditions, delete_object, no_options, read_options
+from kubewright.cluster._deletes import DeleteOptions, check_preconditions, delete_object, read_options
 from kubewright.cluster._failures import forbidden, not_found
 from kubewright.cluster._kinds import JSONObject, ResourceType, Subresource
 from kubewright.cluster._managing import manager_of
@@ -207,7 +207,7 @@ class Definitions:
         type_, storage = types[0], self._state.storage
         self._terminating[type_.storage] = name
         for entry in list(storage.entries(type_.storage)):
-            delete_object(self._state, type_, entry, no_options())
+            delete_object(self._state, type_, entry, DeleteOptions())
         if not storage.count(type_.storage):
             return True
         storage.subscribe(type_.storage, self)

@@ -1,0 +1,96 @@
+"""Namespaces that are being deleted are emptied; each one that lives has a service account and the cluster's CA."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubewright.cluster._deletes import DeleteOptions, delete_object
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._state import State
+from kubewright.cluster._storage import Entry, Event
+from kubewright.cluster._views import decoded
+from kubewright.cluster.controllers._writing import create, type_of, update
+
+__all__ = ["Namespaces"]
+
+_NAMESPACES: Final = "/namespaces"
+_ROOT_CA: Final = "kube-root-ca.crt"
+
+
+class Namespaces:
+    """Fills new namespaces and empties old ones. `notice` takes each write, `work` does what follows."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._todo: dict[str, None] = dict.fromkeys(entry.name for entry in state.storage.entries(_NAMESPACES))
+        self._terminating: set[str] = set()
+
+    def notice(self, event: Event) -> None:
+        """A write: to a namespace, or in one that is being emptied."""
+        if event.storage == _NAMESPACES:
+            if event.kind == "DELETED":
+                self._todo.pop(event.entry.name, None)
+                self._terminating.discard(event.entry.name)
+            else:
+                self._todo[event.entry.name] = None
+        elif event.kind == "DELETED" and event.entry.namespace:
+            self._todo[event.entry.namespace] = None  # something of its own to be restored, or the last to go
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is left to do."""
+        return bool(self._todo)
+
+    def work(self) -> None:
+        """Everything that follows from what was noticed so far."""
+        for name in list(self._todo):
+            self._todo.pop(name, None)
+            entry = self._state.storage.get(_NAMESPACES, "", name)
+            if entry is None:
+                continue
+            type_ = type_of(self._state, _NAMESPACES)
+            assert type_ is not None
+            namespace = decoded(type_, entry)
+            if not namespace["metadata"].get("deletionTimestamp"):
+                self._fill(name)
+            elif self._emptied(name):
+                self._let_go(entry, namespace)
+
+    def _fill(self, name: str) -> None:
+        accounts, maps = type_of(self._state, "/serviceaccounts"), type_of(self._state, "/configmaps")
+        if accounts is not None:
+            create(self._state, accounts, {"metadata": {"name": "default", "namespace": name}})
+        if maps is not None:
+            note = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints."
+            metadata = {
+                "name": _ROOT_CA,
+                "namespace": name,
+                "annotations": {"kubernetes.io/description": note},
+            }
+            create(self._state, maps, {"metadata": metadata, "data": {"ca.crt": self._state.ca_certificate}})
+
+    def _emptied(self, name: str) -> bool:
+        """Ask everything in it to go. Whether nothing is left."""
+        storage = self._state.storage
+        left = False
+        for kind in storage.names():
+            type_ = type_of(self._state, kind)
+            if type_ is None or not type_.namespaced:
+                continue
+            for entry in list(storage.entries(kind, name)):
+                if name in self._terminating and b'"deletionTimestamp"' in entry.raw:
+                    left = True
+                    continue
+                _, gone = delete_object(self._state, type_, entry, DeleteOptions(policy="Background"))
+                left |= not gone
+        self._terminating.add(name)
+        return not left
+
+    def _let_go(self, entry: Entry, namespace: JSONObject) -> None:
+        type_ = type_of(self._state, _NAMESPACES)
+        assert type_ is not None
+        spec = {**namespace["spec"]}
+        spec["finalizers"] = [each for each in spec.get("finalizers") or () if each != "kubernetes"]
+        if not spec["finalizers"]:
+            del spec["finalizers"]
+        update(self._state, type_, entry, {**namespace, "spec": spec})

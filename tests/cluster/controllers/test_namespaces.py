@@ -1,0 +1,72 @@
+"""Namespaces of the embedded cluster: what each has, and how it is emptied."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from kubewright.api import apps, core, meta
+from kubewright.client import Client, Forbidden, MergePatch
+from kubewright.cluster import Cluster
+
+
+@pytest_asyncio.fixture
+async def cluster() -> AsyncIterator[Cluster]:
+    async with Cluster(seed=1) as started:
+        yield started
+
+
+@pytest_asyncio.fixture
+async def client(cluster: Cluster) -> AsyncIterator[Client]:
+    async with cluster.client(namespace="work") as opened:
+        await opened.create(core.Namespace(metadata=meta.ObjectMeta(name="work")))
+        await cluster.settled()
+        yield opened
+
+
+async def test_each_namespace_has_a_service_account_and_the_certificate_of_the_cluster(client: Client) -> None:
+    for name in ("work", "default", "kube-system"):
+        assert (await client.get(core.ServiceAccount, "default", name)).metadata.uid
+        assert "ca.crt" in ((await client.get(core.ConfigMap, "kube-root-ca.crt", name)).data or {})
+
+
+async def test_a_service_account_that_is_deleted_comes_back(cluster: Cluster, client: Client) -> None:
+    before = await client.get(core.ServiceAccount, "default")
+    await client.delete(before)
+    await cluster.settled()
+    assert (await client.get(core.ServiceAccount, "default")).metadata.uid != before.metadata.uid
+
+
+async def test_a_namespace_goes_with_everything_in_it(cluster: Cluster, client: Client) -> None:
+    await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="a")))
+    await client.delete(core.Namespace, "work")
+    await cluster.settled()
+    assert await client.find(core.Namespace, "work") is None
+    assert list(await client.list(core.ConfigMap, namespace="work")) == []
+    assert await client.find(core.ServiceAccount, "default", "work") is None
+    assert await client.find(core.Namespace, "default") is not None
+
+
+async def test_a_namespace_waits_for_the_finalizers_in_it(cluster: Cluster, client: Client) -> None:
+    await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="a", finalizers=["example.com/hold"])))
+    await client.delete(core.Namespace, "work")
+    await cluster.settled()
+    namespace = await client.get(core.Namespace, "work")
+    assert namespace.status is not None
+    assert namespace.status.phase == "Terminating"
+    with pytest.raises(Forbidden, match="is being terminated"):
+        await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="b")))
+    await client.patch(core.ConfigMap, "a", MergePatch({"metadata": {"finalizers": None}}))
+    await cluster.settled()
+    assert await client.find(core.Namespace, "work") is None
+
+
+async def test_a_namespace_can_be_made_anew(cluster: Cluster, client: Client) -> None:
+    await client.delete(core.Namespace, "work")
+    await cluster.settled()
+    await client.create(core.Namespace(metadata=meta.ObjectMeta(name="work")))
+    await cluster.settled()
+    assert await client.find(core.ServiceAccount, "default", "work") is not None
+    assert await client.find(apps.Deployment, "none", "work") is None
