@@ -1,7 +1,7 @@
 """`inspect`: all that is known about one object, as a typed snapshot that can be shown, sent as JSON and kept.
 
 It holds names, times, results and the paths of fields that were changed, and never a value of a field: objects hold
-secrets. Error messages are the exceptions' own, as they stand in the log.
+secrets. Error messages are the exceptions' own, cut, and without credentials, as in the log.
 """
 
 from __future__ import annotations
