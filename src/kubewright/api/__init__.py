@@ -46,6 +46,7 @@ from kubewright.api._constraints import (
 from kubewright.api._definition import Column, Conversion, Scale
 from kubewright.api._field_selectors import FieldRequirement, FieldSelector
 from kubewright.api._model import Model
+from kubewright.api._object import Object, ResourceInfo, info_of
 from kubewright.api._object_meta import ManagedFieldsEntry, ObjectMeta, OwnerReference
 from kubewright.api._owners import (
     AlreadyOwned,
@@ -58,8 +59,8 @@ from kubewright.api._owners import (
     set_controller,
 )
 from kubewright.api._quantity import Quantity, QuantityFormat
-from kubewright.api._resource import Object, Resource, ResourceInfo, info_of
 from kubewright.api._selectors import Requirement, Selector, SelectorError, SelectorOperator
+from kubewright.api._spec_status import Resource
 from kubewright.api._time import MicroTime, Time, format_micro_time, format_time, parse_time
 from kubewright.api._untyped import Untyped
 from kubewright.api._validate import ValidationError, Violation, validate

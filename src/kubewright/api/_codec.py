@@ -12,9 +12,9 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from kubewright.api._object import Object, name_kind
 from kubewright.api._object_meta import ObjectMeta, Origin
 from kubewright.api._repair import repair
-from kubewright.api._resource import Object, name_kind
 from kubewright.api._untyped import Untyped
 from kubewright.api._values import dec_hook, enc_hook
 

@@ -7,8 +7,8 @@ a cluster-scoped owner can own anything.
 
 from __future__ import annotations
 
+from kubewright.api._object import Object, ResourceInfo
 from kubewright.api._object_meta import OwnerReference
-from kubewright.api._resource import Object, ResourceInfo
 
 __all__ = [
     "AlreadyOwned",

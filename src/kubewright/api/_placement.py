@@ -32,6 +32,7 @@ from kubewright.api._constraints import (
     Schema,
     _OneOf,
 )
+from kubewright.api._object import Object
 from kubewright.api._paths import shape_at
 from kubewright.api._shapes import NotExpressible, Shape
 from kubewright.api._values import JSON, enc_hook
@@ -187,8 +188,6 @@ def _add_choices(schema: dict[str, Any], shape: Shape, choices: Choices, where: 
 
 
 def _embed(schema: dict[str, Any], shape: Shape, where: str) -> None:
-    from kubewright.api._resource import Object
-
     schema["x-kubernetes-embedded-resource"] = True
     if shape.variants:
         raise TypeError(f"{where}: EmbeddedResource is for one kind or for any JSON, not for a union")

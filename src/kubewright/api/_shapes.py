@@ -22,6 +22,7 @@ from kubewright.api._model import Model
 from kubewright.api._pydantic import is_pydantic
 from kubewright.api._quantity import Quantity
 from kubewright.api._time import MicroTime
+from kubewright.api._untyped import Untyped
 
 __all__ = ["NotExpressible", "Shape", "declared_keys", "fields_of", "is_builtin", "list_keys_of", "shape_of"]
 
@@ -168,7 +169,7 @@ def _shape(plain: Any, metadata: list[Any], where: str) -> dict[str, Any]:
     if isinstance(plain, type):
         if issubclass(plain, Enum):
             return _enum(tuple(member.value for member in plain), where)
-        if _is_untyped(plain):
+        if issubclass(plain, Untyped):
             raise NotExpressible(
                 f"{where}: an Untyped cannot be part of another object: "
                 "use Annotated[dict[str, JSON], EmbeddedResource()]"
@@ -181,12 +182,6 @@ def _shape(plain: Any, metadata: list[Any], where: str) -> dict[str, Any]:
         raise NotExpressible(f"{where}: the type variable {plain} has no value here")
     hint = _HINTS.get(origin or plain, "")
     raise NotExpressible(f"{where}: a CRD has no schema for {_name(plain)}{'; ' + hint if hint else ''}")
-
-
-def _is_untyped(plain: type) -> bool:
-    from kubewright.api._untyped import Untyped  # which itself stands on the checks that stand on this module
-
-    return issubclass(plain, Untyped)
 
 
 def _union(arguments: tuple[Any, ...], where: str) -> dict[str, Any]:

@@ -24,10 +24,12 @@ import msgspec
 from kubewright.api._cel import cel_name
 from kubewright.api._constraints import EmbeddedResource, Immutable, ListType, MapType, constraints_of
 from kubewright.api._model import Model
+from kubewright.api._object import Object
 from kubewright.api._object_meta import ObjectMeta
 from kubewright.api._placement import add_constraint, add_rule, amend, immutable_rule, plain_json
 from kubewright.api._pydantic import check_readable
 from kubewright.api._shapes import NotExpressible, Shape, fields_of, is_builtin, shape_of
+from kubewright.api._spec_status import Resource, requires_spec
 from kubewright.api._validation import violations
 
 __all__ = ["Describe", "check_kind", "schema_of"]
@@ -84,8 +86,6 @@ class _Walk:
         self._seen: set[tuple[type[Model], bool, bool]] = set()
 
     def root(self, kind: type[Model]) -> dict[str, Any]:
-        from kubewright.api._resource import Object
-
         place = _Place(kind.__name__)
         if not issubclass(kind, Object):
             return self._model(kind, place)
@@ -205,8 +205,6 @@ class _Walk:
 
     def _model(self, model: type[Model], place: _Place, *, own: bool = False, embedded: bool = False) -> dict[str, Any]:
         """The schema of a model: the kind itself (`own`), or perhaps an object whose metadata the server knows."""
-        from kubewright.api._resource import Object
-
         visit = (model, place.defaults, place.old_self)
         if self._lenient and (is_builtin(model) or visit in self._seen):
             return {"type": "object", **_ANYTHING}
@@ -287,8 +285,6 @@ class _Walk:
         return schema
 
     def _is_required(self, model: type[Model], field: msgspec.structs.FieldInfo) -> bool:
-        from kubewright.api._resource import Resource, requires_spec
-
         if issubclass(model, Resource) and field.name in ("spec", "status"):
             return field.name == "spec" and requires_spec(model)
         return field.required
@@ -296,8 +292,6 @@ class _Walk:
     def _add_default(
         self, model: type[Model], field: msgspec.structs.FieldInfo, schema: dict[str, Any], place: _Place
     ) -> None:
-        from kubewright.api._resource import Resource
-
         if field.required or is_builtin(model):
             return
         if issubclass(model, Resource) and field.name == "spec":

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from kubewright.api._resource import Object, ResourceInfo
+from kubewright.api._object import Object, ResourceInfo
 
 __all__ = ["Untyped"]
 

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from kubewright.api._codec import to_dict
-from kubewright.api._resource import Object
+from kubewright.api._object import Object
 from kubewright.api._untyped import Untyped
+from kubewright.api._violation import Violation
 
 __all__ = ["ValidationError", "Violation", "validate"]
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A rule that a value breaks. `path` is the field's, as the server names it: `spec.ports[0].name`."""
-
-    path: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.message}" if self.path else self.message
 
 
 class ValidationError(ValueError):
@@ -43,7 +32,7 @@ def validate(obj: Object) -> None:
     """
     if isinstance(obj, Untyped):
         raise TypeError(f"{obj} is untyped: it has no rules that could be checked")
-    from kubewright.api._validation import violations
+    from kubewright.api._validation import violations  # with all formats and patterns: most programs never ask
 
     if found := violations(_schema(type(obj)), to_dict(obj)):
         raise ValidationError(str(obj), found)

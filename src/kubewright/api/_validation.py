@@ -14,7 +14,7 @@ from typing import Any, Final
 from kubewright.api._cel import cel_name, holds_one_of
 from kubewright.api._formats import fits_format
 from kubewright.api._patterns import python_pattern
-from kubewright.api._validate import Violation
+from kubewright.api._violation import Violation
 
 __all__ = ["violations"]
 

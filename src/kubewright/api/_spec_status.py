@@ -1,0 +1,121 @@
+"""`Resource[Spec, Status]`: a kind with a spec and a status, either of which may be absent on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Union, cast, get_args, get_origin
+
+import msgspec
+
+from kubewright.api._model import Model
+from kubewright.api._object import Object, info_of
+from kubewright.api._pydantic import is_pydantic, required_of
+
+__all__ = ["Resource", "bind_spec_and_status", "is_model", "requires_spec"]
+
+SpecT = TypeVar("SpecT")
+StatusT = TypeVar("StatusT")
+
+
+class _Absent:
+    """Stands in for a spec or status that was not given, until `__post_init__` replaces it."""
+
+
+_ABSENT = _Absent()
+
+
+class Resource(Object, Generic[SpecT, StatusT]):
+    """A kind with a spec and a status.
+
+    A spec or status that is absent decodes to an empty model where the model allows it. A status is absent until
+    somebody writes it: so its fields all have defaults, or the status is declared with `| None` (also a plain string:
+    `Resource[FooSpec, str | None]`). `Resource[FooSpec, None]` has no status at all.
+    """
+
+    __empty_spec__: ClassVar[Callable[[], Any]]
+    __empty_status__: ClassVar[Callable[[], Any]]
+
+    if TYPE_CHECKING:
+        spec: SpecT
+        status: StatusT = msgspec.field(default=cast("StatusT", None))
+    else:
+        spec: SpecT = msgspec.field(default_factory=lambda: _ABSENT)
+        status: StatusT = msgspec.field(default_factory=lambda: _ABSENT)
+
+    def __post_init__(self) -> None:
+        if not hasattr(type(self), "__resource__"):
+            info_of(type(self))  # raises, and says what to do
+        spec: object = self.spec
+        if spec is _ABSENT:
+            self.spec = type(self).__empty_spec__()
+        status: object = self.status
+        if status is _ABSENT:
+            self.status = type(self).__empty_status__()
+
+
+def requires_spec(kind: type[Resource[Any, Any]]) -> bool:
+    """Whether an object of the kind must have a spec: whether an empty one would lack something."""
+    spec = next(field.type for field in msgspec.structs.fields(kind) if field.name == "spec")
+    return not _allows_none(spec) and not (is_model(spec) and not _required_fields(spec))
+
+
+def bind_spec_and_status(cls: type[Resource[Any, Any]]) -> Any:
+    """Note the type arguments of `Resource[Spec, Status]` on the class, and return the status type."""
+    for base in cls.__mro__:
+        for parametrized in getattr(base, "__orig_bases__", ()):
+            if get_origin(parametrized) is Resource:
+                spec, status = get_args(parametrized)
+                _check_status(cls.__name__, status)
+                cls.__empty_spec__ = staticmethod(_empty("spec", spec))
+                cls.__empty_status__ = staticmethod(_empty("status", status))
+                return status
+    raise TypeError(f"{cls.__name__} must say its spec and status: class {cls.__name__}(Resource[Spec, Status])")
+
+
+def _check_status(kind: str, status: Any) -> None:
+    if _allows_none(status):
+        return
+    if not is_model(status):
+        raise TypeError(f"the status of {kind} is absent until somebody writes it: declare it with | None")
+    if required := _required_fields(status):
+        name = status.__name__
+        raise TypeError(
+            f"the status of {kind} is absent until somebody writes it, but {name} requires {', '.join(required)}:"
+            f" give them defaults, or declare Resource[..., {name} | None]"
+        )
+
+
+def _empty(field: str, type_: Any) -> Callable[[], Any]:
+    """What makes the value of an absent spec or status; the error is worded as msgspec words it while decoding."""
+    if _allows_none(type_):
+        return lambda: None
+    if is_model(type_) and not _required_fields(type_):
+        made: Callable[[], Any] = type_
+        return made
+
+    def missing() -> Any:
+        raise TypeError(f"Object missing required field `{field}`")
+
+    return missing
+
+
+def is_model(type_: Any) -> bool:
+    return (isinstance(type_, type) and issubclass(type_, Model)) or is_pydantic(type_)
+
+
+def _allows_none(type_: Any) -> bool:
+    return type_ in (None, NoneType, Any) or (get_origin(type_) in (Union, UnionType) and NoneType in get_args(type_))
+
+
+def _required_fields(model: type[Any]) -> list[str]:
+    if is_pydantic(model):
+        return required_of(model)
+    # Not msgspec.structs.fields: that resolves annotations, which may name classes that do not exist yet.
+    defaults = model.__struct_defaults__
+    names = model.__struct_fields__
+    return [
+        name
+        for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True)
+        if default is msgspec.NODEFAULT
+    ] + list(names[: len(names) - len(defaults)])
