@@ -61,6 +61,16 @@ class Thing(kw.Resource[Spec, Status]):
     """A thing."""
 
 
+class LampStatus(Camel):
+    ready_replicas: int = 0
+    conditions: list[Any] | None = None
+
+
+@kw.resource("pydantic.example.com/v1")
+class Lamp(kw.Resource[Port, LampStatus]):
+    """A lamp."""
+
+
 RAW = (
     b'{"metadata":{"name":"a","namespace":"default","resourceVersion":"1"},"spec":{"imageName":"nginx","must":null,'
     b'"unknown":{"a":1},"ports":[{"portName":"web","more":1},{"portName":"api","number":2,"more":2}]}}'
@@ -268,6 +278,21 @@ def test_a_model_that_could_not_be_read_back_is_refused_at_once() -> None:
         @kw.resource("example.com/v1")
         class Worse(kw.Resource[Holder, None]):
             pass
+
+
+async def test_a_reconciler_writes_a_status_of_pydantic(client: Client, namespace: str) -> None:
+    operator = kw.Operator("lamps")
+
+    @operator.reconciles(Lamp)
+    async def sync(lamp: Lamp, ctx: kw.Context[Lamp]) -> None:
+        await ctx.patch_status(LampStatus(ready_replicas=lamp.spec.number))
+
+    async with operator.running(client, namespaces=[namespace]):
+        metadata = meta.ObjectMeta(name="lamp", namespace=namespace)
+        await client.create(Lamp(metadata=metadata, spec=Port(port_name="a", number=7)))
+        await client.wait_for(
+            Lamp, "lamp", namespace, lambda lamp: lamp is not None and lamp.status.ready_replicas == 7
+        )
 
 
 async def test_a_server_takes_the_definition_and_keeps_what_the_model_does_not_know(

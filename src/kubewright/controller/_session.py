@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 from collections.abc import Coroutine, Iterable, MutableMapping
 from concurrent.futures import CancelledError, Future
@@ -268,11 +269,11 @@ class Session(Generic[R]):
         """A copy of the status with the conditions that it does not say anything about, and those set meanwhile."""
         if not hasattr(status, "conditions"):
             return status
-        status = msgspec.structs.replace(status)
+        status = copy.copy(status)  # which may also be a pydantic model
         there = status_of(self.primary())
         kept = status.conditions or (there.conditions if there is not None else None)
         if kept is not None:
-            status.conditions = [msgspec.structs.replace(condition) for condition in kept]
+            status.conditions = [copy.copy(condition) for condition in kept]
         for type_, (value, reason, message) in self._conditions.items():
             self._set(status, type_, value, reason, message)
         return status
