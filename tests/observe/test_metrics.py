@@ -231,7 +231,9 @@ async def test_events_that_were_dropped_or_aggregated_are_counted(operator: Oper
         metrics = metrics_of(stage)
         component = "thing-operator"
         assert value(metrics, "kubewright_events_recorded_total", component=component) == 30
-        assert value(metrics, "kubewright_events_dropped_total", component=component, reason="spam") == 5
+        assert (
+            value(metrics, "kubewright_events_dropped_total", component=component, reason="spam") == 4
+        )  # the last one waits already
         assert value(metrics, "kubewright_events_dropped_total", component=component, reason="rejected") == 0
         assert value(metrics, "kubewright_events_aggregated_total", component=component, how="repeated") == 1
         assert value(metrics, "kubewright_events_waiting", component=component) == 25
