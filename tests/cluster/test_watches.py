@@ -133,6 +133,14 @@ async def test_a_revision_of_the_future_is_waited_for_and_then_refused(raw: Raw,
     assert clock.monotonic() == 3.0
 
 
+async def test_a_watch_from_a_revision_of_the_future_waits_for_it(raw: Raw, embedded: Cluster) -> None:
+    later = embedded.state.storage.revision + 2
+    events = await watch(raw, f"&resourceVersion={later}")
+    for name in "abc":
+        await raw("POST", MAPS, config_map(name))
+    assert (await events.next())["object"]["metadata"]["name"] == "c"
+
+
 async def test_everything_ends_with_the_cluster() -> None:
     async with Cluster() as cluster:
         raw = Raw(cluster.transport())

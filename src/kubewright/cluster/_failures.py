@@ -193,7 +193,7 @@ def expired(message: str, continue_token: str = "") -> Failure:
 def too_large_revision(asked: int, current: int) -> Failure:
     """504: a revision that does not exist yet was asked for, and did not come."""
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
-    text = f"Too large resource version: {asked}, current: {current}"
+    text = f"Timeout: Too large resource version: {asked}, current: {current}"
     return Failure(504, "Timeout", text, {"causes": [cause], "retryAfterSeconds": 1}, retry_after=1)
 
 

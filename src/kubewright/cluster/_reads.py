@@ -71,6 +71,7 @@ async def wait_for(state: State, revision: int) -> None:
 def check_list_options(call: Call) -> None:
     """Refuse combinations of options that make no sense."""
     query = call.query
+    call.number("timeoutSeconds")
     match, initial = query.get("resourceVersionMatch", ""), "sendInitialEvents" in query
     errors: list[FieldError] = []
     if initial and call.verb != "watch":
@@ -121,7 +122,7 @@ async def list_objects(state: State, call: Call) -> Answer:
 def select(state: State, call: Call) -> tuple[list[Entry], JSONObject]:
     """The objects that a list shows, and the list's metadata."""
     selection = selection_of(call)
-    limit = call.number("limit") or 0
+    limit = max(call.number("limit") or 0, 0)
     if token := call.query.get("continue", ""):
         return _next_page(state, call, selection, token, limit)
     asked = revision_asked(call)

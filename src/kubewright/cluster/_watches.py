@@ -58,7 +58,8 @@ class Watcher:
     """One watch, from its beginning to its end; the stream of its answer."""
 
     __slots__ = (
-        "__weakref__", "_bookmarks", "_call", "_closed", "_first_table", "_last", "_queue", "_selection",
+        "__weakref__", "_bookmarks", "_call", "_closed", "_first_table", "_queue", "_selection", "_since",
+        "_since",
         "_state", "_timers", "_view", "_waiter",
     )  # fmt: skip
 
@@ -72,7 +73,7 @@ class Watcher:
         self._closed = False  # nothing more is put into the queue; what is in it is still sent
         self._bookmarks = call.flag("allowWatchBookmarks")
         self._first_table = True
-        self._last = 0
+        self._since = 0
         self._timers: list[Timer] = []
 
     # Beginning
@@ -83,15 +84,14 @@ class Watcher:
         for entry in self._state.storage.entries(call.type.storage, call.namespace):
             if wanted.everything or wanted.matches(entry):
                 self._put(self._frame("ADDED", entry))
-        self._last = self._state.storage.revision
         self._subscribe()
 
     def begin_after(self, revision: int) -> None:
         """What changed after a revision, then what changes. Raises `Compacted`."""
         call = self._call
+        self._since = revision  # it may be one that has not come yet
         for event in self._state.storage.events(call.type.storage, revision, call.namespace, self._selection.name):
             self.offer(event)
-        self._last = max(revision, self._last)
         self._subscribe()
 
     def fail(self, failure: Failure) -> None:
@@ -117,7 +117,7 @@ class Watcher:
 
     def offer(self, event: Event) -> None:
         """Take notice of a write."""
-        if self._closed:
+        if self._closed or event.revision <= self._since:
             return
         if self._selection.everything:
             kind: str | None = event.kind
@@ -134,7 +134,6 @@ class Watcher:
             if shared is None:
                 shared = event.frames[key] = self._frame(kind, entry)
             frame = shared
-        self._last = event.revision
         self._put(frame)
         if len(self._queue) > _LONGEST_QUEUE:
             self._queue.clear()

@@ -1,0 +1,74 @@
+"""`kubewright cluster start`: in the foreground, until it is told to stop."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubewright.api import ObjectMeta
+from kubewright.api.core.v1 import ConfigMap
+from kubewright.cli._main import run
+from kubewright.client import BlockingClient
+
+
+@contextlib.contextmanager
+def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+    """The program and what it said when it was ready; stopped with Ctrl-C."""
+    command = [sys.executable, "-m", "kubewright.cli", "cluster", "start", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if line.startswith("Ctrl-C"):
+                break
+        try:
+            yield process, lines
+        finally:
+            process.send_signal(signal.SIGINT)
+            lines += process.stdout.readlines()
+            process.wait(timeout=60)
+
+
+def test_it_runs_until_ctrl_c_and_keeps_its_state_in_a_snapshot(tmp_path: Path) -> None:
+    kubeconfig, snapshot = tmp_path / "it's a file", tmp_path / "snapshot"
+    arguments = ("--write-kubeconfig", str(kubeconfig), "--snapshot", str(snapshot))
+    with started(*arguments) as (process, lines):
+        assert f"  export KUBECONFIG='{tmp_path}/it'\"'\"'s a file'\n" in lines
+        with BlockingClient.connect(kubeconfig=kubeconfig) as client:
+            client.create(ConfigMap(metadata=ObjectMeta(name="a"), data={"k": "v"}))
+    assert (process.returncode, lines[-1]) == (0, "The cluster has stopped.\n")
+    assert not kubeconfig.exists()
+    with started(*arguments), BlockingClient.connect(kubeconfig=kubeconfig) as client:
+        assert client.get(ConfigMap, "a").data == {"k": "v"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--rbac"], "--rbac is not supported yet: whoever the embedded cluster lets in may do everything"),
+        (["--port", "70000"], "70000 is not in the range 0<=x<=65535"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_reason(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["cluster", "start", *arguments]) != 0
+    assert message in capsys.readouterr().err
+
+
+def test_a_file_that_holds_something_else_is_not_overwritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    precious = tmp_path / "config"
+    precious.write_text("clusters: [{name: production}]\n")
+    assert run(["cluster", "start", "--write-kubeconfig", str(precious)]) == 1
+    assert "holds something else" in capsys.readouterr().err
+    assert precious.read_text() == "clusters: [{name: production}]\n"

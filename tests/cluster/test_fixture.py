@@ -1,0 +1,52 @@
+"""The fixture `cluster`: the same test on the embedded cluster and on the real one."""
+
+from __future__ import annotations
+
+import pytest
+
+TEST = """
+import pytest
+from kubewright.api import ObjectMeta
+from kubewright.api.core.v1 import ConfigMap
+from kubewright.client import Client, load_config
+
+async def test_a_map_comes_back(cluster, cluster_namespace):
+    client = cluster.client()
+    await client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace=cluster_namespace), data={"k": "v"}))
+    await cluster.serve()
+    async with Client(load_config(kubeconfig=cluster.kubeconfig())) as other:
+        assert (await other.get(ConfigMap, "a", cluster_namespace)).data == {"k": "v"}
+
+async def test_nothing_is_left_of_another_test(cluster, cluster_namespace):
+    assert await cluster.client().list(ConfigMap, cluster_namespace) == []
+"""
+VIRTUAL = """
+import pytest
+from kubewright.api import ObjectMeta
+from kubewright.api.core.v1 import ConfigMap
+from kubewright.clock import VirtualClock
+
+@pytest.fixture
+def cluster_clock():
+    return VirtualClock()
+
+async def test_time_is_the_tests_own(cluster, cluster_clock):
+    await cluster_clock.advance(3600)
+    made = await cluster.client().create(ConfigMap(metadata=ObjectMeta(name="a")))
+    assert made.metadata.creation_timestamp == cluster_clock.now()
+"""
+
+
+def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+    pytester.makepyfile(test_plain=TEST, test_virtual=VIRTUAL)
+    pytester.makeini("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n")
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
+
+
+def test_the_embedded_cluster_is_the_default_and_needs_no_control_plane(pytester: pytest.Pytester) -> None:
+    run(pytester, "-m", "not control_plane").assert_outcomes(passed=3)
+
+
+@pytest.mark.control_plane
+def test_the_same_tests_run_on_the_real_one_except_those_that_move_time(pytester: pytest.Pytester) -> None:
+    run(pytester, "--cluster=real", "-m", "control_plane").assert_outcomes(passed=2, skipped=1)
