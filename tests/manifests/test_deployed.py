@@ -10,10 +10,11 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -24,6 +25,8 @@ from kubewright.crd import to_yaml
 from kubewright.manifests import Project, load, objects
 from kubewright.testing import ControlPlane
 from tests.manifests.conftest import until
+
+T = TypeVar("T")
 
 PROGRAM = '''\
 import kubewright as kw
@@ -87,9 +90,17 @@ class Manager:
     process: asyncio.subprocess.Process
     log: Path
 
+    async def until(self, check: Callable[[], T | None]) -> T:
+        """Ask again, in a thread, until the answer is true; if it never is, the log shall say why."""
+        try:
+            return await until(lambda: asyncio.to_thread(check), seconds=120)
+        except TimeoutError:
+            log = await asyncio.to_thread(self.log.read_text)
+            raise AssertionError(f"waited in vain:\n{log}") from None
+
     async def page(self, path: str) -> str:
         """A page of the process, as soon as it is served and well."""
-        return await until(lambda: asyncio.to_thread(self._ask, path))
+        return await self.until(lambda: self._ask(path))
 
     def _ask(self, path: str) -> str | None:
         log = self.log.read_text()
@@ -140,6 +151,7 @@ async def manager(project: Project, plane: ControlPlane, folder: Path) -> AsyncI
             await process.wait()
 
 
+@pytest.mark.timeout(400)  # only a limit: on a busy machine a process takes its time
 @pytest.mark.usefixtures("deployed")
 async def test_the_deployed_command_does_its_work_with_the_deployed_roles(
     project: Project, control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path
@@ -150,11 +162,7 @@ async def test_the_deployed_command_does_its_work_with_the_deployed_roles(
         where = f"/apis/deployed.example.com/v1/namespaces/{namespace}/crates"
         control_plane.request("POST", where, crate | {"spec": {"content": "books"}})
 
-        async def packed() -> bool:
-            status = control_plane.request("GET", f"{where}/one").get("status", {})
-            return bool(status.get("packed"))
-
-        await until(packed)
+        await running.until(lambda: control_plane.request("GET", f"{where}/one").get("status", {}).get("packed"))
         made = await client.get(core.ConfigMap, "one", namespace)
         assert made.data == {"is": "books"}
         metrics = await running.page("/metrics")
