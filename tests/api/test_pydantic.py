@@ -290,9 +290,7 @@ async def test_a_reconciler_writes_a_status_of_pydantic(client: Client, namespac
     async with operator.running(client, namespaces=[namespace]):
         metadata = meta.ObjectMeta(name="lamp", namespace=namespace)
         await client.create(Lamp(metadata=metadata, spec=Port(port_name="a", number=7)))
-        await client.wait_for(
-            Lamp, "lamp", namespace, lambda lamp: lamp is not None and lamp.status.ready_replicas == 7
-        )
+        await client.wait_for(Lamp, "lamp", lambda lamp: lamp.status.ready_replicas == 7, namespace)
 
 
 async def test_a_server_takes_the_definition_and_keeps_what_the_model_does_not_know(
