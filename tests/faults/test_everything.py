@@ -20,7 +20,7 @@ from tests.faults.world import World
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(400)]
 
 TOYS = 1_000
-OTHERS = 150
+OTHERS = 100
 SEED = 5
 
 

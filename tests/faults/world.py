@@ -14,7 +14,7 @@ from kubewright.api import core, meta, rbac
 from kubewright.client import AlreadyExists, ApiError, Client, NotFound
 from kubewright.testing import ControlPlane, Exchange, Fault, Refusal, ServiceAccount, every
 from tests.faults.replicas import LEASE, Replica, replicas
-from tests.faults.toys import PATIENCE, Toy, until
+from tests.faults.toys import PATIENCE, Toy, has_child, until
 
 RBAC = "rbac.authorization.k8s.io"
 RIGHTS = {
@@ -220,10 +220,10 @@ class World:
             toys = {toy.metadata.name: toy for toy in await self.admin.list(Toy, self.room)}
             config_maps = await self.admin.list(core.ConfigMap, self.room)
             children = {child.metadata.name: child.data or {} for child in config_maps}
-            return children.keys() == toys.keys() and all(
+            return children.keys() == set(filter(has_child, toys)) and all(
                 toy.metadata.deletion_timestamp is None
                 and toy.status.observed_generation == toy.metadata.generation
-                and children[name].get("size") == str(toy.spec.size)
+                and children.get(name, {}).get("size") in (None, str(toy.spec.size))
                 for name, toy in toys.items()
             )
 
