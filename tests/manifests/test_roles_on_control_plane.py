@@ -18,6 +18,7 @@ from kubewright.client import Client, MergePatch, NotFound
 from kubewright.controller import Owns
 from kubewright.crd import install
 from kubewright.manifests import kind_roles_of
+from kubewright.operator import for_installing
 from kubewright.testing import ControlPlane, RbacError, add_operator_account, verified_rbac
 from tests.manifests.conftest import Answers, until
 
@@ -261,6 +262,24 @@ async def test_a_verb_that_is_not_declared_is_refused_before_it_is_sent(
         "patch",
     ]
     assert {verb for verb in answers.verbs() if verb.endswith(" configmaps")} <= {"list configmaps", "watch configmaps"}
+
+
+async def test_a_program_installs_its_definitions_with_its_roles_alone(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    def late(*short_names: str) -> type[kw.Object]:
+        @kw.resource("late.example.com/v1", short_names=short_names)
+        class Late(kw.Resource[GadgetSpec, None]): ...
+
+        return Late
+
+    operator = kw.Operator(f"late-{namespace}", leader_elect=False)
+    operator.needs(for_installing(late()))
+    account = add_operator_account(control_plane, operator, namespace)
+    async with Client.connect(kubeconfig=account.kubeconfig) as own:
+        for kind in (late(), late("lt")):  # a create, then a change
+            [crd] = await install(own, kind)
+        assert crd.spec.names.short_names == ["lt"]
 
 
 async def test_the_roles_for_people_allow_what_they_say_and_fit_the_aggregation_of_kubernetes(

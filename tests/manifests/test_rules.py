@@ -11,7 +11,7 @@ from kubewright.api import apps, core, policy, rbac, to_dict
 from kubewright.controller import Owns, Watch
 from kubewright.controller._permissions import Permission
 from kubewright.manifests import kind_roles_of, roles_of, rules_of, service_account_of
-from kubewright.operator._permissions import for_installing
+from kubewright.operator import for_installing
 
 
 class Spec(kw.Model):
@@ -241,6 +241,15 @@ def test_installing_asks_for_its_own_definitions_by_name() -> None:
         "apiextensions.k8s.io/customresourcedefinitions: create",
         "apiextensions.k8s.io/customresourcedefinitions foos.example.com,zones.example.com: get patch watch",
     ]
+
+
+def test_a_program_that_defines_its_kinds_says_so() -> None:
+    operator = operator_with(leader_elect=False)
+    operator.reconciles(Foo)(sync)
+    operator.needs(for_installing(Foo))
+    assert "apiextensions.k8s.io/customresourcedefinitions foos.example.com: get patch watch" in rules(operator)
+    with pytest.raises(TypeError, match="permissions say their verbs"):
+        operator.needs(for_installing(Foo), verbs=["get"])
 
 
 def test_people_get_a_role_for_viewing_for_editing_and_for_everything() -> None:

@@ -4,8 +4,8 @@ Every part makes `File`s (`yaml_file("crd/bases/...", document)`), in memory; `w
 all or none, and `compare` says how a folder differs from it. The same program always gives the same bytes.
 
 - `crd_files(crds)`: a file for each CustomResourceDefinition (of `kubewright.crd.crds_of`), and the kustomization;
-- `rbac_files(operator)`: service account, roles and bindings, with the rules that follow from what the operator
-  declares (`roles_of`, `rules_of`), and viewer, editor and admin of each kind of its own (`kind_roles_of`);
+- `rbac_files(operators, kinds)`: service account, roles and bindings, with the rules that follow from what an operator
+  declares (`roles_of`, `rules_of`), and viewer, editor and admin of each kind (`kind_roles_of`);
 - `load(targets)`: the kinds and operators of files and modules.
 
 What is deployed is one model, `Project`: an operator and the settings of its deployment. `objects(project)` is every

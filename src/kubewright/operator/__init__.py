@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from kubewright.operator._exit import ExitCode
 from kubewright.operator._operator import Operator
+from kubewright.operator._permissions import for_installing
 from kubewright.operator._running import Running
 from kubewright.operator._settings import Options, SettingError, Settings
 
-__all__ = ["ExitCode", "Operator", "Options", "Running", "SettingError", "Settings"]
+__all__ = ["ExitCode", "Operator", "Options", "Running", "SettingError", "Settings", "for_installing"]

@@ -241,7 +241,7 @@ class Operator:
     @known_options
     def needs(
         self,
-        kind: type[Object] | PolicyRule,
+        kind: type[Object] | PolicyRule | Sequence[Permission],
         *,
         verbs: Sequence[str] = (),
         names: Sequence[str] = (),
@@ -253,7 +253,8 @@ class Operator:
         which stays as it is.
 
         Args:
-            kind: what is read or written; or a whole `rbac.PolicyRule`.
+            kind: what is read or written; or a whole `rbac.PolicyRule`; or what a part of the program asks for, such
+                as `for_installing(Foo)` when it defines its kinds itself.
             verbs: what is done with it: `["get", "patch"]`; `["create eviction"]` for a subresource.
             names: the only objects that it is about.
             namespace: where; the namespaces that the operator looks at unless given, `"."` for the one it runs in.

@@ -126,13 +126,17 @@ def for_installing(*kinds: type[Object]) -> list[Permission]:
 
 
 def needed(
-    kind: type[Object] | PolicyRule,
+    kind: type[Object] | PolicyRule | Sequence[Permission],
     *,
     verbs: Sequence[str] = (),
     names: Sequence[str] = (),
     namespace: str | None = None,
 ) -> list[Permission]:
     """See `Operator.needs`."""
+    if isinstance(kind, Sequence):
+        if verbs or names or namespace:
+            raise TypeError("needs: permissions say their verbs, names and places themselves")
+        return list(kind)
     if not isinstance(kind, type) and hasattr(kind, "api_groups"):
         if verbs or names:
             raise TypeError("needs: a PolicyRule says its verbs and names itself")
