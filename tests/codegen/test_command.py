@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ import yaml
 
 from kubewright.cli._main import run
 from tests.codegen.round_trip import definition, thing
+from tests.codegen.test_round_trip import FIELDS
 
 
 @pytest.fixture
@@ -34,6 +38,19 @@ def test_a_module_is_written_and_then_nothing_changes(
         "1 kind, nothing has changed",
         "1 kind, nothing has changed",
     ]
+
+
+def test_the_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
+    source = tmp_path / "all.yaml"
+    fields = {"type": "object", "properties": FIELDS}
+    source.write_text(yaml.safe_dump(definition(thing({**fields, "default": {}, "nullable": True}, status=fields))))
+    written = []
+    for seed in ("1", "2"):
+        out = tmp_path / f"seed{seed}.py"
+        command = [sys.executable, "-m", "kubewright.cli", "codegen", str(source), "--out", str(out)]
+        subprocess.run(command, check=True, env=os.environ | {"PYTHONHASHSEED": seed}, stdout=subprocess.DEVNULL)
+        written.append(out.read_bytes())
+    assert written[0] == written[1]
 
 
 def test_a_folder_becomes_a_package_and_your_own_files_stay(source: Path, tmp_path: Path) -> None:

@@ -85,6 +85,13 @@ def test_references_that_grow_are_refused(tmp_path: Path) -> None:
         read_sources([str(tmp_path / "a.yaml")])
 
 
+@pytest.mark.parametrize("value", [".nan", "!!binary aGk=", "{1: 2}", "!!set {a}"])
+def test_what_json_cannot_say_is_refused(value: str, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"{PATCH}spec: {{a: {value}}}\n")
+    with pytest.raises(CodegenError, match="which JSON cannot say"):
+        read_sources([str(tmp_path / "a.yaml")])
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """A server with a definition, a redirect to elsewhere, and nothing more."""

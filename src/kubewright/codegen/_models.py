@@ -53,7 +53,7 @@ class Field:
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Model:
-    """A class. `uses` are the places that have this very schema: their path, for the name, and their description."""
+    """A class. `uses` are the paths of all places that have this very schema, `places` those that may be described."""
 
     fields: list[Field] = field(default_factory=list)
     rules: list[Constraint] = field(default_factory=list)
@@ -210,7 +210,7 @@ class Walk:
         if model is None:
             model = self._shared[key] = Model()
             required = node.get("required", ())
-            properties = dict(node.get("properties", {}))
+            properties = node.get("properties", {})
             if node.get("x-kubernetes-embedded-resource") and properties.get("metadata", {}).keys() <= _BARE:
                 place = replace(place, embedded=True)
             for wire, attribute in attribute_names(properties).items():
@@ -276,7 +276,7 @@ def _bind(
                 made["default"] = filled
         elif annotation.text == "JSON":
             made = {"nullable": True}
-        asked = {member: wanted[member] for member in PLACE_MEMBERS if member in wanted}
+        asked = {member: value for member, value in wanted.items() if member in PLACE_MEMBERS}
         if more := difference(made, asked):
             changes[name] = more
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -96,22 +97,25 @@ def definitions_in(text: str, source: str) -> Iterator[dict[str, Any]]:
         items = document.get("items") if isinstance(document, dict) else None
         for each in [document, *(items if isinstance(items, list) else ())]:
             if is_definition(each):
-                _check_size(each, source)
+                _check_content(each, source)
                 yield each
 
 
-def _check_size(document: object, source: str) -> None:
-    """Refuse what grows when it is written out: a few references, each to the one before, fill any memory."""
+def _check_content(document: object, source: str) -> None:
+    """Refuse what JSON cannot say, and what grows when it is written out: a few references, each to the one before,
+    fill any memory."""
     count, waiting = 0, [document]
     while waiting:
         node = waiting.pop()
         count += 1
         if count > _MOST_NODES:
             raise CodegenError(source, f"a definition in it has more than {_MOST_NODES} parts, which cannot be meant")
-        if isinstance(node, dict):
+        if isinstance(node, dict) and all(isinstance(name, str) for name in node):
             waiting += node.values()
         elif isinstance(node, list):
             waiting += node
+        elif not (node is None or isinstance(node, str | int) or (isinstance(node, float) and math.isfinite(node))):
+            raise CodegenError(source, f"a definition in it has {node!r:.60}, which JSON cannot say")
 
 
 def _loader() -> Any:
