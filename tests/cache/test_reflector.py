@@ -11,7 +11,7 @@ import pytest
 
 from kubewright.api import core
 from kubewright.cache import CacheSyncError, Change
-from kubewright.client import Request
+from kubewright.client import ConfigError, Request
 from tests.cache.memory_server import MemoryServer, informed
 
 
@@ -327,6 +327,29 @@ async def test_a_server_that_is_away_is_waited_for() -> None:
         server.down = False
         await clock.run(informer.wait_for_sync(60))
         assert len(informer.lister) == 1
+
+
+async def test_credentials_that_cannot_be_had_are_said_once_and_waited_for(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = MemoryServer()
+    fill(server, 1)
+    async with informed(server) as (informer, clock):
+        answers, since = server.send, len(server.requests)
+
+        async def refuse(request: Request) -> Any:
+            server.requests.append(request)
+            raise ConfigError("the token file is empty")
+
+        monkeypatch.setattr(server, "send", refuse)
+        server.cut()
+        await clock.advance(60)
+        assert informer.health.last_error == "the token file is empty"
+        assert [record.levelname for record in caplog.records if "token file" in record.message] == ["WARNING"]
+        monkeypatch.setattr(server, "send", answers)
+        await clock.advance(60)
+        assert informer.health.state == "watching"
+        assert set(asked(server, since)) == {f"watch from {server.revision}"}, "nothing had to be read again"
 
 
 async def test_one_unreadable_line_does_not_stop_the_watch(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from kubewright.api import Selector, core
-from kubewright.cache import Change
+from kubewright.cache import Change, ObjectKey
 from kubewright.cache._intake import Intake
 from kubewright.cache._store import Store
 from tests.cache.memory_server import MemoryServer, informed
@@ -88,6 +88,26 @@ def test_a_selector_looks_only_at_what_the_smallest_index_names() -> None:
     assert looked_at("n-1", "shard=7") == 3
     assert looked_at(None, "app!=db") == 300
     assert len(store.select("n-1", Selector.parse("app=web,shard=7"))) == 3
+
+
+def test_labels_beyond_the_thirty_second_are_found_without_an_index_of_their_own() -> None:
+    """An index for every label that somebody ever asks for would take more memory than the objects."""
+    intake, store = Intake(core.ConfigMap), Store[core.ConfigMap]()
+    for number in range(40):
+        metadata = {"name": f"o-{number}", "namespace": "n", "labels": {f"label-{number}": "yes", "all": "yes"}}
+        store.put(intake.snapshot(json.dumps({"metadata": metadata}).encode()))
+
+    def found(selector: str) -> tuple[int, list[str]]:
+        parsed = Selector.parse(selector)
+        return len(store._candidates(None, parsed)), [snapshot.name for snapshot in store.select(None, parsed)]
+
+    for number in range(32):
+        assert found(f"label-{number}=yes") == (1, [f"o-{number}"])
+    for number in range(32, 40):
+        assert found(f"label-{number}=yes") == (40, [f"o-{number}"]), "found by looking at all of them"
+    assert found("label-35=yes,label-3=yes") == (1, []), "the label that has an index still helps"
+    store.remove(ObjectKey("n", "o-3"))
+    assert found("label-3=yes") == (0, [])
 
 
 async def test_no_event_makes_a_task() -> None:

@@ -8,11 +8,12 @@ import logging
 import threading
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from kubewright.api import ObjectMeta, OwnerReference, encode, to_dict
-from kubewright.cache import ObjectKey
+from kubewright.cache import Change, ObjectKey
 from kubewright.client import Conflict, Status
 from kubewright.clock import SystemClock, VirtualClock
 from kubewright.controller import (
@@ -25,6 +26,7 @@ from kubewright.controller import (
     TerminalError,
     Watch,
     generation_changed,
+    predicate,
 )
 from kubewright.operator import Operator
 from kubewright.queue import ExponentialBackoff
@@ -519,6 +521,35 @@ async def test_a_predicate_decides_which_changes_count(operator: Operator, clock
             stage.put(thing(size=size, generation=generation))
             await clock.settle()
     assert sizes == [1, 3]
+
+
+async def test_predicates_compare_confirmed_states_so_our_own_write_hides_nobodys_change(
+    operator: Operator, clock: VirtualClock
+) -> None:
+    sizes: list[int] = []
+    compared: list[tuple[int, int]] = []
+
+    def noted(change: Change[Any]) -> bool:
+        if change.old is not None and change.new is not None:
+            compared.append((change.old.generation, change.new.generation))
+        return True
+
+    @operator.reconciles(Thing, when=predicate(noted) & generation_changed)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        sizes.append(obj.spec.size)
+
+    async with working(operator, clock) as stage:
+        stage.put(thing(size=1, generation=1))
+        await clock.settle()
+        # Somebody asks for size 2, and we write a label on top of that before we have heard of it.
+        ours = thing(size=2, generation=2, labels={"seen": "yes"}, resource_version="1000")
+        stage.informers[Thing].written(ours)
+        assert stage.informers[Thing].lister.snapshots()[0].generation == 2
+        stage.put(thing(size=2, generation=2))
+        await clock.settle()
+        # Compared with what readers see, nothing would have changed, and nobody would have reconciled size 2.
+        assert compared == [(1, 2)]
+        assert sizes == [1, 2]
 
 
 async def test_a_predicate_that_fails_lets_the_change_pass(

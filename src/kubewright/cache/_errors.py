@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kubewright.api import Object, info_of
-from kubewright.client import ApiError, Forbidden, NotFound, NotKubernetes, Unauthorized, Unavailable
+from kubewright.client import ApiError, ConfigError, Forbidden, NotFound, NotKubernetes, Unauthorized, Unavailable
 
 __all__ = ["CacheSyncError", "explain"]
 
@@ -34,4 +34,4 @@ def explain(error: BaseException, kind: type[Object], verb: str) -> str:
         return f"this is not a Kubernetes API server: {error}"
     if isinstance(error, Unavailable):
         return f"the server cannot be reached: {error}"
-    return str(error) if isinstance(error, ApiError) else f"{type(error).__name__}: {error}"
+    return str(error) if isinstance(error, ApiError | ConfigError) else f"{type(error).__name__}: {error}"

@@ -29,7 +29,7 @@ from kubewright.cache._key import ObjectKey
 from kubewright.cache._snapshot import Snapshot
 from kubewright.cache._source import PAGE_SIZE, Source
 from kubewright.cache._watchdog import Stalled, Watchdog
-from kubewright.client import ApiError, Expired, Forbidden, Gone, Invalid, Status, WatchStream
+from kubewright.client import ApiError, ConfigError, Expired, Forbidden, Gone, Invalid, Status, WatchStream
 from kubewright.clock import Clock
 
 __all__ = ["Reflector"]
@@ -137,7 +137,7 @@ class Reflector(Generic[R]):
             self._note_stall()
         self.health.state = "waiting"
         self.health.last_error = await self._reason(error)
-        if not isinstance(error, ApiError | Stalled):
+        if not isinstance(error, ApiError | ConfigError | Stalled):
             # Not the server's doing. What is in the store is no longer certain, so it is read again.
             self._position = ""
             logger.error("%s: unexpected error", self, exc_info=error)
