@@ -17,6 +17,7 @@ HEAVY = {
     "hypothesis",
     "prometheus_client",
     "opentelemetry",
+    "pydantic",
 }
 GROUPS = "kubewright.api."
 

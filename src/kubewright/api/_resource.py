@@ -15,7 +15,7 @@ from kubewright.api._definition import Column, Conversion, Definition, Scale, ma
 from kubewright.api._object import Object, ResourceInfo, info_of
 from kubewright.api._spec_status import Resource, bind_spec_and_status, is_model
 
-__all__ = ["Object", "Resource", "builtin", "definition_of", "resource"]
+__all__ = ["Object", "Resource", "builtin", "definition_of", "pluralize", "resource"]
 
 ObjectT = TypeVar("ObjectT", bound="type[Object]")
 
@@ -90,7 +90,7 @@ def resource(
             raise ValueError(f"kind {name!r} must be CamelCase letters and digits, at most 63 of them")
         if scope not in ("Namespaced", "Cluster"):
             raise ValueError(f'scope of {name} must be "Namespaced" or "Cluster", not {scope!r}')
-        resource_name = plural or _pluralize(name.lower())
+        resource_name = plural or pluralize(name.lower())
         for what, value in (("plural", resource_name), ("singular", singular or name.lower())):
             if not _LABEL.fullmatch(value):
                 raise ValueError(f"{what} {value!r} of kind {name} must be lower case letters, digits and '-'")
@@ -179,7 +179,7 @@ def _split_api_version(api_version: str) -> tuple[str, str]:
     return group, version
 
 
-def _pluralize(word: str) -> str:
+def pluralize(word: str) -> str:
     """English plurals as they stand in URLs: policy, ingress, gateway are policies, ingresses, gateways."""
     if re.search(r"[^aeiou]y$", word):
         return word[:-1] + "ies"

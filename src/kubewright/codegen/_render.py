@@ -9,7 +9,7 @@ import msgspec
 
 from kubewright.api import Choices, ListType, Scale, Schema
 from kubewright.api._constraints import Constraint
-from kubewright.api._resource import _pluralize
+from kubewright.api._resource import pluralize
 from kubewright.codegen._docs import attribute_doc
 from kubewright.codegen._models import ABSENT, Field, Kind, Model, Walk
 from kubewright.codegen._paths import leads_to
@@ -155,7 +155,7 @@ def _resource(kind: Kind) -> Doc:
 
     say("kind", source.kind, usual=kind.name)
     # `@resource` takes a kind in small letters only from those who spell out its plural too.
-    say("plural", source.plural, usual=_pluralize(source.kind.lower()) if source.kind[0].isupper() else None)
+    say("plural", source.plural, usual=pluralize(source.kind.lower()) if source.kind[0].isupper() else None)
     say("singular", source.singular, usual=source.kind.lower())
     say("list_kind", source.list_kind, usual=f"{source.kind}List")
     say("short_names", list(source.short_names), usual=[])
