@@ -304,8 +304,10 @@ def _is_plain(annotation: Annotation, value: Any) -> bool:
             return type(value) in (int, float)
         case "IntOrString":
             return type(value) in (int, str)
-        case text:
-            return text.startswith("Literal[") and value in annotation.said["enum"]
+        case "Literal":
+            return value in annotation.said["enum"]
+        case _:
+            return False
 
 
 def _whole_rules(model: Model, node: dict[str, Any], said: dict[str, Any], *, old_self: bool) -> None:

@@ -105,7 +105,7 @@ def _annotation(annotation: Annotation) -> Doc:
     elif annotation.element is not None:
         key = ("str",) if annotation.text == "dict" else ()
         doc = Group(f"{annotation.text}[", (*key, _annotation(annotation.element)), "]")
-    elif annotation.text.startswith("Literal["):
+    elif annotation.text == "Literal":
         doc = Group("Literal[", tuple(value_doc(value) for value in annotation.said["enum"]), "]")
     else:
         doc = annotation.text

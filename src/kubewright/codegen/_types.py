@@ -49,7 +49,7 @@ _ANYTHING: Final = "x-kubernetes-preserve-unknown-fields"
 class Annotation:
     """A type as it will be written. `said` is the schema that it makes, without what stands below."""
 
-    text: str = ""  # of a scalar; "list" and "dict" have an element, a model has its class
+    text: str = ""  # a "list" and a "dict" have an element, a "Literal" has values, a model its class
     element: Annotation | None = None
     model: Model | None = None
     rules: list[Constraint] = field(default_factory=list)
@@ -69,9 +69,9 @@ def scalar(node: Mapping[str, Any]) -> Annotation:
             return Annotation(text="Quantity", shape=Shape(place="quantity"), said=said | {"pattern": QUANTITY})
         return Annotation(text="IntOrString", shape=Shape(place="int-or-string"), said=said)
     type_ = node.get("type")
-    if type_ in ("string", "integer") and (literal := _literal(node, type_)):
+    if type_ in ("string", "integer") and _is_literal(node, type_):
         shape = Shape(place="enum", type=type_)
-        return Annotation(text=literal, shape=shape, said={"type": type_, "enum": list(node["enum"])})
+        return Annotation(text="Literal", shape=shape, said={"type": type_, "enum": list(node["enum"])})
     if type_ == "string" and node.get("format") in ("date-time", "byte"):
         text = "Time" if node["format"] == "date-time" else "bytes"
         said = {"type": "string", "format": node["format"]}
@@ -86,17 +86,13 @@ def scalar(node: Mapping[str, Any]) -> Annotation:
     return Annotation(text="JSON", shape=Shape(place="any"), said={"nullable": True, _ANYTHING: True})
 
 
-def _literal(node: Mapping[str, Any], type_: str) -> str | None:
-    """The `Literal` for an enum, where one can say it. The server takes null for no enum, so neither may a Literal."""
+def _is_literal(node: Mapping[str, Any], type_: str) -> bool:
+    """Whether a `Literal` can say the enum. The server takes null for no enum, so neither may a Literal."""
     values = node.get("enum")
     wanted = str if type_ == "string" else int
     if not isinstance(values, list) or not values or node.get("nullable"):
-        return None
-    if any(type(value) is not wanted for value in values) or len(set(values)) < len(values):
-        return None
-    from kubewright.codegen._text import literal
-
-    return f"Literal[{', '.join(map(literal, values))}]"
+        return False
+    return all(type(value) is wanted for value in values) and len(set(values)) == len(values)
 
 
 def place_rules(annotation: Annotation, node: Mapping[str, Any], *, old_self: bool) -> None:
