@@ -16,6 +16,7 @@ from tests.faults.toys import (
     gone,
     health_of,
     is_watching,
+    metric,
     reconciled,
     store_equals_server,
     toy,
@@ -40,10 +41,11 @@ async def test_a_killed_apiserver_is_waited_for_and_nothing_is_lost(
         # Reads go on from memory, and a reconcile whose write fails is one that is tried again.
         await until(lambda: "cannot be reached" in health_of(running).last_error, "the cache to say what is wrong")
         assert health_of(running).state == "waiting"
+        assert metric(operator, "kubewright_watch_up", kind="Toy") == 0
         assert len(running.controller(Toy)._informer.lister) == 5
         journal.word = "second"
         running.enqueue(Toy, f"{room}/t-0")
-        await until(lambda: "t-0" in journal.at_work, "a reconcile while the server is away")
+        await until(lambda: metric(operator, "rest_client_requests_total", code="<error>") > 0, "a write that fails")
 
         await asyncio.to_thread(plane.start_apiserver)
         await admin.create(toy("late", room, size=7))
@@ -54,6 +56,7 @@ async def test_a_killed_apiserver_is_waited_for_and_nothing_is_lost(
         await until(lambda: is_watching(running), "the watches")
         await store_equals_server(running, admin, room)
         assert health_of(running).last_error == ""
+        assert metric(operator, "kubewright_watch_up", kind="Toy") == 1
         assert list(journal.finalized.values()) == [1]
     assert "the server cannot be reached" in caplog.text
     assert "watching again" in caplog.text
@@ -86,5 +89,5 @@ async def test_what_was_deleted_while_we_were_away_is_told_although_the_server_h
         await until(lambda: journal.deleted.keys() == {"t-1", "t-2"}, "the deletions that nobody saw")
         assert {name: last.spec.size for name, last in journal.deleted.items()} == {"t-1": 1, "t-2": 2}
         assert journal.deleted["t-2"].metadata.uid != made_anew.metadata.uid
-        assert health_of(running).relists >= 1
+        assert metric(operator, "kubewright_watch_relists_total", kind="Toy") >= 1
         await store_equals_server(running, admin, room)

@@ -17,6 +17,7 @@ from tests.faults.toys import (
     Toy,
     health_of,
     is_watching,
+    metric,
     reconciled,
     store_equals_server,
     toy,
@@ -83,6 +84,8 @@ async def test_a_replaced_token_is_used_at_once_and_a_refused_one_is_said_and_wa
         await revoke(plane, account, used)
         await until(lambda: "does not accept our credentials" in health_of(running).last_error, "the reason")
         assert "the server does not accept our credentials" in caplog.text
+        assert metric(operator, "rest_client_requests_total", code="401") > 0
+        assert metric(operator, "kubewright_watch_up", kind="Toy") == 0
         await admin.create(toy("meanwhile", room))
         await asyncio.to_thread(account.rotate)
         await reconciled(admin, room, "before", "rotated", "meanwhile")
@@ -111,6 +114,8 @@ async def test_a_right_that_is_withdrawn_is_named_and_one_that_is_given_back_is_
         await admin.delete(rbac.RoleBinding, "toys", room)
         await said(running, proxy)
         assert health_of(running).state == "waiting"
+        assert metric(operator, "rest_client_requests_total", code="403") > 0
+        assert metric(operator, "kubewright_watch_up", kind="Toy") == 0
         await until(lambda: health_of(running, core.ConfigMap).state == "watching", "the watch that may be")
         await admin.patch(Toy, "one", MergePatch({"spec": {"size": 5}}), room)
         await admin.create(toy("three", room))

@@ -9,7 +9,7 @@ import pytest
 
 from kubewright.client import Client, MergePatch
 from kubewright.testing import ControlPlane, Exchange, Fault, Gateway, Refusal, every
-from tests.faults.toys import Journal, Toy, gone, reconciled, store_equals_server, toy, toy_operator, until
+from tests.faults.toys import Journal, Toy, gone, metric, reconciled, store_equals_server, toy, toy_operator, until
 
 pytestmark = pytest.mark.control_plane
 
@@ -49,7 +49,10 @@ async def test_refused_and_failed_requests_delay_the_work_and_lose_none_of_it(
         await reconciled(admin, room, *NAMES)
         await store_equals_server(running, admin, room)
         # A write that may have happened is not sent again blindly: the reconcile failed, and came back.
-        assert running.controller(Toy).stats.reconciles["error"] > 0
+        assert metric(operator, "controller_runtime_reconcile_errors_total", controller="toy") > 0
+        for code in ("429", "500"):
+            assert metric(operator, "rest_client_requests_total", code=code) > 0
+        assert metric(operator, "rest_client_request_retries_total", code="200") > 0
 
 
 def lost_writes(number: int) -> Callable[[Exchange], Fault]:

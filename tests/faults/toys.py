@@ -157,6 +157,16 @@ def health_of(running: Running, kind: type[Object] = Toy) -> WatchHealth:
     return informer_of(running, kind).health
 
 
+def metric(operator: Operator, name: str, **labels: str) -> float:
+    """The sum of a metric's samples that have these labels."""
+    return sum(
+        sample.value
+        for family in operator.metrics.registry.collect()
+        for sample in family.samples
+        if sample.name == name and labels.items() <= sample.labels.items()
+    )
+
+
 def is_watching(running: Running) -> bool:
     return all(health_of(running, kind).state == "watching" for kind in (Toy, core.ConfigMap))
 
