@@ -21,6 +21,7 @@ from kubewright.cluster._storage import Storage
 from kubewright.cluster._transport import InProcess
 from kubewright.cluster.controllers import Controllers
 from kubewright.cluster.crds import Definitions
+from kubewright.cluster.nodes import add_node_calls
 from kubewright.cluster.protobuf import CONTENT_TYPE, read_protobuf
 
 if TYPE_CHECKING:
@@ -217,10 +218,11 @@ class Cluster:
 
 
 def _add_rooms(dispatcher: Dispatcher) -> None:
-    """What is not part of the core: custom resources, and bodies in protobuf."""
+    """What is not part of the core: custom resources, bodies in protobuf, and the calls of schedulers."""
     state = dispatcher.state
     state.decoders[CONTENT_TYPE] = read_protobuf
     definitions = Definitions(state, dispatcher.write)
     dispatcher.overrides.append(definitions.override)
     dispatcher.supported.add(definitions.resource)
     definitions.start()
+    add_node_calls(dispatcher)

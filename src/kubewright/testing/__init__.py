@@ -17,10 +17,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kubewright.cluster.nodes import FakeNode, PodPlan
     from kubewright.testing._binaries import find_binaries, setup_binaries
     from kubewright.testing._controlplane import ControlPlane
     from kubewright.testing._errors import ControlPlaneError, SetupError
-    from kubewright.testing._fakenode import FakeNode, PodPlan
     from kubewright.testing._gateway import Exchange, Fault, Gateway, Refusal, every
     from kubewright.testing._proxy import Proxy
     from kubewright.testing._rbac import ApiCall, CallRecorder, RbacError, RbacReport, verified_rbac
@@ -64,10 +64,10 @@ _HOMES = {
     "ControlPlane": "_controlplane",
     "ControlPlaneError": "_errors",
     "Exchange": "_gateway",
-    "FakeNode": "_fakenode",
+    "FakeNode": "kubewright.cluster.nodes",
     "Fault": "_gateway",
     "Gateway": "_gateway",
-    "PodPlan": "_fakenode",
+    "PodPlan": "kubewright.cluster.nodes",
     "Proxy": "_proxy",
     "RealCluster": "_real_cluster",
     "RbacError": "_rbac",
@@ -88,4 +88,5 @@ def __getattr__(name: str) -> Any:  # Any, because the names above have differen
 
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    home = _HOMES[name] if "." in _HOMES[name] else f"{__name__}.{_HOMES[name]}"
+    return getattr(importlib.import_module(home), name)

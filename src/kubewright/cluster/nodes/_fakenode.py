@@ -27,7 +27,7 @@ from kubewright.client import (
     Unavailable,
 )
 from kubewright.clock import Clock, SystemClock
-from kubewright.testing import _pod_status as pod_status
+from kubewright.cluster.nodes import _pod_status as pod_status
 
 __all__ = ["FakeNode", "PodPlan"]
 

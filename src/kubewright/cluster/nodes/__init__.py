@@ -1,0 +1,30 @@
+"""Nodes without machines: what a scheduler and kubelets would do, as far as the API shows it.
+
+`FakeNode` binds pods to itself and gives them the status that a `PodPlan` says: ready after a time, failing, crashing
+again and again. It works over the API alone, with any client: on the embedded cluster, where `workloads` starts it, and
+on the real control plane, where tests do (`kubewright.testing` exports it, too).
+
+`add_node_calls` adds the calls about pods to an embedded server that only mean something where there are nodes: binding
+and eviction.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kubewright.cluster.nodes._calls import add_node_calls
+    from kubewright.cluster.nodes._fakenode import FakeNode, Plan, PodPlan
+
+__all__ = ["FakeNode", "Plan", "PodPlan", "add_node_calls"]
+
+# Behind a door that opens on first use: the server's own part needs none of the client's, nor of the kinds.
+_HOMES = {"FakeNode": "_fakenode", "Plan": "_fakenode", "PodPlan": "_fakenode", "add_node_calls": "_calls"}
+
+
+def __getattr__(name: str) -> Any:  # Any, because the names above have different types
+    import importlib
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,132 @@
+"""`pods/binding` and `pods/eviction`: how schedulers place pods, and how those who empty nodes take them away."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubewright.api import Selector, from_dict
+from kubewright.cluster._answers import Answer, encode
+from kubewright.cluster._bodies import decode_body
+from kubewright.cluster._calls import Call
+from kubewright.cluster._deletes import DeleteOptions, delete_object
+from kubewright.cluster._dispatch import Dispatcher
+from kubewright.cluster._failures import Failure, bad_request, not_found, unsupported
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._state import State
+from kubewright.cluster._storage import Entry
+from kubewright.cluster._views import decoded
+from kubewright.cluster._writes import commit
+
+__all__ = ["add_node_calls"]
+
+_BINDING: Final = "pods/binding"
+_EVICTION: Final = "pods/eviction"
+_BUDGETS: Final = "policy/poddisruptionbudgets"
+
+
+def add_node_calls(dispatcher: Dispatcher) -> None:
+    """Let the dispatcher answer bindings and evictions."""
+    dispatcher.supported |= {_BINDING, _EVICTION}
+    dispatcher.overrides.append(_override)
+
+
+async def _override(state: State, call: Call) -> Answer | None:
+    if call.type.qualified != "pods" or call.subresource not in ("binding", "eviction"):
+        return None
+    return _bind(state, call) if call.subresource == "binding" else _evict(state, call)
+
+
+def _bind(state: State, call: Call) -> Answer:
+    """Put a pod on a node, once. As on a real server, nobody comes to manage its nodeName by that."""
+    binding = decode_body(state, call, None)
+    metadata, target = binding.get("metadata") or {}, binding.get("target") or {}
+    if metadata.get("name") and metadata["name"] != call.name:
+        raise bad_request("name in URL does not match name in Binding object")
+    if target.get("kind") not in (None, "", "Node"):
+        raise bad_request(f"a pod is bound to a Node, not to a {target['kind']}")
+    if not target.get("name"):
+        raise bad_request("a binding names its node in target.name")
+    found, pod = _pod(state, call)
+    uid = metadata.get("uid")
+    if uid and uid != pod["metadata"]["uid"]:
+        raise _cannot(call, f"Precondition failed: UID in precondition: {uid}, UID in object meta: {_uid(pod)}")
+    if pod["metadata"].get("deletionTimestamp"):
+        raise _cannot(call, f"pod {call.name} is being deleted, cannot be assigned to a host")
+    if node := pod["spec"].get("nodeName"):
+        raise _cannot(call, f'pod {call.name} is already assigned to node "{node}"')
+    if pod["spec"].get("schedulingGates"):
+        raise _cannot(call, f"pod {call.name} has non-empty .spec.schedulingGates")
+    if not call.dry_run:
+        commit(state, call.type, _bound(state, pod, metadata, target["name"]), found)
+    return _success(call, 201)
+
+
+def _bound(state: State, pod: JSONObject, given: JSONObject, node: str) -> JSONObject:
+    metadata = dict(pod["metadata"])
+    for part in ("annotations", "labels"):
+        if given.get(part):
+            metadata[part] = {**(metadata.get(part) or {}), **given[part]}
+    status = dict(pod.get("status") or {})
+    conditions = [each for each in status.get("conditions") or () if each["type"] != "PodScheduled"]
+    scheduled: JSONObject = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
+    status["conditions"] = [*conditions, {**scheduled, "lastTransitionTime": state.now()}]
+    return {**pod, "metadata": metadata, "spec": {**pod["spec"], "nodeName": node}, "status": status}
+
+
+def _evict(state: State, call: Call) -> Answer:
+    """Delete a pod. Nobody here counts what budgets allow, so that pods with a budget are refused."""
+    eviction = decode_body(state, call, None)
+    name = (eviction.get("metadata") or {}).get("name")
+    if name and name != call.name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    found, pod = _pod(state, call)
+    ended = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed", "Pending")
+    if not ended and (budget := _budget_of(state, call, pod)):
+        raise unsupported(f"evictions of pods that a disruption budget protects, as {budget} does this one: delete it")
+    options = eviction.get("deleteOptions") or {}
+    preconditions = options.get("preconditions") or {}
+    delete_object(
+        state,
+        call.type,
+        found,
+        DeleteOptions(
+            grace=options.get("gracePeriodSeconds"),
+            policy=options.get("propagationPolicy"),
+            uid=preconditions.get("uid"),
+            resource_version=preconditions.get("resourceVersion"),
+            dry_run=call.dry_run or bool(options.get("dryRun")),
+        ),
+    )
+    return _success(call, 201)
+
+
+def _budget_of(state: State, call: Call, pod: JSONObject) -> str | None:
+    from kubewright.api.meta.v1 import LabelSelector
+
+    for entry in state.storage.entries(_BUDGETS, call.namespace):
+        selector = (entry.decode().get("spec") or {}).get("selector")
+        wanted = None if selector is None else from_dict(LabelSelector, selector)
+        if Selector.from_label_selector(wanted).matches(pod["metadata"].get("labels")):
+            return entry.name
+    return None
+
+
+def _pod(state: State, call: Call) -> tuple[Entry, JSONObject]:
+    found = state.storage.get(call.type.storage, call.namespace, call.name)
+    if found is None:
+        raise not_found(call.type, call.name)
+    return found, decoded(call.type, found)
+
+
+def _uid(pod: JSONObject) -> str:
+    return str(pod["metadata"]["uid"])
+
+
+def _cannot(call: Call, why: str) -> Failure:
+    text = f'Operation cannot be fulfilled on {_BINDING} "{call.name}": {why}'
+    return Failure(409, "Conflict", text, {"name": call.name, "kind": _BINDING})
+
+
+def _success(call: Call, code: int) -> Answer:
+    status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": code}
+    return Answer(encode(status), status=code, warnings=call.warnings)
