@@ -13,6 +13,7 @@ from kubewright.cluster._field_errors import invalid
 from kubewright.cluster._kinds import JSONObject, ReadProblem, ResourceType, UnreadableObject
 from kubewright.cluster._state import State
 from kubewright.cluster._typed import go_type_of
+from kubewright.cluster._yaml import InvalidYaml, load_yaml
 
 __all__ = ["decode_body", "decode_yaml", "fit", "media_type_of", "read_object"]
 
@@ -124,20 +125,10 @@ def decode_yaml(body: bytes) -> Any:
             return _decoder.decode(body)
         except msgspec.DecodeError:
             pass  # YAML's flow style looks much the same
-    import yaml
-
     try:
-        return yaml.safe_load(body)
-    except yaml.YAMLError as error:
+        return load_yaml(body)
+    except InvalidYaml as error:
         raise bad_request(f"error converting YAML to JSON: {error}") from None
-
-
-def _other_kind(type_: ResourceType, kind: str, obj: JSONObject) -> Failure:
-    error = invalid("kind", kind, f"must be {type_.kind}")
-    name = (obj.get("metadata") or {}).get("name", "")
-    causes = [{"reason": error.reason, "message": error.message, "field": error.field}]
-    details = {"name": name, "group": type_.group, "kind": kind, "causes": causes}
-    return Failure(422, "Invalid", f'{kind}.{type_.group} "{name}" is invalid: {error}', details)
 
 
 def _check_kind(call: Call, type_: ResourceType, obj: JSONObject) -> None:
@@ -154,7 +145,8 @@ def _check_kind(call: Call, type_: ResourceType, obj: JSONObject) -> None:
             text = f"the API version in the data ({version}) does not match the expected API version"
             raise bad_request(f"{text} ({type_.api_version})")
         if kind != type_.kind:
-            name = (obj.get("metadata") or {}).get("name", "")
+            metadata = obj.get("metadata")
+            name = metadata.get("name", "") if isinstance(metadata, dict) else ""
             raise invalid_as(kind, type_, name, [invalid("kind", kind, f"must be {type_.kind}")])
         return
     kind, version = kind or type_.kind, version or type_.api_version

@@ -13,6 +13,7 @@ from kubewright.cluster._failures import (
     invalid_options,
     method_not_allowed,
     no_such_resource,
+    unsupported,
 )
 from kubewright.cluster._field_errors import FieldError, invalid, not_supported
 from kubewright.cluster._kinds import ResourceType, ResourceTypes
@@ -132,6 +133,8 @@ def parse_call(request: Request, user: User, types: ResourceTypes) -> Call | Non
         rest.pop()
     if not rest:
         return None
+    if rest[0] == "watch":
+        raise unsupported("the old paths of watches, /watch/...: use ?watch=true")
     namespace = ""
     # `/namespaces/x/status` is a namespace's own; anything else behind a namespace's name is a resource in it.
     if rest[0] == "namespaces" and len(rest) > 2 and not (len(rest) == 3 and rest[2] in ("status", "finalize")):

@@ -10,7 +10,7 @@ from kubewright.cluster import _deletes, _reads, _scale, _watches, _writes
 from kubewright.cluster._answers import Answer, failed
 from kubewright.cluster._calls import Call, User, parse_call
 from kubewright.cluster._documents import Documents
-from kubewright.cluster._failures import Failure, PlainFailure, internal, unsupported
+from kubewright.cluster._failures import Failure, PlainFailure, bad_request, internal, unsupported
 from kubewright.cluster._finalize import finalize
 from kubewright.cluster._reviews import review
 from kubewright.cluster._state import State
@@ -44,6 +44,8 @@ class Dispatcher:
             return await self._served(call)
         except (Failure, PlainFailure) as failure:
             return failed(failure, call.warnings if call is not None else None)
+        except RecursionError:
+            return failed(bad_request("the body of the request is nested too deeply"))
         except Exception as error:
             # A bug of ours must not end the program that embeds us, and must not pass for the client's mistake.
             log.exception("the embedded cluster failed at %s %s", request.method, request.path)

@@ -180,23 +180,33 @@ def _reader(type_: str) -> Reader:
 
 def _list_reader(type_: str) -> Reader:
     read_item, wanted = _reader(type_[2:]), _shown(type_)
-    empty: Any = _ZEROS.get(type_[2:], None)
+    empty = _empty(type_[2:], read_item)
 
     def read(value: Any, path: str, problems: Problems) -> Any:
         if type(value) is not list:
             raise _Where(_json_name(value), wanted)
         return [
-            (empty if item is None else read_item(item, f"{path}[{index}]", problems))
+            (empty() if item is None else read_item(item, f"{path}[{index}]", problems))
             for index, item in enumerate(value)
         ]
 
     return read
 
 
+def _empty(type_: str, read: Reader) -> Callable[[], Any]:
+    """What Go makes of a null in a list or map: the type's empty value."""
+    if type_ in _ZEROS:
+        return lambda: _ZEROS[type_]
+    if type_ in _OBJECTS:
+        return _OBJECTS[type_]
+    plain = type_.startswith(("*", "[]", "map:")) or type_ in ("any", "raw", "bytes")
+    return _null if plain else lambda: read({}, "", None)
+
+
 def _map_reader(type_: str) -> Reader:
     read_item, wanted = _reader(type_[4:]), _shown(type_)
     plain = type_ == "map:string"
-    empty: Any = _ZEROS.get(type_[4:], None)
+    empty = _empty(type_[4:], read_item)
 
     def read(value: Any, path: str, problems: Problems) -> Any:
         if type(value) is not dict:
@@ -204,7 +214,7 @@ def _map_reader(type_: str) -> Reader:
         if plain and all(type(item) is str for item in value.values()):
             return value
         return {
-            name: (empty if item is None else read_item(item, f"{path}.{name}", problems))
+            name: (empty() if item is None else read_item(item, f"{path}.{name}", problems))
             for name, item in value.items()
         }
 

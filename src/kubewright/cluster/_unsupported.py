@@ -48,6 +48,8 @@ _READS: Final = ("get", "list", "watch")
 
 def check_supported(call: Call, supported: frozenset[str] = frozenset()) -> None:
     """Refuse what nothing would come of. `supported` are resources that somebody has taken over meanwhile."""
+    if call.header("Impersonate-User") or call.header("Impersonate-Uid") or call.header("Impersonate-Group"):
+        raise unsupported("impersonation")
     if call.subresource in REFUSED_SUBRESOURCES and f"{call.type.qualified}/{call.subresource}" not in supported:
         raise unsupported(REFUSED_SUBRESOURCES[call.subresource])
     if call.verb in _READS or call.type.custom:

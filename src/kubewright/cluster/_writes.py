@@ -407,6 +407,8 @@ def _applied(state: State, call: Call) -> JSONObject:
         version, kind = config.get("apiVersion") or "", config.get("kind") or ""
         raise bad_request(f"invalid object type: {version if '/' in version else f'/{version}'}, Kind={kind}")
     metadata = config.setdefault("metadata", {})
+    if not isinstance(metadata, dict):
+        raise bad_request("error decoding YAML: the metadata of the applied configuration is not an object")
     if metadata.get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")
     if not metadata.get("name"):

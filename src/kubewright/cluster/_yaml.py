@@ -1,0 +1,62 @@
+"""YAML as the API reads it: a document that could as well be JSON."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+__all__ = ["InvalidYaml", "load_yaml"]
+
+_MOST_VALUES: Final = 1_000_000
+
+
+class InvalidYaml(ValueError):
+    """The document cannot be read, or is no JSON."""
+
+
+def load_yaml(text: bytes) -> Any:
+    """The value of one document. Times stay texts, and names of fields become texts, as in JSON.
+
+    Anchors that unfold into more than any object could hold are refused: the document is short, its value is not.
+    """
+    import yaml
+
+    try:
+        value = yaml.load(text, _loader())  # noqa: S506  (a safe loader)
+    except yaml.YAMLError as error:
+        raise InvalidYaml(str(error)) from None
+    left = [_MOST_VALUES]
+    return _as_json(value, left)
+
+
+@cache
+def _loader() -> Any:
+    import yaml
+
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    resolvers = {
+        first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
+        for first, found in base.yaml_implicit_resolvers.items()
+    }
+    return type("Loader", (base,), {"yaml_implicit_resolvers": resolvers})
+
+
+def _as_json(value: Any, left: list[int]) -> Any:
+    left[0] -= 1
+    if left[0] < 0:
+        raise InvalidYaml("the document is too large once its anchors are unfolded")
+    if isinstance(value, dict):
+        return {_name(name): _as_json(item, left) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_as_json(item, left) for item in value]
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise InvalidYaml(f"a value of type {type(value).__name__} is not allowed")
+
+
+def _name(name: Any) -> str:
+    if isinstance(name, bool):
+        return str(name).lower()
+    if isinstance(name, str | int | float):
+        return str(name)
+    raise InvalidYaml("the name of a field must be a text")
