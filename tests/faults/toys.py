@@ -116,8 +116,12 @@ async def until(
         raise AssertionError(f"waited in vain for {what}") from None
 
 
+def holds(child: core.ConfigMap, toy: Toy) -> bool:
+    return (child.data or {}).get("size") == str(toy.spec.size)
+
+
 async def reconciled(client: Client, namespace: str, *names: str) -> None:
-    """Wait until these toys have their child, and their status is of their last generation."""
+    """Wait until the status of these toys is of their last generation, and their children hold their size."""
 
     async def check() -> bool:
         found = {toy.metadata.name: toy for toy in await client.list(Toy, namespace)}
@@ -125,8 +129,7 @@ async def reconciled(client: Client, namespace: str, *names: str) -> None:
         return all(
             name in found
             and found[name].status.observed_generation == found[name].metadata.generation
-            and name in children
-            and (children[name].data or {})["size"] == str(found[name].spec.size)
+            and (not has_child(name) or (name in children and holds(children[name], found[name])))
             for name in names
         )
 

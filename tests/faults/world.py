@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +14,7 @@ from kubewright.api import core, meta, rbac
 from kubewright.client import AlreadyExists, ApiError, Client, NotFound
 from kubewright.testing import ControlPlane, Exchange, Fault, Refusal, ServiceAccount, every
 from tests.faults.replicas import LEASE, Replica, replicas
-from tests.faults.toys import PATIENCE, Toy, has_child, until
+from tests.faults.toys import PATIENCE, Toy, has_child, holds, until
 
 RBAC = "rbac.authorization.k8s.io"
 RIGHTS = {
@@ -219,16 +219,28 @@ class World:
         async def check() -> bool:
             toys = {toy.metadata.name: toy for toy in await self.admin.list(Toy, self.room)}
             config_maps = await self.admin.list(core.ConfigMap, self.room)
-            children = {child.metadata.name: child.data or {} for child in config_maps}
+            await self._collect_garbage(config_maps)
+            children = {child.metadata.name: child for child in config_maps}
             return children.keys() == set(filter(has_child, toys)) and all(
                 toy.metadata.deletion_timestamp is None
                 and toy.status.observed_generation == toy.metadata.generation
-                and children.get(name, {}).get("size") in (None, str(toy.spec.size))
+                and (name not in children or holds(children[name], toy))
                 for name, toy in toys.items()
             )
 
         # To list a thousand objects all the time would take the time away in which the work is to be done.
         await until(check, "the work to be done", every=1.0, patience=2 * PATIENCE)
+
+    async def _collect_garbage(self, children: Iterable[core.ConfigMap]) -> None:
+        """As kube-controller-manager would, which does not run here.
+
+        A replica whose cache has not heard yet that a toy is gone may make a child for it.
+        """
+        owners = {toy.metadata.uid for toy in await self.admin.list(Toy, self.room)}
+        for child in children:
+            if owners.isdisjoint(owner.uid for owner in child.metadata.owner_references):
+                name, uid = child.metadata.name, child.metadata.uid
+                await insist(lambda: self.admin.delete(core.ConfigMap, name, self.room, uid=uid))  # noqa: B023
 
     async def store_equals_server(self) -> None:
         """Wait until every replica has exactly what the server has."""
