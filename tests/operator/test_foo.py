@@ -59,8 +59,7 @@ async def test_a_foo_gets_its_deployment_its_status_and_an_event(
     assert (owner.kind, owner.name, owner.uid, owner.controller) == ("Foo", "example", foo.metadata.uid, True)
     assert {entry.manager for entry in made.metadata.managed_fields} == {"sample-controller-create"}
     assert (event.type, event.message) == ("Normal", "Foo synced successfully")
-    assert event.source is not None
-    assert event.source.component == "sample-controller"
+    assert event.reporting_component == "sample-controller"
     assert event.involved_object.uid == foo.metadata.uid
     found = await client.get(example.Foo, "example", namespace)
     assert {entry.manager: entry.subresource for entry in found.metadata.managed_fields} == {
