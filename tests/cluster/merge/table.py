@@ -3,7 +3,7 @@
 A case is a list of steps on one object. `server.json.gz` has what the real server answered to each step: its object
 (what differs between runs made the same) or its refusal. `replay` starts every step from the server's object before it
 and compares what we make of it with the server's object after it. `test_on_control_plane.py` shows that the file says
-what the server does, and writes it anew when `KUBEWRIGHT_RECORD` is set.
+what the server does, and writes it anew when `KUBEWRIGHT_RECORD` is set (to the seed of the cases made by chance).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import gzip
 import json
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from kubewright.cluster.schema import Schema, builtin_schema, custom_schema
 from tests.cluster.merge.definitions import VERSIONS
 
 FILE = Path(__file__).with_name("server.json.gz")
+RANDOM_FILE = Path(__file__).with_name("random.json.gz")
 NOW = "2026-11-15T10:00:00Z"
 Object = dict[str, Any]
 
@@ -107,8 +108,26 @@ def recorded() -> dict[str, list[Object]]:
 
 def record(outcomes: dict[str, list[Object]]) -> None:
     """Write the file anew; the same content gives the same bytes."""
-    text = json.dumps(outcomes, sort_keys=True, separators=(",", ":")).encode()
-    FILE.write_bytes(gzip.compress(text, 9, mtime=0))
+    _write(FILE, outcomes)
+
+
+def recorded_random() -> list[tuple[Case, list[Object]]]:
+    """The cases that were made by chance, with what the server answered."""
+    kept = json.loads(gzip.decompress(RANDOM_FILE.read_bytes()))
+    return [
+        (Case(**case["case"] | {"steps": [Step(**step) for step in case["case"]["steps"]]}), case["answers"])
+        for case in kept
+    ]
+
+
+def record_random(outcomes: list[tuple[Case, list[Object]]]) -> None:
+    """Write the cases and answers anew."""
+    _write(RANDOM_FILE, [{"case": asdict(case), "answers": answers} for case, answers in outcomes])
+
+
+def _write(file: Path, content: Any) -> None:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+    file.write_bytes(gzip.compress(text, 9, mtime=0))
 
 
 def made_same(obj: Object, namespace: str) -> Object:
@@ -124,7 +143,8 @@ def made_same(obj: Object, namespace: str) -> Object:
     for entry in entries:
         if "time" in entry:
             entry["time"] = NOW
-    entries.sort(key=lambda entry: json.dumps(entry, sort_keys=True))
+    # Of two entries for one manager the later counts; those without a time come first.
+    entries.sort(key=lambda entry: ("time" in entry, json.dumps(entry, sort_keys=True)))
     return same
 
 

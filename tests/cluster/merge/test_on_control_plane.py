@@ -8,11 +8,12 @@ import os
 from copy import deepcopy
 from typing import Any
 
-from kubewright.client import ApiError, Client
+from kubewright.client import AlreadyExists, ApiError, Client
 from kubewright.cluster.merge import merge_patch
 from tests.cluster.merge.apply_cases import CASES as APPLY_CASES
 from tests.cluster.merge.definitions import DEFINITION, GROUP
 from tests.cluster.merge.patch_cases import CASES as PATCH_CASES
+from tests.cluster.merge.random_cases import cases as random_cases
 from tests.cluster.merge.table import (
     CLUSTER_SCOPED,
     Case,
@@ -23,7 +24,9 @@ from tests.cluster.merge.table import (
     made_same,
     performed,
     record,
+    record_random,
     recorded,
+    recorded_random,
     refusal_of,
 )
 
@@ -40,9 +43,28 @@ PLURALS = {"ClusterRole": "clusterroles", "Lease": "leases"}
 
 
 async def test_the_tables_are_what_the_real_server_does(client: Client, namespace: str) -> None:
+    outcomes = await outcomes_of(client, namespace, CASES)
+    if os.environ.get("KUBEWRIGHT_RECORD"):
+        record(outcomes)
+        recorded.cache_clear()
+    for name, outcome in outcomes.items():
+        assert outcome == recorded()[name], name
+
+
+async def test_the_cases_made_by_chance_are_what_the_real_server_does(client: Client, namespace: str) -> None:
+    seed = os.environ.get("KUBEWRIGHT_RECORD")
+    cases = random_cases(int(seed), 75) if seed else [case for case, _ in recorded_random()]
+    outcomes = await outcomes_of(client, namespace, cases)
+    if seed:
+        record_random([(case, outcomes[case.name]) for case in cases])
+    for case, answers in recorded_random():
+        assert outcomes[case.name] == answers, case.name
+
+
+async def outcomes_of(client: Client, namespace: str, cases: list[Case]) -> dict[str, list[Object]]:
+    """What the server answers to each case. What it merged for an apply must be what we merge."""
     await install(client)
     few = asyncio.Semaphore(8)
-
     merged_otherwise: list[str] = []
 
     async def run(case: Case) -> tuple[str, list[Object]]:
@@ -52,18 +74,17 @@ async def test_the_tables_are_what_the_real_server_does(client: Client, namespac
             merged_otherwise.extend(running.merged_otherwise)
             return case.name, outcomes
 
-    outcomes = dict(await asyncio.gather(*map(run, CASES)))
-    if os.environ.get("KUBEWRIGHT_RECORD"):
-        record(outcomes)
-        recorded.cache_clear()
-    for name, outcome in outcomes.items():
-        assert outcome == recorded()[name], name
+    found = dict(await asyncio.gather(*map(run, cases)))
     assert merged_otherwise == []
+    return found
 
 
 async def install(client: Client) -> None:
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    await client.request("POST", path, body=DEFINITION)
+    try:
+        await client.request("POST", path, body=DEFINITION)
+    except AlreadyExists:
+        return
     async with asyncio.timeout(60):
         while True:
             found = json.loads(await client.request("GET", f"{path}/widgets.{GROUP}"))
@@ -148,8 +169,7 @@ class Run:
         elif step.verb == "put":
             assert live is not None
             body = merge_patch(deepcopy(live), body)
-            if step.api_version:
-                body["apiVersion"] = step.api_version
+            body["apiVersion"] = step.api_version or self.case.api_version
         body = b"null" if body is None else body
         answer: Object = json.loads(
             await self.client.request(method, path, query=query, body=body, content_type=content_type)

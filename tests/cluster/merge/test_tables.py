@@ -6,7 +6,7 @@ import pytest
 
 from tests.cluster.merge.apply_cases import CASES as APPLY_CASES
 from tests.cluster.merge.patch_cases import CASES as PATCH_CASES
-from tests.cluster.merge.table import Case, is_validation, managed_fields, recorded, replay
+from tests.cluster.merge.table import Case, Object, is_validation, managed_fields, recorded, recorded_random, replay
 
 
 def named(case: Case) -> str:
@@ -23,9 +23,16 @@ def test_patches_give_what_the_server_gives(case: Case) -> None:
     check(case)
 
 
-def check(case: Case) -> None:
-    for number, ours, theirs in replay(case, recorded()[case.name]):
-        where = f"step {number}: {case.steps[number]}"
+def test_requests_made_by_chance_give_what_the_server_gives() -> None:
+    cases = recorded_random()
+    assert len(cases) >= 60
+    for case, answers in cases:
+        check(case, answers)
+
+
+def check(case: Case, answers: list[Object] | None = None) -> None:
+    for number, ours, theirs in replay(case, answers or recorded()[case.name]):
+        where = f"{case.name}, step {number}: {case.steps[number]}"
         if is_validation(theirs.refusal):
             assert ours.refusal is None, where
             continue

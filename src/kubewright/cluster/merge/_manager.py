@@ -14,7 +14,7 @@ from kubewright.cluster.merge._fields_of import compare, equal, fields_of
 from kubewright.cluster.merge._go import quoted
 from kubewright.cluster.merge._trees import Tree, difference, has, tree_of, union
 from kubewright.cluster.merge._typed import schema_errors
-from kubewright.cluster.merge._updater import Conflict, Conflicts, Updater
+from kubewright.cluster.merge._updater import Conflict, Conflicts, Unmergeable, Updater
 from kubewright.cluster.schema import Schema, zero_object
 
 __all__ = ["FieldManager", "manager_name"]
@@ -104,8 +104,8 @@ class FieldManager:
             return body  # nothing is tracked until the first apply
         try:
             entries = self._updated(self._empty() if live is None else _without_entries(live), body, entries, name, now)
-        except ElementError:
-            return body
+        except (ElementError, Unmergeable):
+            return body  # as the server: a write is not refused because its owners cannot be told
         return _with_entries(body, entries)
 
     def _updated(self, live: Object, new: Object, entries: Entries, name: str, now: str) -> Entries:
@@ -158,6 +158,8 @@ class FieldManager:
             if conflicts:
                 raise _refused(conflicts) from None
             after, entries = self._applied(before, config, entries, name, now, force=True)
+        except (ElementError, Unmergeable) as error:
+            raise Refused(500, "", str(error)) from None
         if name == "kubectl":
             after = _with_last_applied(after, config)
         return _with_entries(after, entries)

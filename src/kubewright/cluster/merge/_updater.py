@@ -17,10 +17,10 @@ from kubewright.cluster.merge._trees import (
     recursive_difference,
     union,
 )
-from kubewright.cluster.merge._typed import merge, remove, with_schema_changes
+from kubewright.cluster.merge._typed import merge, remove, schema_errors, with_schema_changes
 from kubewright.cluster.schema import Schema
 
-__all__ = ["Conflict", "Conflicts", "Updater"]
+__all__ = ["Conflict", "Conflicts", "Unmergeable", "Updater"]
 
 Object: TypeAlias = dict[str, Any]
 
@@ -38,6 +38,10 @@ class Conflicts(Exception):
     def __init__(self, conflicts: list[Conflict]) -> None:
         super().__init__(f"{len(conflicts)} conflicts")
         self.conflicts = conflicts
+
+
+class Unmergeable(Exception):
+    """An object that a manager owns in another version does not fit the schema of that version."""
 
 
 class Updater:
@@ -67,7 +71,7 @@ class Updater:
 
     def update(self, live: Object, new: Object, entries: Entries) -> tuple[Entries, Tree]:
         """What everyone owns after `live` became `new`, and what the writer of this change owns of it."""
-        entries = self._with_schema_changes(entries)
+        entries = self._with_schema_changes(live, entries)
         entries, changes = self._changed(live, new, entries, None, force=True)
         return entries, self._without_reset(union(changes.modified, changes.added))
 
@@ -78,7 +82,7 @@ class Updater:
 
         Raises `Conflicts` unless forced.
         """
-        entries = self._with_schema_changes(entries)
+        entries = self._with_schema_changes(live, entries)
         schema = self.schema(self._version)
         merged = merge(schema, live, config)
         last = entries.get(manager)
@@ -93,12 +97,13 @@ class Updater:
         reset = self._reset.get(self._version)
         return recursive_difference(tree, reset) if reset else tree
 
-    def _with_schema_changes(self, entries: Entries) -> Entries:
+    def _with_schema_changes(self, live: Object, entries: Entries) -> Entries:
         """The entries as the schemas of today have them; those of versions that are gone are left out."""
         result = {}
         for manager, owned in entries.items():
             schema = self._schema_of(owned.api_version)
             if schema is not None:
+                self._at(live, owned.api_version, "")
                 tree = with_schema_changes(owned.tree, schema)
                 result[manager] = owned if tree is owned.tree else owned._replace(tree=tree)
         return result
@@ -115,7 +120,9 @@ class Updater:
             version = owned.api_version
             if version not in comparisons:
                 comparisons[version] = self._compared(
-                    self._convert(live, version), self._convert(new, version), version
+                    self._at(live, version, "failed to convert old object: "),
+                    self._at(new, version, "failed to convert new object: "),
+                    version,
                 )
             _, modified, added = comparisons[version]
             taken = intersection(owned.tree, union(modified, added)) if modified or added else EMPTY
@@ -140,6 +147,16 @@ class Updater:
                 result[manager] = owned if tree is owned.tree else owned._replace(tree=tree)
         return result, comparisons[self._version]
 
+    def _at(self, obj: Object, version: str, what: str) -> Object:
+        """The object at another version. Raises `Unmergeable` when it does not fit the schema there."""
+        if obj.get("apiVersion", self._version) == version:
+            return obj
+        converted = self._convert(obj, version)
+        wrong = schema_errors(self.schema(version), converted)
+        if wrong:
+            raise Unmergeable(what + wrong)
+        return converted
+
     def _compared(self, live: Object, new: Object, version: str) -> Comparison:
         comparison = compare(self.schema(version), live, new)
         reset = self._reset.get(version)
@@ -153,9 +170,10 @@ class Updater:
         owned_by_version: dict[str, Tree] = {}
         for owned in entries.values():
             owned_by_version[owned.api_version] = union(owned_by_version.get(owned.api_version, EMPTY), owned.tree)
-        if not difference(last.tree, owned_by_version.get(version, EMPTY)):
+        if version == self._version and not difference(last.tree, owned_by_version.get(version, EMPTY)):
             return merged  # everything is still owned, so everything that was taken away would be put back
-        merged = self._convert(merged, version)
+        failed = "failed to prune fields: failed to convert merged object to last applied version: "
+        merged = self._at(merged, version, failed)
         schema = self.schema(version)
         last_named = named_fields(last.tree, schema)
         pruned = remove(schema, merged, last_named) or {}
@@ -164,14 +182,18 @@ class Updater:
             pruned = self._owned_put_back(merged, pruned, version, ours)
         for other, owned_there in owned_by_version.items():
             if self._schema_of(other) is not None:
+                failed = "failed to prune fields: failed add back owned items: failed to convert {} object at version "
                 there = self._owned_put_back(
-                    self._convert(merged, other), self._convert(pruned, other), other, owned_there
+                    self._at(merged, other, f"{failed.format('merged')}{other}: "),
+                    self._at(pruned, other, f"{failed.format('pruned')}{other}: "),
+                    other,
+                    owned_there,
                 )
                 pruned = self._convert(there, version)
         merged_named = named_fields(fields_of(schema, merged), schema)
         pruned_named = named_fields(fields_of(schema, pruned), schema)
         gone = intersection(difference(merged_named, pruned_named), last_named)
-        return self._convert(remove(schema, merged, gone) or {}, self._version)
+        return self._at(remove(schema, merged, gone) or {}, self._version, "failed to prune fields: ")
 
     def _owned_put_back(self, merged: Object, pruned: Object, version: str, owned: Tree) -> Object:
         schema = self.schema(version)
