@@ -21,7 +21,7 @@ def test_a_misspelled_option_fails_at_once_with_the_nearest_name_and_all_of_them
         operator.reconciles(Thing, own=[Part])  # type: ignore[call-arg]
     assert str(caught.value) == (
         "reconciles has no option 'own'. Did you mean 'owns'? The options are: concurrency, labels, name, owns, "
-        "rate_limiter, reads, resync, timeout, triggers, watches, when"
+        "rate_limiter, reads, resync, timeout, triggers, verbs, watches, when"
     )
 
 
