@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import math
 import os
+import select
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
@@ -17,25 +21,33 @@ __all__ = ["Signals"]
 
 logger = logging.getLogger("kubewright.operator")
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_ASKING = (signal.SIGTERM, signal.SIGINT)
+_POKE = signal.SIGURG  # nobody minds it: it is ignored unless somebody asks for it
+_POKE_EVERY = 0.1
 _NOW = 3.0  # seconds between the second signal and the end of the process, whatever still runs
 _LAST_WORDS = 0.5
+_END = b"\0"
 
 
 class Signals:
     """Hears the signals for the length of a `with` block, in the main thread; elsewhere there are none to hear.
 
-    The handlers are Python's own, not the event loop's: a reconciler that blocks the loop does not keep them from being
-    called, and the second signal ends the process even then.
+    It holds although a reconciler blocks the event loop: the handlers are Python's own, not the loop's, and all they do
+    is to tell a thread, which ends the process if nothing else does.
+
+    Python calls handlers in the main thread alone, when that comes back from what it does. But the system may give a
+    signal to any thread; two that come together are often taken by another one, and a blocking call of the main thread
+    is not interrupted then. So the thread is also told of signals as they arrive (`set_wakeup_fd`), passes that on to
+    the event loop, which wants to know too, and interrupts the main thread's call by a signal that is meant for it.
     """
 
     def __init__(self, stop_now: Callable[[], object]) -> None:
         self._stop_now = stop_now
         self._loop = asyncio.get_running_loop()
         self._asked = asyncio.Event()
-        self._count = 0
         self._before: dict[signal.Signals, Any] = {}
-        self._last_resort: threading.Timer | None = None
+        self._main = threading.main_thread().ident or 0
+        self._thread = threading.Thread(target=self._listen, name="signals", daemon=True)
 
     async def first(self) -> None:
         """Wait for the first signal."""
@@ -43,22 +55,57 @@ class Signals:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._heard) for number in _SIGNALS}
+            self._heard_end, self._tell_end = os.pipe()
+            self._arrived_end, arriving = self._pipes = os.pipe()
+            os.set_blocking(arriving, False)
+            self._before = {number: signal.signal(number, self._handle) for number in _ASKING}
+            self._before[_POKE] = signal.signal(_POKE, lambda *_: None)
+            self._pass_on_to = signal.set_wakeup_fd(arriving, warn_on_full_buffer=False)
+            self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        if not self._before:
+            return
+        signal.set_wakeup_fd(self._pass_on_to)
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        if self._last_resort is not None:
-            self._last_resort.cancel()
+        os.write(self._tell_end, _END)
+        self._thread.join()
+        for end in (self._heard_end, self._tell_end, *self._pipes):
+            os.close(end)
 
-    def _heard(self, number: int, frame: FrameType | None) -> None:
-        self._count += 1
-        self._loop.call_soon_threadsafe(self._obey, self._count, signal.Signals(number).name)
-        if self._count == 2:
-            self._last_resort = threading.Timer(_NOW, _leave)
-            self._last_resort.daemon = True
-            self._last_resort.start()
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        os.write(self._tell_end, bytes([number]))
+
+    # In the thread
+
+    def _listen(self) -> None:
+        count, end, poking = 0, math.inf, False
+        while True:
+            ends = [self._heard_end, self._arrived_end]
+            ready, _, _ = select.select(ends, [], [], _POKE_EVERY if poking else None)
+            for number in os.read(self._heard_end, 16) if self._heard_end in ready else b"":
+                if not number:
+                    return
+                count += 1
+                end = time.monotonic() + _NOW if count == 2 else end
+                self._loop.call_soon_threadsafe(self._obey, count, signal.Signals(number).name)
+            if self._arrived_end in ready:
+                arrived = os.read(self._arrived_end, 64).replace(bytes([_POKE]), b"")
+                poking = poking or any(number in _ASKING for number in arrived)
+                self._pass_on(arrived)
+            elif not ready:
+                signal.pthread_kill(self._main, _POKE)  # which arrives here too: only when nothing else did
+            if time.monotonic() >= end:
+                _leave()
+
+    def _pass_on(self, arrived: bytes) -> None:
+        if arrived and self._pass_on_to >= 0:
+            with contextlib.suppress(OSError):  # it is full: whoever reads there knows already
+                os.write(self._pass_on_to, arrived)
+
+    # In the event loop
 
     def _obey(self, count: int, name: str) -> None:
         if count == 1:
