@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from kubewright.client import Request
-from kubewright.cluster import _deletes, _reads, _scale, _watches, _writes
+from kubewright.cluster import _deletes, _patches, _reads, _scale, _watches, _writes
 from kubewright.cluster._answers import Answer, failed
 from kubewright.cluster._calls import Call, User, parse_call
 from kubewright.cluster._documents import Documents
@@ -82,7 +82,7 @@ class Dispatcher:
                 case "update":
                     return _writes.update(state, call)
                 case "patch":
-                    return _writes.patch(state, call)
+                    return _patches.patch(state, call)
                 case "delete":
                     return _deletes.delete(state, call)
                 case _:
@@ -95,7 +95,7 @@ class Dispatcher:
         if name == "status" and call.verb == "get":
             return await _reads.get(state, call)
         if name == "status":
-            return _writes.update(state, call) if call.verb == "update" else _writes.patch(state, call)
+            return _writes.update(state, call) if call.verb == "update" else _patches.patch(state, call)
         if name == "scale":
             return _scale.get_scale(state, call) if call.verb == "get" else _scale.write_scale(state, call)
         if name == "finalize":

@@ -12,11 +12,12 @@ from kubewright.cluster._failures import Failure, bad_request, not_found, unsupp
 from kubewright.cluster._field_errors import FieldError, invalid
 from kubewright.cluster._kinds import JSONObject, ResourceType, Subresource, UnreadableObject
 from kubewright.cluster._managing import manager_name_of, refusal
+from kubewright.cluster._patches import APPLY, PATCHES, patched_document
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry
 from kubewright.cluster._typed import reader_of
 from kubewright.cluster._views import decoded
-from kubewright.cluster._writes import APPLY, PATCHES, patched_document, update_object
+from kubewright.cluster._writes import update_object
 
 __all__ = ["get_scale", "write_scale"]
 

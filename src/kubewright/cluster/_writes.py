@@ -1,44 +1,38 @@
-"""Create, update, patch and apply."""
+"""Create and update, and the ways of every write: what the server decides, the rules, and storing."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from kubewright.cluster import _metadata
 from kubewright.cluster._answers import Answer
-from kubewright.cluster._bodies import decode_yaml, fit, media_type_of, read_object
+from kubewright.cluster._bodies import read_object
 from kubewright.cluster._calls import Call
 from kubewright.cluster._failures import (
     Failure,
     already_exists,
     bad_request,
-    conflict,
     forbidden,
     invalid,
     invalid_as,
-    invalid_options,
     modified,
     not_found,
     uid_mismatch,
-    unsupported_media_type,
 )
-from kubewright.cluster._field_errors import forbidden as forbidden_field
 from kubewright.cluster._field_errors import invalid as invalid_field
-from kubewright.cluster._field_errors import required as required_field
 from kubewright.cluster._kinds import JSONObject, ResourceType
-from kubewright.cluster._managing import manager_name_of, manager_of, refusal
+from kubewright.cluster._managing import manager_name_of, manager_of
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry
 from kubewright.cluster._views import decoded, view_of
 
 __all__ = [
-    "APPLY",
-    "PATCHES",
-    "apply",
+    "NOT_HERE",
+    "answer",
     "commit",
     "create",
-    "patch",
-    "patched_document",
+    "create_object",
+    "place",
     "stored_form",
     "update",
     "update_object",
@@ -47,13 +41,6 @@ __all__ = [
 _NAME_TRIES: Final = 8
 _SYSTEM_FIELDS: Final = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "uid")
 _NAMESPACES: Final = "/namespaces"
-APPLY: Final = ("application/apply-patch+yaml", "application/apply-patch+cbor")
-PATCHES: Final = {
-    "application/json-patch+json": "json",
-    "application/merge-patch+json": "merge",
-    "application/strategic-merge-patch+json": "strategic",
-}
-_CUSTOM_PATCHES: Final = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
 
 
 # Create
@@ -64,20 +51,21 @@ def create(state: State, call: Call) -> Answer:
     view_of(call)  # refuses a form that we cannot write, before anything is written
     call.check_options()
     obj = read_object(state, call)
-    _place(call, obj)
+    place(call, obj)
     for field in _SYSTEM_FIELDS:
         obj["metadata"].pop(field, None)
     obj = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
-    return _answer(state, call, create_object(state, call, obj), 201)
+    return answer(state, call, create_object(state, call, obj), 201)
 
 
-def _answer(state: State, call: Call, made: Entry | JSONObject, status: int) -> Answer:
+def answer(state: State, call: Call, made: Entry | JSONObject, status: int) -> Answer:
+    """A written object as the client wants to see it."""
     view = view_of(call)
     body = view.raw(state, made) if isinstance(made, Entry) else view.object(state, made)
     return Answer(body, status=status, warnings=call.warnings)
 
 
-def _place(call: Call, obj: JSONObject) -> None:
+def place(call: Call, obj: JSONObject) -> None:
     """The object's namespace and name must be those of the path."""
     metadata = obj.setdefault("metadata", {})
     namespace = metadata.get("namespace", "")
@@ -85,7 +73,7 @@ def _place(call: Call, obj: JSONObject) -> None:
         if not namespace:
             metadata["namespace"] = call.namespace
         elif namespace != call.namespace:
-            raise bad_request(_NOT_HERE)
+            raise bad_request(NOT_HERE)
     else:
         metadata.pop("namespace", None)
     if call.name and call.verb != "create":
@@ -96,7 +84,7 @@ def _place(call: Call, obj: JSONObject) -> None:
             raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
 
 
-_NOT_HERE: Final = "the namespace of the provided object does not match the namespace sent on the request"
+NOT_HERE: Final = "the namespace of the provided object does not match the namespace sent on the request"
 
 
 def create_object(state: State, call: Call, obj: JSONObject) -> Entry | JSONObject:
@@ -183,7 +171,7 @@ def update(state: State, call: Call) -> Answer:
     """PUT of an object, or of its status."""
     call.check_options()
     obj = read_object(state, call)
-    _place(call, obj)
+    place(call, obj)
     found = state.storage.get(call.type.storage, call.namespace, call.name)
     if found is None:
         return _create_by_update(state, call, obj)
@@ -192,7 +180,7 @@ def update(state: State, call: Call) -> Answer:
     uid = metadata.get("uid")
     if uid and uid != old["metadata"]["uid"]:
         raise uid_mismatch(call.type, call.namespace, call.name, uid, old["metadata"]["uid"])
-    return _answer(state, call, update_object(state, call, obj, found, old), 200)
+    return answer(state, call, update_object(state, call, obj, found, old), 200)
 
 
 def _create_by_update(state: State, call: Call, obj: JSONObject) -> Answer:
@@ -202,7 +190,7 @@ def _create_by_update(state: State, call: Call, obj: JSONObject) -> Answer:
         raise uid_mismatch(call.type, call.namespace, call.name, obj["metadata"]["uid"], "")
     obj["metadata"].pop("resourceVersion", None)
     obj = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
-    return _answer(state, call, create_object(state, call, obj), 201)
+    return answer(state, call, create_object(state, call, obj), 201)
 
 
 def update_object(
@@ -291,126 +279,3 @@ def _within_subresource(type_: ResourceType, obj: JSONObject, old: JSONObject, s
         else:
             made.pop("status", None)
     return made
-
-
-# Patch
-
-
-def patch(state: State, call: Call) -> Answer:
-    """PATCH: JSON patch, merge patch, strategic merge patch, or server-side apply."""
-    media_type = media_type_of(call)
-    if media_type == APPLY[0]:
-        return apply(state, call)
-    kind = PATCHES.get(media_type)
-    if kind is None or (kind == "strategic" and call.type.custom):
-        if call.type.custom:
-            raise unsupported_media_type(_CUSTOM_PATCHES)
-        raise Failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
-    call.check_options()
-    if "force" in call.query:
-        error = forbidden_field("force", "may not be specified for non-apply patch")
-        raise invalid_options("PatchOptions", [error])
-    found = state.storage.get(call.type.storage, call.namespace, call.name)
-    if found is None:
-        raise not_found(call.type, call.name)
-    patched = patched_document(state, call, kind, decoded(call.type, found))
-    obj = fit(call, call.type, patched, patched=True)
-    _check_patched(call, obj)
-    return _answer(state, call, update_object(state, call, obj, found, decoded(call.type, found)), 200)
-
-
-def patched_document(state: State, call: Call, kind: str, document: JSONObject, *, schema: Any = None) -> JSONObject:
-    """The document after the patch in the body."""
-    from kubewright.cluster.merge import Refused, json_patch, merge_patch, strategic_merge_patch
-
-    try:
-        if kind == "json":
-            made = json_patch(document, call.request.body or b"")
-        elif kind == "merge":
-            made = merge_patch(document, _patch_body(state, call))
-        else:
-            made = strategic_merge_patch(document, _patch_body(state, call), schema or call.type.schema())
-    except Refused as error:
-        raise refusal(error, call.type, call.name) from None
-    if not isinstance(made, dict):
-        raise bad_request("the patch leaves something that is not an object")
-    made.setdefault("metadata", {})
-    return made
-
-
-def _patch_body(state: State, call: Call) -> JSONObject:
-    import msgspec
-
-    try:
-        body = msgspec.json.decode(call.request.body or b"")
-    except msgspec.DecodeError as error:
-        raise bad_request(f"error decoding patch: {error}") from None
-    if not isinstance(body, dict):
-        raise bad_request("error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}")
-    return body
-
-
-def _check_patched(call: Call, obj: JSONObject) -> None:
-    metadata = obj["metadata"]
-    if metadata.get("name", "") != call.name:
-        given = metadata.get("name", "")
-        if given:
-            raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({call.name})")
-        metadata["name"] = call.name
-    if call.namespace and metadata.get("namespace") != call.namespace:
-        raise bad_request(_NOT_HERE)
-
-
-# Apply
-
-
-def apply(state: State, call: Call) -> Answer:
-    """Server-side apply: create the object, or bring the manager's fields to what it sends."""
-    from kubewright.cluster.merge import Refused
-
-    type_ = call.type
-    call.check_options()
-    if not call.query.get("fieldManager"):
-        error = required_field("fieldManager", "is required for apply patch")
-        raise invalid_options("PatchOptions", [error])
-    config = _applied(state, call)
-    found = state.storage.get(type_.storage, call.namespace, call.name)
-    live = None if found is None else decoded(type_, found)
-    if live is None and call.subresource:
-        raise not_found(type_, call.name)
-    manager = manager_of(state, type_, call.subresource)
-    try:
-        made = manager.apply(live, config, manager_name_of(call), state.now(), force=call.flag("force"))
-    except Refused as error:
-        raise refusal(error, type_, call.name) from None
-    _place(call, made)
-    obj = fit(call, type_, made, call.request.body or b"")
-    if found is None or live is None:
-        if obj["metadata"].get("uid"):
-            text = "and no existing object was found"
-            uid = obj["metadata"]["uid"]
-            raise conflict(type_, call.name, f"uid mismatch: the provided object specified uid {uid}, {text}")
-        return _answer(state, call, create_object(state, call, obj), 201)
-    uid = obj["metadata"].get("uid")
-    if uid and uid != live["metadata"]["uid"]:
-        raise uid_mismatch(type_, call.namespace, call.name, uid, live["metadata"]["uid"])
-    return _answer(state, call, update_object(state, call, obj, found, live, managed=True), 200)
-
-
-def _applied(state: State, call: Call) -> JSONObject:
-    """The applied configuration: checked, but neither completed nor defaulted, since only what it says is owned."""
-    type_ = call.type
-    config = decode_yaml(call.request.body or b"")
-    if not isinstance(config, dict):
-        raise bad_request("error decoding YAML: the applied configuration is not an object")
-    if config.get("apiVersion") != type_.api_version or config.get("kind") != type_.kind:
-        version, kind = config.get("apiVersion") or "", config.get("kind") or ""
-        raise bad_request(f"invalid object type: {version if '/' in version else f'/{version}'}, Kind={kind}")
-    metadata = config.setdefault("metadata", {})
-    if not isinstance(metadata, dict):
-        raise bad_request("error decoding YAML: the metadata of the applied configuration is not an object")
-    if metadata.get("managedFields"):
-        raise bad_request("metadata.managedFields must be nil")
-    if not metadata.get("name"):
-        metadata["name"] = call.name
-    return config
