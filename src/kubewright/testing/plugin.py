@@ -81,6 +81,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, and listen to operators when asked to."""
     config.addinivalue_line("markers", f"{_MARKER}: needs the real control plane, which is provided on first use")
     if config.getoption("--kubewright-rbac"):
+        if getattr(config.option, "numprocesses", None):
+            raise pytest.UsageError("--kubewright-rbac needs all tests in one process: leave out -n")
         from kubewright.testing._rbac_plugin import RbacPlugin
 
         config.pluginmanager.register(RbacPlugin(config.getoption("--kubewright-rbac-operator")), "kubewright-rbac")
