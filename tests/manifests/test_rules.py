@@ -70,6 +70,24 @@ def test_a_status_that_is_a_part_of_the_object_is_written_with_it() -> None:
     assert without_events(rules(operator)) == ["example.com/zones: get list patch watch"]
 
 
+def test_a_kind_without_a_status_is_only_read() -> None:
+    @kw.resource("example.com/v1")
+    class Plain(kw.Resource[Spec, None]): ...
+
+    operator = operator_with()
+    operator.reconciles(Plain)(sync)
+    assert without_events(rules(operator)) == ["example.com/plains: get list watch"]
+
+
+def test_a_status_that_is_a_text_is_written_with_the_object() -> None:
+    @kw.resource("example.com/v1")
+    class Said(kw.Resource[Spec, str | None]): ...
+
+    operator = operator_with()
+    operator.reconciles(Said)(sync)
+    assert without_events(rules(operator)) == ["example.com/saids: get list patch watch"]
+
+
 def test_the_status_of_a_kind_of_kubernetes_is_somebody_elses() -> None:
     operator = operator_with()
     operator.reconciles(apps.Deployment)(sync)

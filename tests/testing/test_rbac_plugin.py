@@ -51,6 +51,13 @@ async def program(
     return namespace
 
 
+def test_several_processes_are_refused(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("def pytest_addoption(parser): parser.addoption('--numprocesses', type=int)")
+    result = pytester.runpytest_subprocess(*ASYNC_MODE, "--kubewright-rbac", "--numprocesses=2")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --kubewright-rbac needs all tests in one process: leave out -n"])
+
+
 def test_a_run_whose_roles_fit_passes(program: str, pytester: pytest.Pytester) -> None:
     pytester.makepyfile("from program import *\nasync def test_it(): await run(*make('fits', verbs=['list']))")
     result = pytester.runpytest_subprocess(*ASYNC_MODE, "--kubewright-rbac")

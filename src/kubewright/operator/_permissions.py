@@ -15,7 +15,10 @@ The verbs are those of the calls that the framework really makes:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from types import NoneType
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from kubewright.api import Object, ResourceInfo
 from kubewright.controller import Registration
@@ -66,13 +69,19 @@ def _of_primary(registration: Registration[Any]) -> Iterator[Permission]:
         if hasattr(registration.kind, "__definition__"):
             # Kubernetes' own kinds have controllers that write their status.
             part = "status" if "status" in info.subresources else None
-            if part or "status" in getattr(registration.kind, "__struct_fields__", ()):
+            if part or _has_status(registration.kind):
                 yield permission(info, "patch", subresource=part, why=f"the status of {registration.kind.__name__}")
     if registration.finalizers or registration.class_finalizer:
         yield permission(info, "patch", why=f"finalizers of {registration.kind.__name__}")
     if registration.owns:
         why = f"{registration.kind.__name__} owns objects"
         yield permission(info, "update", subresource="finalizers", why=why, rare=True)
+
+
+def _has_status(kind: type[Object]) -> bool:
+    """Whether there is a status to be written: not in a `Resource[Spec, None]`."""
+    found = [field.type for field in msgspec.structs.fields(kind) if field.name == "status"]
+    return bool(found) and found[0] not in (None, NoneType)
 
 
 def _of_verbs(info: ResourceInfo, verbs: Sequence[str], why: str, *, narrowed: bool = False) -> Iterator[Permission]:
