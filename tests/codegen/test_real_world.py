@@ -1,4 +1,5 @@
-"""Definitions of other projects: each generates, imports, passes mypy --strict, and comes back.
+"""Definitions of other projects: each generates, imports, passes mypy --strict, and comes back; a real server takes
+what is generated.
 
 The list is `real_world.toml`. Go downloads the modules once, into its own cache.
 """
@@ -19,7 +20,10 @@ from typing import Any
 
 import pytest
 
+from kubewright.api import Object
+from kubewright.client import Client
 from kubewright.codegen import KindSource, generate, read_sources, write
+from kubewright.crd import crd_of
 from kubewright.testing._go import Go
 from tests.codegen.round_trip import classes_of, differences
 
@@ -36,6 +40,13 @@ class Generated:
     kinds: list[KindSource]
     package: str
     files: list[Path]
+
+    def classes(self) -> Iterator[tuple[KindSource, list[type[Object]]]]:
+        """Each kind, and the classes of its versions."""
+        names = [path.with_suffix("").parts[-2:] for path in self.files if path.name != "__init__.py"]
+        found = classes_of(importlib.import_module(".".join([self.package, *name])) for name in names)
+        for kind in self.kinds:
+            yield kind, [found[kind.group, version.name, kind.kind] for version in kind.versions]
 
 
 @pytest.fixture(scope="module")
@@ -88,16 +99,16 @@ def generated(downloads: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
 
 @pytest.mark.parametrize("name", PROJECTS)
 def test_the_definitions_of_a_project_come_back(name: str, generated: dict[str, Generated]) -> None:
-    project = generated[name]
-    modules = [
-        importlib.import_module(".".join([project.package, *path.with_suffix("").parts[-2:]]))
-        for path in project.files
-        if path.name != "__init__.py"
-    ]
-    classes = classes_of(modules)
-    for kind in project.kinds:
-        versions = [classes[kind.group, version.name, kind.kind] for version in kind.versions]
+    for kind, versions in generated[name].classes():
         assert differences(kind, versions) == []
+
+
+@pytest.mark.parametrize("name", ["autoscaler", "cert-manager", "gateway", "jobset", "keda"])
+async def test_a_real_server_takes_the_generated_definitions(
+    name: str, generated: dict[str, Generated], client: Client
+) -> None:
+    for _, versions in generated[name].classes():
+        await client.create(crd_of(*versions, descriptions=False), dry_run=True)
 
 
 def test_there_are_many_and_large_ones(generated: dict[str, Generated]) -> None:
