@@ -49,16 +49,12 @@ def start(workloads: bool, rbac: bool, port: int, write_kubeconfig: Path | None,
         raise click.ClickException(
             "--rbac is not supported yet: whoever the embedded cluster lets in may do everything"
         )
-    if workloads:
-        raise click.ClickException(
-            "--workloads is not supported yet: the embedded cluster makes no pods of Deployments"
-        )
     if write_kubeconfig is not None:
         from kubewright.cli._controlplane import check_replaceable
 
         check_replaceable(write_kubeconfig)
     try:
-        _run(_serve(port, write_kubeconfig, snapshot))
+        _run(_serve(port, write_kubeconfig, snapshot, workloads=workloads))
     finally:
         if write_kubeconfig is not None:
             write_kubeconfig.unlink(missing_ok=True)
@@ -76,7 +72,7 @@ def _run(serving: Coroutine[None, None, None]) -> None:
         runner.run(serving)
 
 
-async def _serve(port: int, write_kubeconfig: Path | None, snapshot: Path | None) -> None:
+async def _serve(port: int, write_kubeconfig: Path | None, snapshot: Path | None, *, workloads: bool) -> None:
     from kubewright.cluster import Cluster
 
     stopped = asyncio.Event()
@@ -84,7 +80,7 @@ async def _serve(port: int, write_kubeconfig: Path | None, snapshot: Path | None
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
             loop.add_signal_handler(number, stopped.set)
-    async with Cluster(snapshot=snapshot) as cluster:
+    async with Cluster(snapshot=snapshot, workloads=workloads) as cluster:
         url = await cluster.serve(port=port)
         kubeconfig = cluster.kubeconfig(write_kubeconfig)
         click.echo(f"The embedded cluster is ready at {url}. In another terminal:\n")

@@ -26,6 +26,7 @@ from kubewright.cluster.protobuf import CONTENT_TYPE, read_protobuf
 
 if TYPE_CHECKING:
     from kubewright.cluster._serving import Serving
+    from kubewright.cluster.workloads import RunningWorkloads, Workloads
 
 __all__ = ["ADMIN", "Cluster", "ClusterError"]
 
@@ -57,6 +58,7 @@ class Cluster:
         history: how many writes are remembered, for watches and lists of the past.
         controllers: whether the controllers of every cluster run: garbage collection, the emptying of namespaces, and
             a service account in each. Without them it is a bare API server.
+        workloads: whether Deployments and other workloads get pods, and those nodes: True, or how.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Cluster:
         snapshot: str | os.PathLike[str] | None = None,
         history: int = _DEFAULT_HISTORY,
         controllers: bool = True,
+        workloads: bool | Workloads = False,
     ) -> None:
         self._clock = clock or SystemClock()
         # Nothing secret comes from it: uids and names only. Certificates and tokens have randomness of their own.
@@ -75,6 +78,8 @@ class Cluster:
         self._history = history
         self._with_controllers = controllers
         self._controllers: Controllers | None = None
+        self._with_workloads = workloads
+        self._workloads: RunningWorkloads | None = None
         self._dispatcher: Dispatcher | None = None
         self._transports: list[InProcess] = []
         self._serving: Serving | None = None
@@ -97,6 +102,7 @@ class Cluster:
         if self._with_controllers:
             self._controllers = Controllers(state)
             self._controllers.start()
+        await self._start_workloads()
         self._saved_revision = storage.revision
         if self._snapshot is not None:
             self._saving = self._clock.call_later(_SAVE_SECONDS, self._save_regularly)
@@ -108,6 +114,9 @@ class Cluster:
             return
         if self._saving is not None:
             self._saving.cancel()
+        if self._workloads is not None:
+            await self._workloads.stop()
+            self._workloads = None
         if self._controllers is not None:
             self._controllers.stop()
             self._controllers = None
@@ -120,6 +129,19 @@ class Cluster:
             await transport.close()
         self._transports.clear()
         self._dispatcher = None
+
+    async def _start_workloads(self) -> None:
+        if not self._with_workloads:
+            return
+        from kubewright.cluster.workloads import RunningWorkloads, Workloads  # with operators and all that they need
+
+        settings = self._with_workloads if isinstance(self._with_workloads, Workloads) else Workloads()
+        running = RunningWorkloads(settings, self.client(), clock=self._clock, rng=self._rng)
+        try:
+            self._workloads = await running.start()
+        except BaseException:
+            await self.stop()
+            raise
 
     async def __aenter__(self) -> Self:
         return await self.start()

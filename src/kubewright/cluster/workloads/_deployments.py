@@ -1,0 +1,282 @@
+"""Deployments: one ReplicaSet for each template, and pods that move from the old ones to the newest."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import kubewright as kw
+from kubewright.api import apps, core, meta, to_dict
+from kubewright.cache import ObjectKey
+from kubewright.client import AlreadyExists
+from kubewright.cluster.workloads import _progress as progress
+from kubewright.cluster.workloads._hashes import POD_TEMPLATE_HASH, hash_of, same_template
+from kubewright.cluster.workloads._pods import claimed, has_ended, orphans, selector_of
+from kubewright.cluster.workloads._rollouts import (
+    DESIRED_REPLICAS,
+    MAX_REPLICAS,
+    REVISION,
+    available_of,
+    bounds_of,
+    is_rolling,
+    new_size,
+    proportional_sizes,
+    replicas_of,
+    revision_of,
+    state_of,
+    template_of,
+    total,
+)
+from kubewright.cluster.workloads._statuses import moment, write_status
+from kubewright.controller import Reader
+
+__all__ = ["register"]
+
+Sets = Sequence[apps.ReplicaSet]
+
+_DEFAULT_HISTORY = 10
+# What is not copied from a Deployment to its ReplicaSets.
+_OWN_ANNOTATIONS = (
+    "kubectl.kubernetes.io/last-applied-configuration",
+    REVISION,
+    "deployment.kubernetes.io/revision-history",
+    DESIRED_REPLICAS,
+    MAX_REPLICAS,
+    "deprecated.deployment.rollback.to",
+)
+
+
+def register(operator: kw.Operator) -> None:
+    """Let the operator keep Deployments."""
+    watch_orphans = orphans(apps.ReplicaSet, apps.Deployment, lambda deployment: deployment.spec.selector)
+    watch_pods = kw.Watch(core.Pod, map=_deployment_of, when=lambda change: change.new is None)
+    operator.reconciles(apps.Deployment, owns=[apps.ReplicaSet], watches=[watch_orphans, watch_pods])(sync)
+
+
+def _deployment_of(pod: core.Pod, reader: Reader) -> list[ObjectKey]:
+    """Whose pod is gone: a Deployment that recreates its pods waits for that."""
+    for owner in pod.metadata.owner_references:
+        if owner.kind == "ReplicaSet" and (found := reader.read(apps.ReplicaSet, owner.name, pod.metadata.namespace)):
+            return [
+                ObjectKey(pod.metadata.namespace, each.name)
+                for each in found.metadata.owner_references
+                if each.kind == "Deployment"
+            ]
+    return []
+
+
+async def sync(deployment: apps.Deployment, ctx: kw.Context[apps.Deployment]) -> kw.Result | None:
+    """One step of the rollout, or of a change of size; then the status."""
+    return await Rollout(deployment, ctx).step()
+
+
+class Rollout:
+    """One look at one Deployment. `new` has its template, `old` the former ones; sizes change as they are written."""
+
+    def __init__(self, deployment: apps.Deployment, ctx: kw.Context[apps.Deployment]) -> None:
+        self.deployment = deployment
+        self.ctx = ctx
+        self.new: apps.ReplicaSet | None = None
+        self.old: list[apps.ReplicaSet] = []
+
+    @property
+    def all(self) -> list[apps.ReplicaSet]:
+        """Every ReplicaSet of it."""
+        return [*self.old, *([self.new] if self.new is not None else [])]
+
+    async def step(self) -> kw.Result | None:
+        """Find the ReplicaSets, then do what comes next."""
+        deployment = self.deployment
+        found = await claimed(self.ctx, apps.ReplicaSet, selector_of(deployment.spec.selector))
+        found.sort(key=lambda each: (each.metadata.creation_timestamp or moment(self.ctx), each.metadata.name))
+        template = deployment.spec.template
+        self.new = next((each for each in found if same_template(template_of(each), template)), None)
+        self.old = [each for each in found if each is not self.new]
+        status = progress.noticing_pauses(deployment, moment(self.ctx))
+        if deployment.spec.paused or self._was_scaled(found):
+            await self._adopt_new(create=False)
+            await self._scale()
+            if deployment.spec.paused:
+                await self._clean_up()
+            await self._write(progress.counted(deployment, self.all, self.new, status, moment(self.ctx)))
+            return None
+        if is_rolling(deployment):
+            await self._adopt_new(create=True)
+            if not await self._resize_new():
+                await self._shrink_old()
+        else:
+            await self._adopt_new(create=False)
+            await self._recreate()
+        if progress.is_complete(deployment, deployment.status):
+            await self._clean_up()
+        made = progress.rolled(deployment, self.all, self.new, status, moment(self.ctx))
+        await self._write(made)
+        return progress.look_again(deployment, made, self.ctx.clock.now())
+
+    async def _write(self, status: apps.DeploymentStatus) -> None:
+        if self.ctx.changed and (fresh := self.ctx.get(apps.Deployment, self.ctx.key.name)) is not None:
+            # The revision's annotation may be a write of our own, and that counts as a generation of its own.
+            status.observed_generation = max(fresh.metadata.generation, status.observed_generation or 0)
+        await write_status(self.ctx, status)
+
+    def _was_scaled(self, found: Sets) -> bool:
+        wanted = str(replicas_of(self.deployment))
+        return any(
+            each.metadata.annotations.get(DESIRED_REPLICAS, wanted) != wanted for each in found if replicas_of(each)
+        )
+
+    # The newest ReplicaSet
+
+    async def _adopt_new(self, *, create: bool) -> None:
+        """Find the newest ReplicaSet, or make it; its annotations and its revision are those of the Deployment."""
+        revision = max(map(revision_of, self.old), default=0) + 1
+        if self.new is not None:
+            revision = max(revision, revision_of(self.new))
+            self.new.metadata.annotations.update(self._annotations(revision, replicas=False))
+            self.new.spec.min_ready_seconds = self.deployment.spec.min_ready_seconds
+            self.new = await self.ctx.update(self.new)
+        elif create:
+            await self._create(revision)
+        else:
+            return
+        if self.deployment.metadata.annotations.get(REVISION) != str(revision):
+            self.deployment.metadata.annotations[REVISION] = str(revision)
+            self.deployment = await self.ctx.update(self.deployment)
+
+    def _annotations(self, revision: int, *, replicas: bool = True) -> dict[str, str]:
+        given = self.deployment.metadata.annotations
+        made = {name: value for name, value in given.items() if name not in _OWN_ANNOTATIONS}
+        return made | {REVISION: str(revision)} | (self._sizes() if replicas else {})
+
+    def _sizes(self) -> dict[str, str]:
+        wanted = replicas_of(self.deployment)
+        return {DESIRED_REPLICAS: str(wanted), MAX_REPLICAS: str(wanted + bounds_of(self.deployment)[0])}
+
+    async def _create(self, revision: int) -> None:
+        deployment, spec = self.deployment, self.deployment.spec
+        collisions = deployment.status.collision_count
+        label = hash_of(to_dict(spec.template), collisions)
+        template = copy.deepcopy(spec.template)
+        template.metadata.labels[POD_TEMPLATE_HASH] = label
+        selector = copy.deepcopy(spec.selector)
+        selector.match_labels = {**(selector.match_labels or {}), POD_TEMPLATE_HASH: label}
+        wanted = apps.ReplicaSet(
+            metadata=meta.ObjectMeta(
+                name=f"{deployment.metadata.name}-{label}",
+                labels=dict(template.metadata.labels),
+                annotations=self._annotations(revision),
+            ),
+            spec=apps.ReplicaSetSpec(
+                replicas=new_size(deployment, None, self.old),
+                min_ready_seconds=spec.min_ready_seconds,
+                selector=selector,
+                template=template,
+            ),
+        )
+        try:
+            self.new = await self.ctx.create(wanted)
+        except AlreadyExists:
+            # Somebody else's, or another template with the same hash: the next try has another name.
+            deployment.status.collision_count = (collisions or 0) + 1
+            await write_status(self.ctx, deployment.status)
+            raise
+        if size := replicas_of(self.new):
+            self._tell_size(self.new, 0, size)
+
+    # Sizes
+
+    async def _resize_new(self) -> bool:
+        """Whether the newest ReplicaSet had to grow or shrink."""
+        if self.new is None or replicas_of(self.new) == replicas_of(self.deployment):
+            return False
+        if replicas_of(self.new) > replicas_of(self.deployment):
+            return await self._resize(self.new, replicas_of(self.deployment))
+        return await self._resize(self.new, new_size(self.deployment, self.new, self.all))
+
+    async def _shrink_old(self) -> None:
+        """Take away from the old ones what is not needed to stay available: first what does not work, then the rest."""
+        new = self.new
+        if new is None or not total(self.old):
+            return
+        least = replicas_of(self.deployment) - bounds_of(self.deployment)[1]
+        new_missing = replicas_of(new) - available_of(new)
+        spare = total(self.all) - least - new_missing
+        if spare <= 0:  # by what is asked for: what is counted as available may be on its way out
+            return
+        for each in self.old:
+            broken = replicas_of(each) - available_of(each)
+            down = min(spare, broken)
+            if down > 0:
+                spare -= down
+                await self._resize(each, replicas_of(each) - down)
+        available = sum(map(available_of, self.all))
+        spare = available - least
+        for each in self.old:
+            down = min(spare, replicas_of(each))
+            if down > 0:
+                spare -= down
+                await self._resize(each, replicas_of(each) - down)
+
+    async def _recreate(self) -> None:
+        """Wait until all old pods are gone, then make the new ones."""
+        for each in self.old:
+            if replicas_of(each):
+                await self._resize(each, 0)
+                return
+        uids = {each.metadata.uid for each in self.old}
+        pods = self.ctx.list(core.Pod, self.ctx.key.namespace)
+        owners = {owner.uid for pod in pods if not has_ended(pod) for owner in pod.metadata.owner_references}
+        if owners & uids:
+            return
+        if self.new is None:
+            await self._adopt_new(create=True)
+        else:
+            await self._resize(self.new, replicas_of(self.deployment))
+
+    async def _scale(self) -> None:
+        """A new size amid a rollout, or of one that is at rest or paused."""
+        active = [each for each in self.all if replicas_of(each)]
+        if len(active) <= 1:
+            one = active[0] if active else self.new or (self.old[-1] if self.old else None)
+            if one is not None:
+                await self._resize(one, replicas_of(self.deployment))
+            return
+        if self.new is not None and self._is_saturated(self.new):
+            for each in self.old:
+                await self._resize(each, 0)
+        elif is_rolling(self.deployment):
+            sizes = proportional_sizes(self.deployment, active)
+            for each in active:
+                await self._resize(each, sizes[each.metadata.name])
+
+    def _is_saturated(self, new: apps.ReplicaSet) -> bool:
+        wanted = replicas_of(self.deployment)
+        told = new.metadata.annotations.get(DESIRED_REPLICAS) == str(wanted)
+        return told and replicas_of(new) == wanted and available_of(new) == wanted
+
+    async def _resize(self, replica_set: apps.ReplicaSet, size: int) -> bool:
+        before = replicas_of(replica_set)
+        replica_set.spec.replicas = size
+        replica_set.metadata.annotations.update(self._sizes())
+        written = await self.ctx.update(replica_set)
+        if replica_set is self.new:
+            self.new = written
+        else:
+            self.old = [written if each is replica_set else each for each in self.old]
+        if size != before:
+            self._tell_size(written, before, size)
+        return size != before
+
+    def _tell_size(self, replica_set: apps.ReplicaSet, before: int, after: int) -> None:
+        way = "up" if after > before else "down"
+        name = replica_set.metadata.name
+        self.ctx.record("ScalingReplicaSet", f"Scaled {way} replica set {name} from {before} to {after}")
+
+    async def _clean_up(self) -> None:
+        """Delete the oldest of those that are empty, so that as many are left to go back to as are asked for."""
+        limit = self.deployment.spec.revision_history_limit
+        surplus = len(self.old) - (_DEFAULT_HISTORY if limit is None else limit)
+        for each in sorted(self.old, key=revision_of)[: max(surplus, 0)]:
+            seen = (state_of(each).observed_generation or 0) >= each.metadata.generation
+            if seen and not state_of(each).replicas and not replicas_of(each):
+                await self.ctx.delete(each)

@@ -1,0 +1,169 @@
+"""Pods as controllers see them: which count, which are ready, which go first, and whose they are."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Any, TypeVar
+
+import kubewright as kw
+from kubewright.api import Object, Selector, SelectorError, controller_of, core, meta, remove_owner, set_controller
+from kubewright.cache import ObjectKey
+from kubewright.controller import Reader, Watch
+
+__all__ = [
+    "claimed",
+    "condition_of",
+    "deletion_order",
+    "earliest",
+    "has_ended",
+    "is_active",
+    "is_available",
+    "is_ready",
+    "orphans",
+    "pod_from",
+    "ready_since",
+    "selector_of",
+    "until_available",
+]
+
+O = TypeVar("O", bound=Object)  # noqa: E741
+
+_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+
+
+# States
+
+
+def condition_of(pod: core.Pod, type_: str) -> core.PodCondition | None:
+    """The condition of that type."""
+    return next((each for each in pod.status.conditions or () if each.type == type_), None)
+
+
+def has_ended(pod: core.Pod) -> bool:
+    """Whether its containers will never run again."""
+    return pod.status.phase in ("Succeeded", "Failed")
+
+
+def is_active(pod: core.Pod) -> bool:
+    """Whether it counts as a replica."""
+    return not has_ended(pod) and pod.metadata.deletion_timestamp is None
+
+
+def is_ready(pod: core.Pod) -> bool:
+    """Whether it is ready to serve."""
+    ready = condition_of(pod, "Ready")
+    return ready is not None and ready.status == "True"
+
+
+def ready_since(pod: core.Pod) -> datetime | None:
+    """Since when it has been ready."""
+    ready = condition_of(pod, "Ready")
+    return ready.last_transition_time if ready is not None and ready.status == "True" else None
+
+
+def is_available(pod: core.Pod, min_ready_seconds: int, now: datetime) -> bool:
+    """Whether it has been ready long enough."""
+    left = until_available(pod, min_ready_seconds, now)
+    return left is not None and left <= 0
+
+
+def until_available(pod: core.Pod, min_ready_seconds: int, now: datetime) -> float | None:
+    """Seconds until it is available, if it stays ready; None when it is not ready."""
+    if not is_ready(pod):
+        return None
+    since = ready_since(pod)
+    if not min_ready_seconds or since is None:
+        return 0.0
+    return min_ready_seconds - (now - since).total_seconds()
+
+
+def earliest(moments: Iterable[float | None]) -> float | None:
+    """The first moment that is still to come."""
+    return min((moment for moment in moments if moment is not None and moment > 0), default=None)
+
+
+def deletion_order(pod: core.Pod) -> tuple[Any, ...]:
+    """Sorts those first that are missed least: not placed, not running, not ready, cheap, young in any of these."""
+    since, made = ready_since(pod), pod.metadata.creation_timestamp
+    restarts = max((each.restart_count for each in pod.status.container_statuses or ()), default=0)
+    return (
+        bool(pod.spec.node_name),
+        {"Pending": 0, "Unknown": 1}.get(pod.status.phase or "Pending", 2),
+        is_ready(pod),
+        _cost(pod),
+        -(since.timestamp() if since is not None else 0.0),
+        -restarts,
+        -(made.timestamp() if made is not None else 0.0),
+        pod.metadata.name,
+    )
+
+
+def _cost(pod: core.Pod) -> int:
+    try:
+        return int(pod.metadata.annotations.get(_DELETION_COST, "0"))
+    except ValueError:
+        return 0
+
+
+# Making
+
+
+def pod_from(template: core.PodTemplateSpec, *, name: str = "", prefix: str = "") -> core.Pod:
+    """The pod that a template describes, of that name, or of a generated one that begins so."""
+    given = template.metadata
+    metadata = meta.ObjectMeta(
+        labels=dict(given.labels),
+        annotations=dict(given.annotations),
+        finalizers=list(given.finalizers),
+    )
+    if name:
+        metadata.name = name
+    else:
+        metadata.generate_name = f"{prefix}-"
+    return core.Pod(metadata=metadata, spec=copy.deepcopy(template.spec))
+
+
+# Belonging
+
+
+def selector_of(selector: meta.LabelSelector | None) -> Selector:
+    """The selector of a workload; nothing when it is broken, or would select everything."""
+    try:
+        made = Selector.from_label_selector(selector)
+    except SelectorError:
+        return Selector.nothing()
+    return Selector.nothing() if made.selects_everything else made
+
+
+async def claimed(ctx: kw.Context[Any], kind: type[O], selector: Selector) -> list[O]:
+    """The objects that belong to the reconciled one: those it controls. Orphans that it selects are adopted, and those
+    that it selects no more are let go."""
+    owner, mine = ctx.object, []
+    for obj in ctx.list(kind, ctx.key.namespace):
+        controller = controller_of(obj)
+        fits = selector.matches(obj.metadata.labels)
+        if controller is not None and controller.uid == owner.metadata.uid:
+            if fits or obj.metadata.deletion_timestamp is not None:
+                mine.append(obj)
+            else:
+                remove_owner(obj, owner=owner)
+                await ctx.update(obj)
+        elif controller is None and fits and obj.metadata.deletion_timestamp is None:
+            set_controller(obj, owner=owner)
+            mine.append(await ctx.update(obj))
+    return mine
+
+
+def orphans(child: type[O], parent: type[Object], selector: Callable[[Any], meta.LabelSelector | None]) -> Watch[O]:
+    """Lets those parents look whose selector matches a child that nobody controls."""
+
+    def parents(obj: O, reader: Reader) -> Iterator[ObjectKey]:
+        if controller_of(obj) is not None:
+            return
+        for each in reader.list(parent, obj.metadata.namespace):
+            if selector_of(selector(each)).matches(obj.metadata.labels):
+                yield ObjectKey.of(each)
+
+    return Watch(child, map=parents)

@@ -1,0 +1,74 @@
+"""`Workloads`: what is asked for, and `RunningWorkloads`: the operator and the nodes that do it."""
+
+from __future__ import annotations
+
+import random
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Final, Self
+
+import kubewright as kw
+from kubewright.client import Client
+from kubewright.clock import Clock
+from kubewright.cluster.nodes import FakeNode, Plan
+
+__all__ = ["MANAGER", "RunningWorkloads", "Workloads", "controller_manager"]
+
+MANAGER: Final = "kube-controller-manager"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workloads:
+    """How the workloads of an embedded cluster behave.
+
+    Attributes:
+        plan: what becomes of pods: a `PodPlan`, or a function from a pod to one; ready at once unless given.
+        nodes: how many nodes there are.
+    """
+
+    plan: Plan | None = None
+    nodes: int = 1
+
+    def __post_init__(self) -> None:
+        if self.nodes < 0:
+            raise ValueError(f"nodes is a number of nodes, not {self.nodes}")
+
+
+def controller_manager(clock: Clock | None = None, rng: random.Random | None = None) -> kw.Operator:
+    """The controllers, as an operator that can run on any cluster without a kube-controller-manager."""
+    from kubewright.cluster.workloads import _deployments, _replica_sets
+
+    operator = kw.Operator(MANAGER, clock=clock, rng=rng, leader_elect=False, event_version="v1")
+    for part in (_deployments, _replica_sets):
+        part.register(operator)
+    return operator
+
+
+class RunningWorkloads:
+    """The controllers and the nodes at work, from `start` to `stop`.
+
+    Attributes:
+        nodes: the nodes, for tests that let a pod fail or restart by hand.
+    """
+
+    def __init__(self, settings: Workloads, client: Client, *, clock: Clock, rng: random.Random) -> None:
+        self._operator = controller_manager(clock, rng)
+        self._client = client
+        self._stack = AsyncExitStack()
+        self.nodes = [
+            FakeNode(client, name=f"node-{number}", plan=settings.plan, clock=clock)
+            for number in range(1, settings.nodes + 1)
+        ]
+
+    async def start(self) -> Self:
+        """Begin; when it returns, the nodes are there and the controllers know what the cluster has."""
+        async with AsyncExitStack() as stack:
+            for node in self.nodes:
+                await stack.enter_async_context(node)
+            await stack.enter_async_context(self._operator.running(self._client, install_crds=False))
+            self._stack = stack.pop_all()
+        return self
+
+    async def stop(self) -> None:
+        """End: the controllers first, so that they do not see the nodes go."""
+        await self._stack.aclose()
