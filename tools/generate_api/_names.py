@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import keyword
-import re
 from typing import Final
 
-__all__ = ["attribute_name"]
+from kubewright.codegen._names import snake_case
 
-# An acronym before a version (API in openAPIV3Schema), one in the plural (IPs), any other, a word: in this order.
-_WORD: Final = re.compile(r"[A-Z]+(?=V[0-9])|[A-Z]+s(?![a-z])|[A-Z]+[0-9]*(?![a-z])|[A-Z]?[a-z0-9]+")
+__all__ = ["attribute_name"]
 
 # A field of this name would hide the type from the annotations beside it.
 _TYPES: Final = frozenset({"bool", "bytes", "dict", "float", "int", "list", "str"})
@@ -17,5 +15,5 @@ _TYPES: Final = frozenset({"bool", "bytes", "dict", "float", "int", "list", "str
 
 def attribute_name(wire: str) -> str:
     """The snake_case attribute for a name on the wire: `clusterIPs` is `cluster_ips`, `from` is `from_`."""
-    name = "_".join(word.lower() for word in _WORD.findall(wire))
+    name = snake_case(wire)
     return f"{name}_" if keyword.iskeyword(name) or name in _TYPES else name

@@ -24,7 +24,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeGuard, Union, get_a
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["check_readable", "decode_pydantic", "encode_pydantic", "is_pydantic", "members_of", "required_of"]
+__all__ = [
+    "check_readable",
+    "decode_pydantic",
+    "encode_pydantic",
+    "is_pydantic",
+    "members_of",
+    "required_of",
+    "unwrapped",
+    "without_null",
+]
 
 
 def is_pydantic(type_: object) -> TypeGuard[type[BaseModel]]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["IMPORTED", "TAKEN", "attribute_names", "camel_case", "module_name", "singular"]
+__all__ = ["IMPORTED", "TAKEN", "attribute_names", "camel_case", "module_name", "singular", "snake_case"]
 
 # An acronym before a version (API in openAPIV3Schema), one in the plural (IPs), any other, a word: in this order.
 _WORD: Final = re.compile(r"[A-Z]+(?=V[0-9])|[A-Z]+s(?![a-z])|[A-Z]+[0-9]*(?![a-z])|[A-Z]?[a-z0-9]+")
@@ -33,7 +33,7 @@ def attribute_names(wire_names: Iterable[str], taken: Iterable[str] = ()) -> dic
     used = set(taken)
     names: dict[str, str] = {}
     for wire in wire_names:
-        plain = _snake_case(wire)
+        plain = _attribute(wire)
         name = plain
         number = 2
         while name in used:
@@ -44,8 +44,13 @@ def attribute_names(wire_names: Iterable[str], taken: Iterable[str] = ()) -> dic
     return names
 
 
-def _snake_case(wire: str) -> str:
-    name = "_".join(word.lower() for word in _WORD.findall(wire)) or "field"
+def snake_case(wire: str) -> str:
+    """The words of a name on the wire, in small letters: `clusterIPs` is `cluster_ips`."""
+    return "_".join(word.lower() for word in _WORD.findall(wire))
+
+
+def _attribute(wire: str) -> str:
+    name = snake_case(wire) or "field"
     if name[0].isdigit():
         name = f"field_{name}"
     return f"{name}_" if keyword.iskeyword(name) or name in _HIDING else name
