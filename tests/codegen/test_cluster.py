@@ -96,6 +96,7 @@ async def test_the_server_takes_the_generated_definition_and_gives_it_back(
     assert "NonStructuralSchema" not in conditions
     (found,) = await from_cluster(client, [f"lamps.{GROUP}"])
     assert differences(found, [lamp]) == []
+    assert found in await from_cluster(client)  # all that there are
     spec = {"colour": "red", "rooms": [{"name": "hall"}], "extra": {"a": 1}, "limits": {"low": 1}}
     made: Any = await client.create(from_dict(lamp, {"metadata": {"name": "a", "namespace": namespace}, "spec": spec}))
     assert (made.spec.watts, made.spec.rooms[0].name, made.spec.extra) == (40, "hall", {"a": 1})
