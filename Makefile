@@ -44,6 +44,7 @@ format: setup ## Format the code and fix what can be fixed
 generate: setup ## Write the built-in kinds anew from Kubernetes' OpenAPI document
 	$(RUN) tools.generate_api
 	$(RUN) tools.generate_schemas
+	$(RUN) tools.generate_cluster
 
 bench: .venv-bench/.ready ## Compare with the peers; FULL=1 adds 50,000 objects, BENCH="listing --rounds 1" picks
 	.venv-bench/bin/kubewright controlplane setup
