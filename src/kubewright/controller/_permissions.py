@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubewright.api import ResourceInfo
+from kubewright.controller._reconcile import TerminalError
 
 __all__ = ["CLUSTER", "OWN", "VERBS", "WATCHED", "NotDeclared", "Permission", "check_verbs", "permission"]
 
@@ -26,8 +27,8 @@ CLUSTER: Final = "*"
 """In no namespace: for kinds that live in none."""
 
 
-class NotDeclared(Exception):
-    """A call was not sent, because the program has declared that it does not make it."""
+class NotDeclared(TerminalError):
+    """A call was not sent, because the program has declared that it does not make it. Trying again would not help."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
