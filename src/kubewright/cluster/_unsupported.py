@@ -6,7 +6,6 @@ from typing import Final
 
 from kubewright.cluster._calls import Call
 from kubewright.cluster._failures import unsupported
-from kubewright.cluster._kinds import ResourceType
 
 __all__ = ["REFUSED_SUBRESOURCES", "REFUSED_WRITES", "check_supported"]
 
@@ -57,8 +56,3 @@ def check_supported(call: Call, supported: frozenset[str] = frozenset()) -> None
     reason = REFUSED_WRITES.get(call.type.qualified)
     if reason is not None and call.type.qualified not in supported:
         raise unsupported(reason)
-
-
-def is_refused(type_: ResourceType) -> bool:
-    """Whether nothing of this kind can be written."""
-    return type_.qualified in REFUSED_WRITES
