@@ -13,9 +13,12 @@ import pytest
 from kubewright.api import core
 from kubewright.cache import ObjectKey
 from kubewright.client import Trace
+from kubewright.clock import VirtualClock
+from kubewright.controller import Context
 from kubewright.controller._session import ObjectLogger
-from kubewright.operator import Settings
+from kubewright.operator import Operator, Settings
 from kubewright.operator._logs import JsonFormatter, PrettyFormatter, set_up_logging
+from tests.controller.conftest import Thing, thing, working
 
 TOKEN = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJzeXN0ZW0ifQ.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg"
 
@@ -85,6 +88,21 @@ def test_a_line_of_another_logger_belongs_to_the_reconcile_that_runs(logs: tuple
         trace.trace_id,
     ]
     assert logs[1].lines[0].endswith("ConfigMap till: hello")
+
+
+async def test_so_does_a_line_that_a_reconciler_writes_elsewhere(logs: tuple[Lines, Lines]) -> None:
+    operator, clock = Operator("mine"), VirtualClock()
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        logging.getLogger("somewhere.else").info("from %s", ctx.trace)
+
+    async with working(operator, clock) as stage:
+        stage.put(thing("till"))
+        await clock.settle()
+    [line] = [line for line in map(json.loads, logs[0].lines) if line["logger"] == "somewhere.else"]
+    assert (line["controller"], line["kind"], line["namespace"], line["name"]) == ("thing", "Thing", "default", "till")
+    assert line["message"] == f"from {line['trace']}"
 
 
 def test_an_exception_keeps_its_traceback_in_one_line(logs: tuple[Lines, Lines]) -> None:
