@@ -8,8 +8,10 @@ import os
 from copy import deepcopy
 from typing import Any
 
+import pytest
+
 from kubewright.client import AlreadyExists, ApiError, Client
-from kubewright.cluster.merge import merge_patch
+from kubewright.cluster.merge import merge_patch, strict_patch_errors
 from tests.cluster.merge.apply_cases import CASES as APPLY_CASES
 from tests.cluster.merge.definitions import DEFINITION, GROUP
 from tests.cluster.merge.patch_cases import CASES as PATCH_CASES
@@ -59,6 +61,24 @@ async def test_the_cases_made_by_chance_are_what_the_real_server_does(client: Cl
         record_random([(case, outcomes[case.name]) for case in cases])
     for case, answers in recorded_random():
         assert outcomes[case.name] == answers, case.name
+
+
+async def test_strict_validation_of_patches_says_what_the_server_says(client: Client, namespace: str) -> None:
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    await client.request("POST", path, body={"metadata": {"name": "strict"}, "data": {"a": "1"}})
+    patches = [
+        (b'[{"op": "add", "path": "/data/b", "value": "1", "extra": 1, "op": "add"}]', "json", True),
+        (b'{"data": {"b": "1", "b": "2"}, "data": {"c": "3"}}', "merge", False),
+        (b'{"data": {"b": "1", "b": "2"}}', "strategic", False),
+    ]
+    for patch, kind, is_json_patch in patches:
+        method, content_type = CONTENT[kind]
+        with pytest.raises(ApiError) as refused:
+            await client.request(
+                method, f"{path}/strict", query={"fieldValidation": "Strict"}, body=patch, content_type=content_type
+            )
+        errors = strict_patch_errors(patch, is_json_patch=is_json_patch)
+        assert refused.value.status.message.endswith("strict decoding error: " + ", ".join(errors)), errors
 
 
 async def outcomes_of(client: Client, namespace: str, cases: list[Case]) -> dict[str, list[Object]]:

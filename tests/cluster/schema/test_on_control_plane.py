@@ -9,6 +9,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+import yaml
 
 from kubewright.client import ApiError, Client
 from kubewright.cluster.schema import (
@@ -18,6 +19,7 @@ from kubewright.cluster.schema import (
     builtin_resources,
     custom_schema,
     openapi_v2,
+    openapi_v2_protobuf,
     openapi_v3,
     openapi_v3_paths,
     prune,
@@ -218,6 +220,90 @@ async def test_the_old_document_knows_the_same_kinds(client: Client, things: Non
             assert mine.get("type") == expected.get("type"), name
     unknown = {name.rpartition(".")[2] for name in set(theirs["definitions"]) - set(ours["definitions"])}
     assert unknown <= OF_DISCOVERY
+
+
+async def test_the_old_document_as_protobuf_has_the_servers_messages(client: Client) -> None:
+    accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+    theirs = definitions_in(await client.request("GET", "/openapi/v2", accept=accept))
+    ours = definitions_in(openapi_v2_protobuf(openapi_v2()))
+    compared = [name for name in theirs if name in ours and ".meta.v1." not in name]
+    assert len(compared) > 500
+    for name in compared:
+        assert without_defaults(ours[name]) == without_defaults(theirs[name]), name
+
+
+# Numbers of the fields of gnostic's messages, as far as schemas have them.
+TEXTS = {1: "$ref", 2: "format"}
+
+
+def fields_of(message: bytes) -> Iterator[tuple[int, Any]]:
+    """The fields of a protobuf message: numbers, and bytes for everything else."""
+    at = 0
+
+    def varint() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(message):
+        tag = varint()
+        if tag & 7 == 0:
+            yield tag >> 3, varint()
+        elif tag & 7 == 1:
+            at += 8
+            yield tag >> 3, message[at - 8 : at]
+        else:
+            size = varint()
+            at += size
+            yield tag >> 3, message[at - size : at]
+
+
+def definitions_in(document: bytes) -> dict[str, Any]:
+    [content] = [value for number, value in fields_of(document) if number == 9]
+    return named_in(content, 1)
+
+
+def named_in(message: bytes, field: int) -> dict[str, Any]:
+    found = {}
+    for number, value in fields_of(message):
+        if number == field:
+            pair = dict(fields_of(value))
+            found[pair[1].decode()] = schema_in(pair.get(2, b""))
+    return found
+
+
+def schema_in(message: bytes) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for number, value in fields_of(message):
+        if number in TEXTS:
+            schema[TEXTS[number]] = value.decode()
+        elif number == 19:
+            schema.setdefault("required", []).append(value.decode())
+        elif number == 21:
+            schema["additionalProperties"] = schema_in(dict(fields_of(value))[1])
+        elif number == 22:
+            schema["type"] = dict(fields_of(value))[1].decode()
+        elif number == 23:
+            schema["items"] = schema_in(dict(fields_of(value))[1])
+        elif number == 25:
+            schema["properties"] = named_in(value, 1)
+        elif number == 31:
+            pair = dict(fields_of(value))
+            schema[pair[1].decode()] = yaml.safe_load(dict(fields_of(pair[2]))[2].decode())
+    return schema
+
+
+def without_defaults(schema: Any) -> Any:
+    """Enumerations are shown in the one document of the server and not in the other."""
+    if isinstance(schema, dict):
+        return {key: without_defaults(value) for key, value in schema.items() if key not in ("enum", "default")}
+    return [without_defaults(each) for each in schema] if isinstance(schema, list) else schema
 
 
 BODIES: list[dict[str, Any]] = [

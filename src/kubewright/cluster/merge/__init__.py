@@ -9,6 +9,8 @@ Patches, to be followed by decoding (pruning, defaulting) and `FieldManager.upda
     merge_patch(document, patch) -> Any                     # RFC 7386
     strategic_merge_patch(document, patch, schema) -> dict  # built-in kinds only: schema from `builtin_schema`
 
+    strict_patch_errors(patch: bytes, is_json_patch=False) -> list[str]   # for fieldValidation Strict and Warn
+
 What is refused raises `Refused`: `code`, `reason`, `message` and `causes` are those of the server's Status.
 
 Managed fields. One `FieldManager` for each resource, version and subresource:
@@ -63,6 +65,7 @@ from kubewright.cluster.merge._noop import keep_times, same
 from kubewright.cluster.merge._reset import RESET_ALL_BUT_STATUS, RESET_STATUS, reset_fields
 from kubewright.cluster.merge._scale import parent_managed_fields, scale_managed_fields
 from kubewright.cluster.merge._strategic import strategic_merge_patch
+from kubewright.cluster.merge._strict_patches import strict_patch_errors
 
 __all__ = [
     "RESET_ALL_BUT_STATUS",
@@ -80,4 +83,5 @@ __all__ = [
     "same",
     "scale_managed_fields",
     "strategic_merge_patch",
+    "strict_patch_errors",
 ]
