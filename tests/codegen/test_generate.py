@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,21 @@ def document() -> dict[str, Any]:
 def test_a_module_reads_as_if_written_by_hand() -> None:
     text = generate([read_definition(document(), "test")])["example_com", "v1"]
     assert text == MODULE
+
+
+def test_what_does_not_fit_into_a_line_is_broken_as_ruff_would(tmp_path: Path) -> None:
+    columns = [{"name": f"Column {n}", "type": "string", "jsonPath": f".spec.column{n}"} for n in range(4)]
+    values = [f"a rather long value, number {n}" for n in range(9)]
+    fields = {"a": {**TEXT, "enum": values, "default": values[0]}, "b": {**TEXT, "description": "Long. " * 40}}
+    rules = [{"rule": "self.a != self.b", "message": "Two rules, so that there is something to break. " * 2}] * 2
+    spec = {"type": "object", "properties": fields, "required": ["b"], "x-kubernetes-validations": rules}
+    (text,) = generate([read_definition(definition(thing(spec), additionalPrinterColumns=columns), "test")]).values()
+    assert max(len(line) for line in text.splitlines() if "Long." not in line) <= 120
+    module = tmp_path / "module.py"
+    module.write_text(text.replace("# fmt: off\n", ""))
+    command = [sys.executable, "-m", "ruff", "format", "--isolated", "--line-length=120", "--diff", str(module)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_objects_of_generated_kinds_decode_and_encode(tmp_path: Path) -> None:

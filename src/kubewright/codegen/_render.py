@@ -72,10 +72,10 @@ def _class(model: Model) -> str:
 
 def _decorators(model: Model) -> Iterator[str]:
     if isinstance(model, Kind):
-        yield "@" + layout(_resource(model), 1)
+        yield layout(prefixed("@", _resource(model)))
     rules = _rules(model.rules, model.members)
     if rules:
-        yield "@" + layout(call("kw.constrain", *rules), 1)
+        yield layout(prefixed("@", call("kw.constrain", *rules)))
 
 
 def _base(kind: Kind) -> str:

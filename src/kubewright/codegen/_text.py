@@ -85,7 +85,7 @@ def docstring(text: str, indent: int) -> Iterator[str]:
     """The lines of a docstring, which `inspect.cleandoc` turns back into the text."""
     first, *rest = [_escaped(line) for line in text.split("\n")]
     margin = " " * indent
-    if not rest and len(first) + indent + 6 <= WIDTH:
+    if not rest:
         yield f'{margin}"""{first}"""'
         return
     yield f'{margin}"""{first}'
