@@ -65,8 +65,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 class Event:
     """One write. `entry` is the object after it, or what was deleted; `previous` the one before, None for a new one.
 
-    `frames` is where those who send the event keep its encoded forms while it is told, so that each is made once for all
-    watchers.
+    `frames` is where those who send the event keep its encoded forms while it is told, so that each is made once for
+    all watchers.
     """
 
     __slots__ = ("entry", "frames", "kind", "previous", "revision", "storage")
