@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 import signal
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
@@ -94,10 +94,20 @@ async def test_a_leader_that_was_paused_past_its_lease_begins_no_write_when_it_w
     second = await replica("second")
     await second.ready()
 
-    # In the middle of its work, and with more work waiting in its connections when it wakes.
-    for size in range(1, 4):
-        await asyncio.gather(*(admin.patch(Toy, name, MergePatch({"spec": {"size": size}}), room) for name in NAMES))
-    first.signal(signal.SIGSTOP)
+    # In the middle of reconciles: each of them has written the child, and has the status still to write. The answers,
+    # and more work, wait in its connections when it wakes.
+    begun: list[str] = []
+
+    def pause(exchange: Exchange) -> None:
+        if exchange.writes and "/configmaps/" in exchange.path:
+            begun.append(exchange.path)
+            if len(begun) == len(NAMES) // 2:
+                os.kill(first.process.pid, signal.SIGSTOP)
+
+    first.gateway.fault = pause
+    for name in NAMES:
+        await admin.patch(Toy, name, MergePatch({"spec": {"size": 5}}), room)
+    await until(lambda: len(begun) >= len(NAMES) // 2, "the middle of its work")
     for name in NAMES:
         await admin.patch(Toy, name, MergePatch({"spec": {"size": 10}}), room)
     await written_by(admin, room, "second")
@@ -106,8 +116,8 @@ async def test_a_leader_that_was_paused_past_its_lease_begins_no_write_when_it_w
     before = len(first.gateway.exchanges)
     first.signal(signal.SIGCONT)
     assert await first.end() == ExitCode.LEASE_LOST, first.log.read_text()
-    begun = [seen for seen in first.gateway.exchanges[before:] if seen.writes]
+    late = [seen for seen in first.gateway.exchanges[before:] if seen.writes]
     # A renewal that was on its way is for a version of the Lease that is no more: the server refuses it.
-    assert [seen for seen in begun if "/leases/" not in seen.path or seen.status < 400] == []
+    assert [seen for seen in late if "/leases/" not in seen.path or seen.status < 400] == []
     await written_by(admin, room, "second")
     assert "does not lead" in first.log.read_text()
