@@ -19,6 +19,7 @@ from kubewright.cluster._snapshot import read_snapshot, write_snapshot
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Storage
 from kubewright.cluster._transport import InProcess
+from kubewright.cluster._workload_strategies import remember_services
 from kubewright.cluster.controllers import Controllers
 from kubewright.cluster.crds import Definitions
 from kubewright.cluster.nodes import add_node_calls
@@ -248,3 +249,4 @@ def _add_rooms(dispatcher: Dispatcher) -> None:
     dispatcher.supported.add(definitions.resource)
     definitions.start()
     add_node_calls(dispatcher)
+    remember_services(state)

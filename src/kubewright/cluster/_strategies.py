@@ -14,6 +14,7 @@ from kubewright.cluster._field_errors import FieldError, forbidden, invalid
 from kubewright.cluster._kinds import JSONObject, ReadProblem, Strategy
 from kubewright.cluster._names import label_problems, path_segment_problems, subdomain_problems
 from kubewright.cluster._typed import Reader, go_type_of, reader_of
+from kubewright.cluster.defaults import defaults_of
 
 __all__ = ["STRATEGIES", "BuiltinStrategy", "strategy_for"]
 
@@ -26,6 +27,7 @@ class BuiltinStrategy(Strategy):
         if struct is None:
             raise LookupError(f"no facts about {kind} of {api_version}; run python -m tools.generate_cluster")
         self._reader: Reader = reader_of(struct)
+        self._defaults = defaults_of(api_version.rpartition("/")[0], kind)
         self.resource = resource
         self.has_generation = resource in _facts.WITH_GENERATION
         self.allows_create_on_update = resource in _facts.CREATED_BY_UPDATE
@@ -40,6 +42,11 @@ class BuiltinStrategy(Strategy):
         """As Go's decoder would."""
         made: JSONObject = self._reader(obj, "", problems)
         return made
+
+    def default(self, obj: JSONObject) -> None:
+        """What the real server fills in."""
+        if self._defaults is not None:
+            self._defaults(obj)
 
     def name_problems(self, name: str) -> list[str]:
         """The rule that holds for this kind."""
@@ -108,21 +115,6 @@ class NamespaceStrategy(BuiltinStrategy):
         obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
 
 
-class PodStrategy(BuiltinStrategy):
-    """Pods are given time to end."""
-
-    default_grace_seconds = 30
-
-
-class DeploymentStrategy(BuiltinStrategy):
-    """A new annotation of a Deployment is a new generation: the controller copies them to ReplicaSets."""
-
-    def counts(self, obj: JSONObject, old: JSONObject) -> bool:
-        """Changes of the spec or of annotations."""
-        changed = (obj["metadata"].get("annotations") or {}) != (old["metadata"].get("annotations") or {})
-        return changed or super().counts(obj, old)
-
-
 class ImmutableDataStrategy(BuiltinStrategy):
     """ConfigMaps and Secrets, which can be made immutable."""
 
@@ -162,14 +154,15 @@ class SecretStrategy(ImmutableDataStrategy):
 STRATEGIES: dict[tuple[str, str], type[BuiltinStrategy]] = {
     ("", "ConfigMap"): ImmutableDataStrategy,
     ("", "Namespace"): NamespaceStrategy,
-    ("", "Pod"): PodStrategy,
     ("", "Secret"): SecretStrategy,
-    ("apps", "Deployment"): DeploymentStrategy,
 }
 """Kinds with rules of their own, by group and kind. Rooms that know more of a kind put their subclass here."""
 
 
 def strategy_for(api_version: str, kind: str, resource: str) -> BuiltinStrategy:
     """The strategy of a built-in kind; `resource` is its qualified plural, such as `deployments.apps`."""
-    group = api_version.rpartition("/")[0]
-    return STRATEGIES.get((group, kind), BuiltinStrategy)(api_version, kind, resource)
+    from kubewright.cluster._workload_strategies import WORKLOADS
+
+    key = (api_version.rpartition("/")[0], kind)
+    found = STRATEGIES.get(key) or WORKLOADS.get(key) or BuiltinStrategy
+    return found(api_version, kind, resource)

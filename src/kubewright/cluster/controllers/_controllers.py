@@ -9,6 +9,7 @@ from kubewright.cluster._state import State
 from kubewright.cluster._storage import Event
 from kubewright.cluster.controllers._garbage import GarbageCollector
 from kubewright.cluster.controllers._namespaces import Namespaces
+from kubewright.cluster.controllers._protection import VolumeProtection
 
 __all__ = ["Controllers"]
 
@@ -20,7 +21,7 @@ class Controllers:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._parts = (GarbageCollector(state), Namespaces(state))
+        self._parts = (GarbageCollector(state), Namespaces(state), VolumeProtection(state))
         self._turn: asyncio.Handle | None = None
         self._stopped = False
 

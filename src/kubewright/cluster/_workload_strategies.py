@@ -1,0 +1,177 @@
+"""The rules of workloads, services and volumes, beyond their types and defaults."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Final
+
+from kubewright.cluster._field_errors import FieldError, invalid
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._state import State
+from kubewright.cluster._strategies import BuiltinStrategy
+from kubewright.cluster.defaults import TEMPLATE_GENERATION, complete_job, complete_pod
+
+__all__ = ["WORKLOADS", "ServiceStrategy", "remember_services"]
+
+_ADDRESSES: Final = ipaddress.IPv4Network("10.96.0.0/16")
+_FIRST_ADDRESS: Final = 256  # the range begins with addresses that people choose themselves
+_NODE_PORTS: Final = range(30000, 32768)
+_SELECTED: Final = "field is immutable"
+
+
+class PodStrategy(BuiltinStrategy):
+    """Pods are completed when they are made, and given time to end."""
+
+    default_grace_seconds = 30
+
+    def prepare_create(self, obj: JSONObject) -> None:
+        """Pending, and with what admission adds."""
+        complete_pod(obj)
+
+
+class SelectingStrategy(BuiltinStrategy):
+    """Workloads know their pods by a selector, which stays, and which their template must fit."""
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """The pods of the template must be the workload's own."""
+        spec = obj["spec"]
+        labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+        wanted = (spec.get("selector") or {}).get("matchLabels") or {}
+        if all(labels.get(name) == value for name, value in wanted.items()):
+            return []
+        return [invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")]
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """The selector stays."""
+        if subresource:
+            return []
+        errors = self.validate_create(obj)
+        if obj["spec"].get("selector") != old["spec"].get("selector"):
+            errors.append(invalid("spec.selector", obj["spec"].get("selector"), _SELECTED))
+        return errors
+
+
+class DeploymentStrategy(SelectingStrategy):
+    """A new annotation of a Deployment is a new generation: the controller copies them to ReplicaSets."""
+
+    def counts(self, obj: JSONObject, old: JSONObject) -> bool:
+        """Changes of the spec or of annotations."""
+        changed = (obj["metadata"].get("annotations") or {}) != (old["metadata"].get("annotations") or {})
+        return changed or super().counts(obj, old)
+
+
+class DaemonSetStrategy(SelectingStrategy):
+    """The server counts how often the template was changed."""
+
+    def prepare_create(self, obj: JSONObject) -> None:
+        """The first template."""
+        obj["metadata"]["annotations"][TEMPLATE_GENERATION] = "1"
+
+    def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
+        """One more when the template is another one."""
+        super().prepare_update(obj, old, subresource)
+        count = int((old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0") or 0)
+        changed = obj["spec"].get("template") != old["spec"].get("template")
+        annotations = {**(obj["metadata"].get("annotations") or {})}
+        annotations[TEMPLATE_GENERATION] = str(count + changed)
+        obj["metadata"]["annotations"] = annotations
+
+
+class JobStrategy(BuiltinStrategy):
+    """Jobs know their pods by their own uid."""
+
+    def prepare_create(self, obj: JSONObject) -> None:
+        """Selector and labels."""
+        complete_job(obj)
+
+
+class ServiceStrategy(BuiltinStrategy):
+    """Services have an address, and a port on each node if they ask for that."""
+
+    def __init__(self, api_version: str, kind: str, resource: str) -> None:
+        super().__init__(api_version, kind, resource)
+        self.addresses: set[str] = set()
+        self.ports: set[int] = set()
+
+    def prepare_create(self, obj: JSONObject) -> None:
+        """Hand out what is asked for."""
+        spec = obj["spec"]
+        if spec.get("type") == "ExternalName":
+            return
+        address = spec.get("clusterIP") or (spec.get("clusterIPs") or [""])[0] or self._free_address()
+        self.addresses.add(address)
+        spec["clusterIP"] = address
+        spec["clusterIPs"] = [address]
+        if address != "None" or spec.get("selector"):
+            spec.setdefault("ipFamilies", ["IPv4"])
+            spec.setdefault("ipFamilyPolicy", "SingleStack")
+        self._give_ports(spec)
+
+    def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
+        """What was handed out stays unless the service gives it back."""
+        super().prepare_update(obj, old, subresource)
+        spec, before = obj["spec"], old["spec"]
+        if spec.get("type") != "ExternalName" and before.get("type") != "ExternalName":
+            for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+                if not spec.get(field) and before.get(field):
+                    spec[field] = before[field]
+            known = {(port.get("port"), port.get("protocol")): port for port in before.get("ports") or ()}
+            for port in spec.get("ports") or ():
+                same = known.get((port.get("port"), port.get("protocol")), {})
+                if not port.get("nodePort") and same.get("nodePort") and spec["type"] in ("NodePort", "LoadBalancer"):
+                    port["nodePort"] = same["nodePort"]
+            self._give_ports(spec)
+
+    def _free_address(self) -> str:
+        number = _FIRST_ADDRESS + len(self.addresses)
+        while (address := str(_ADDRESSES[number])) in self.addresses:
+            number += 1
+        return address
+
+    def _give_ports(self, spec: JSONObject) -> None:
+        if spec.get("type") not in ("NodePort", "LoadBalancer"):
+            return
+        for port in spec.get("ports") or ():
+            if not port.get("nodePort"):
+                port["nodePort"] = next(number for number in _NODE_PORTS if number not in self.ports)
+            self.ports.add(port["nodePort"])
+
+
+class VolumeStrategy(BuiltinStrategy):
+    """Volumes and claims are pending at first, and protected while somebody uses them."""
+
+    def prepare_create(self, obj: JSONObject) -> None:
+        """Pending and protected."""
+        metadata, claim = obj["metadata"], obj["kind"] == "PersistentVolumeClaim"
+        obj["status"] = {"phase": "Pending"}
+        if not claim:
+            obj["status"]["lastPhaseTransitionTime"] = metadata["creationTimestamp"]
+        protection = "kubernetes.io/pvc-protection" if claim else "kubernetes.io/pv-protection"
+        finalizers = metadata.get("finalizers") or []
+        if protection not in finalizers:
+            metadata["finalizers"] = [*finalizers, protection]
+
+
+def remember_services(state: State) -> None:
+    """Take note of what the services of a snapshot have, so that nobody else gets it."""
+    type_ = state.types.find("", "v1", "services")
+    assert type_ is not None
+    assert isinstance(type_.strategy, ServiceStrategy)
+    for entry in state.storage.entries(type_.storage):
+        spec = entry.decode().get("spec") or {}
+        type_.strategy.addresses.update(spec.get("clusterIPs") or ())
+        type_.strategy.ports.update(port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort"))
+
+
+WORKLOADS: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
+    ("", "Pod"): PodStrategy,
+    ("", "Service"): ServiceStrategy,
+    ("", "PersistentVolume"): VolumeStrategy,
+    ("", "PersistentVolumeClaim"): VolumeStrategy,
+    ("apps", "Deployment"): DeploymentStrategy,
+    ("apps", "ReplicaSet"): SelectingStrategy,
+    ("apps", "StatefulSet"): SelectingStrategy,
+    ("apps", "DaemonSet"): DaemonSetStrategy,
+    ("batch", "Job"): JobStrategy,
+}
+"""By group and kind."""

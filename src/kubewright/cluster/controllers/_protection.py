@@ -1,0 +1,71 @@
+"""Claims and volumes that are to be deleted go when nobody uses them any more."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubewright.cluster._state import State
+from kubewright.cluster._storage import Entry, Event
+from kubewright.cluster._views import decoded
+from kubewright.cluster.controllers._writing import type_of, update
+
+__all__ = ["VolumeProtection"]
+
+_CLAIMS: Final = "/persistentvolumeclaims"
+_VOLUMES: Final = "/persistentvolumes"
+_PODS: Final = "/pods"
+_PROTECTIONS: Final = {_CLAIMS: "kubernetes.io/pvc-protection", _VOLUMES: "kubernetes.io/pv-protection"}
+
+
+class VolumeProtection:
+    """Takes the protection off what is not in use. `notice` takes each write, `work` does what follows."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._look = True
+
+    def notice(self, event: Event) -> None:
+        """A volume or claim is to go, or a pod or claim that used one has gone."""
+        if event.storage in _PROTECTIONS or (event.storage == _PODS and event.kind != "ADDED"):
+            self._look = True
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is left to do."""
+        return self._look
+
+    def work(self) -> None:
+        """Let go of everything that waits in vain."""
+        self._look = False
+        for storage, protection in _PROTECTIONS.items():
+            for entry in list(self._state.storage.entries(storage)):
+                if b'"deletionTimestamp"' in entry.raw:
+                    self._release(storage, protection, entry)
+
+    def _release(self, storage: str, protection: str, entry: Entry) -> None:
+        type_ = type_of(self._state, storage)
+        assert type_ is not None
+        obj = decoded(type_, entry)
+        metadata = obj["metadata"]
+        finalizers = metadata.get("finalizers") or []
+        used = self._is_mounted(entry) if storage == _CLAIMS else (obj.get("status") or {}).get("phase") == "Bound"
+        if not metadata.get("deletionTimestamp") or protection not in finalizers or used:
+            return
+        left = [each for each in finalizers if each != protection]
+        changed = {**metadata, "finalizers": left}
+        if not left:
+            del changed["finalizers"]
+        update(self._state, type_, entry, {**obj, "metadata": changed})
+
+    def _is_mounted(self, claim: Entry) -> bool:
+        """Whether a pod that has not ended names the claim."""
+        for entry in self._state.storage.entries(_PODS, claim.namespace):
+            if claim.name.encode() not in entry.raw:
+                continue
+            pod = entry.decode()
+            if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+                continue
+            for volume in (pod.get("spec") or {}).get("volumes") or ():
+                if (volume.get("persistentVolumeClaim") or {}).get("claimName") == claim.name:
+                    return True
+        return False

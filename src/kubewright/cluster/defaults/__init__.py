@@ -1,0 +1,50 @@
+"""The defaults that the real server sets in built-in kinds.
+
+`defaults_of(group, kind)` gives the function that fills in, in place, what an object leaves open: a Deployment's
+replicas and strategy, a container's pull policy, a Service's session affinity. An object that has been through it is
+not changed by it again. The object must have been read as its Go struct before, which makes structs of absent ones
+(`strategy: {}`). `complete_pod` and `complete_job` do what the server does once, to new objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.defaults import _batch, _others, _pods, _services, _workloads
+from kubewright.cluster.defaults._new import complete_job, complete_pod
+from kubewright.cluster.defaults._workloads import TEMPLATE_GENERATION
+
+__all__ = ["TEMPLATE_GENERATION", "complete_job", "complete_pod", "defaults_of"]
+
+_DEFAULTS: Final[dict[tuple[str, str], Callable[[JSONObject], None]]] = {
+    ("", "Pod"): _pods.pod,
+    ("", "PodTemplate"): _pods.pod_template,
+    ("", "ReplicationController"): _workloads.replication_controller,
+    ("", "Service"): _services.service,
+    ("", "Endpoints"): _services.endpoints,
+    ("", "PersistentVolume"): _others.persistent_volume,
+    ("", "PersistentVolumeClaim"): _others.persistent_volume_claim,
+    ("", "Node"): _others.node,
+    ("", "LimitRange"): _others.limit_range,
+    ("apps", "Deployment"): _workloads.deployment,
+    ("apps", "ReplicaSet"): _workloads.replica_set,
+    ("apps", "StatefulSet"): _workloads.stateful_set,
+    ("apps", "DaemonSet"): _workloads.daemon_set,
+    ("batch", "Job"): _batch.job,
+    ("batch", "CronJob"): _batch.cron_job,
+    ("autoscaling", "HorizontalPodAutoscaler"): _others.autoscaler,
+    ("discovery.k8s.io", "EndpointSlice"): _services.endpoint_slice,
+    ("networking.k8s.io", "NetworkPolicy"): _others.network_policy,
+    ("networking.k8s.io", "IngressClass"): _others.ingress_class,
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _others.role_binding,
+    ("rbac.authorization.k8s.io", "RoleBinding"): _others.role_binding,
+    ("scheduling.k8s.io", "PriorityClass"): _others.priority_class,
+    ("storage.k8s.io", "StorageClass"): _others.storage_class,
+}
+
+
+def defaults_of(group: str, kind: str) -> Callable[[JSONObject], None] | None:
+    """What fills in the objects of a built-in kind, in place; None where nothing is filled in."""
+    return _DEFAULTS.get((group, kind))

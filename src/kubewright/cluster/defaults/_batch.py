@@ -1,0 +1,40 @@
+"""Defaults of the kinds whose pods end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.defaults._fill import part, put
+from kubewright.cluster.defaults._pods import template
+
+__all__ = ["cron_job", "job"]
+
+
+def job(obj: JSONObject) -> None:
+    """One pod, which has to succeed once."""
+    spec = part(obj, "spec")
+    _job_spec(spec)
+    put(spec, manualSelector=False)
+    labels = (spec["template"].get("metadata") or {}).get("labels")
+    if labels and not obj["metadata"].get("labels"):
+        obj["metadata"]["labels"] = dict(labels)
+
+
+def _job_spec(spec: dict[str, Any]) -> None:
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = 1
+    put(spec, parallelism=1, completionMode="NonIndexed", suspend=False)
+    if spec.get("backoffLimit") is None:
+        spec["backoffLimit"] = 6 if spec.get("backoffLimitPerIndex") is None else 2**31 - 1
+    if spec.get("podReplacementPolicy") is None:
+        failing = spec.get("podFailurePolicy") is not None
+        spec["podReplacementPolicy"] = "Failed" if failing else "TerminatingOrFailed"
+    template(spec)
+
+
+def cron_job(obj: JSONObject) -> None:
+    """Jobs may overlap; three that succeeded and one that failed are kept."""
+    spec = part(obj, "spec")
+    put(spec, concurrencyPolicy="Allow", suspend=False, successfulJobsHistoryLimit=3, failedJobsHistoryLimit=1)
+    template(part(part(spec, "jobTemplate"), "spec"))

@@ -1,0 +1,67 @@
+"""What the server does to new objects, once: a Job's labels, and what admission adds to pods."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.defaults._fill import each, part
+
+__all__ = ["complete_job", "complete_pod", "qos_class"]
+
+_TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_PATIENCE: Final = 300
+
+
+def complete_pod(obj: JSONObject) -> None:
+    """Pending, of a quality of service, of normal priority, and patient with a node that is away for a moment."""
+    spec = part(obj, "spec")
+    obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
+    spec.setdefault("priority", 0)
+    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    tolerations = spec.get("tolerations") or []
+    for taint in _TAINTS:
+        if not any(_tolerates(toleration, taint) for toleration in tolerations):
+            made = {"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _PATIENCE}
+            tolerations = [*tolerations, made]
+    spec["tolerations"] = tolerations
+
+
+def _tolerates(toleration: dict[str, Any], taint: str) -> bool:
+    return toleration.get("key", "") in ("", taint) and toleration.get("effect", "") in ("", "NoExecute")
+
+
+def qos_class(spec: dict[str, Any]) -> str:
+    """How a pod is treated when resources are short, by what its containers ask for."""
+    guaranteed, asked = True, False
+    for container in each(spec, "containers", "initContainers"):
+        resources = container.get("resources") or {}
+        limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+        asked |= any(name in ("cpu", "memory") for name in (*limits, *requests))
+        for name in ("cpu", "memory"):
+            if name not in limits or requests.get(name, limits[name]) != limits[name]:
+                guaranteed = False
+    if not asked:
+        return "BestEffort"
+    return "Guaranteed" if guaranteed else "Burstable"
+
+
+def complete_job(obj: JSONObject) -> None:
+    """Its pods are known by the Job's uid, unless it says how they are."""
+    spec, metadata = part(obj, "spec"), obj["metadata"]
+    if spec.get("manualSelector"):
+        return
+    labels = {
+        "batch.kubernetes.io/controller-uid": metadata["uid"],
+        "batch.kubernetes.io/job-name": metadata["name"],
+        "controller-uid": metadata["uid"],
+        "job-name": metadata["name"],
+    }
+    template = part(part(spec, "template"), "metadata")
+    before, own = template.get("labels") or {}, metadata.get("labels") or {}
+    template["labels"] = {**before, **labels}
+    if not own or own == before:  # labels that it has from its template follow that
+        metadata["labels"] = dict(template["labels"])
+    selector = part(spec, "selector")
+    uid = {"batch.kubernetes.io/controller-uid": metadata["uid"]}
+    selector["matchLabels"] = {**(selector.get("matchLabels") or {}), **uid}

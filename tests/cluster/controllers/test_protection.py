@@ -1,0 +1,48 @@
+"""Claims of the embedded cluster stay while a pod uses them."""
+
+from __future__ import annotations
+
+from kubewright.api import Quantity, core, meta
+from kubewright.cluster import Cluster
+
+
+def claim() -> core.PersistentVolumeClaim:
+    return core.PersistentVolumeClaim(
+        metadata=meta.ObjectMeta(name="data"),
+        spec=core.PersistentVolumeClaimSpec(
+            access_modes=["ReadWriteOnce"],
+            resources=core.VolumeResourceRequirements(requests={"storage": Quantity("1Gi")}),
+        ),
+    )
+
+
+def pod() -> core.Pod:
+    source = core.PersistentVolumeClaimVolumeSource(claim_name="data")
+    return core.Pod(
+        metadata=meta.ObjectMeta(name="user"),
+        spec=core.PodSpec(
+            containers=[core.Container(name="a", image="a")],
+            volumes=[core.Volume(name="data", persistent_volume_claim=source)],
+        ),
+    )
+
+
+async def test_a_claim_that_nobody_uses_goes() -> None:
+    async with Cluster() as cluster, cluster.client(namespace="default") as client:
+        made = await client.create(claim())
+        assert made.metadata.finalizers == ["kubernetes.io/pvc-protection"]
+        await client.delete(made)
+        await cluster.settled()
+        assert await client.find(core.PersistentVolumeClaim, "data") is None
+
+
+async def test_a_claim_stays_until_its_pod_is_gone() -> None:
+    async with Cluster() as cluster, cluster.client(namespace="default") as client:
+        made = await client.create(claim())
+        user = await client.create(pod())
+        await client.delete(made)
+        await cluster.settled()
+        assert (await client.get(core.PersistentVolumeClaim, "data")).metadata.deletion_timestamp is not None
+        await client.delete(user)
+        await cluster.settled()
+        assert await client.find(core.PersistentVolumeClaim, "data") is None
