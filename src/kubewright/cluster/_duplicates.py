@@ -3,47 +3,36 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["duplicate_fields"]
+__all__ = ["Members", "duplicate_fields", "duplicates_in"]
 
 
-class _Twice(dict[str, Any]):
-    """An object in which names stand more than once."""
-
-    names: list[str]
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) == len(pairs):
-        return made
-    seen: set[str] = set()
-    twice = _Twice(made)
-    twice.names = [name for name, _ in pairs if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-    return twice
+class Members(list[tuple[str, Any]]):
+    """An object with all that stands in it, in order, also what stands there twice."""
 
 
 def duplicate_fields(text: bytes) -> list[str]:
-    """The paths of the fields that stand twice, as the server names them."""
-    found: list[str] = []
-
-    def look(value: Any, path: str) -> None:
-        if isinstance(value, dict):
-            if isinstance(value, _Twice):
-                found.extend(f"{path}.{name}" if path else name for name in dict.fromkeys(value.names))
-            for name, item in value.items():
-                if isinstance(item, dict | list):
-                    look(item, f"{path}.{name}" if path else name)
-        else:
-            for index, item in enumerate(value):
-                if isinstance(item, dict | list):
-                    look(item, f"{path}[{index}]")
-
+    """The paths of the fields that stand twice, as the server names them and in its order: that of the text."""
     try:
-        decoded = json.loads(text, object_pairs_hook=_pairs)
+        decoded = json.loads(text, object_pairs_hook=Members)
     except ValueError:
         return []
-    if isinstance(decoded, dict | list):
-        look(decoded, "")
-    return found
+    return list(dict.fromkeys(duplicates_in(decoded, "")))
+
+
+def duplicates_in(value: Any, path: str) -> Iterator[str]:
+    """The same below a place of a text that was decoded into `Members`."""
+    if isinstance(value, Members):
+        seen: set[str] = set()
+        for name, item in value:
+            where = f"{path}.{name}" if path else name
+            if name in seen:
+                yield where
+            seen.add(name)
+            if isinstance(item, list):
+                yield from duplicates_in(item, where)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from duplicates_in(item, f"{path}[{index}]")

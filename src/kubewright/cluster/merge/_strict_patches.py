@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from kubewright.cluster._duplicates import duplicate_fields
+from kubewright.cluster._duplicates import Members, duplicate_fields, duplicates_in
 
 __all__ = ["strict_patch_errors"]
 
 _MEMBERS: Final = frozenset(("op", "path", "from", "value"))
-
-
-class _Members(list[tuple[str, Any]]):
-    """An object with all that stands in it, also twice."""
 
 
 def strict_patch_errors(patch: bytes, *, is_json_patch: bool = False) -> list[str]:
@@ -25,20 +21,20 @@ def strict_patch_errors(patch: bytes, *, is_json_patch: bool = False) -> list[st
     if not is_json_patch:
         return [f'duplicate field "{path}"' for path in duplicate_fields(patch)]
     try:
-        operations = json.loads(patch, object_pairs_hook=_Members)
+        operations = json.loads(patch, object_pairs_hook=Members)
     except ValueError:
         return []
-    if not isinstance(operations, list):
+    if isinstance(operations, Members) or not isinstance(operations, list):
         return []
     return [
         f"json patch {error}"
         for index, operation in enumerate(operations)
-        if isinstance(operation, _Members)
+        if isinstance(operation, Members)
         for error in _in_operation(operation, f"[{index}]")
     ]
 
 
-def _in_operation(operation: _Members, at: str) -> Iterator[str]:
+def _in_operation(operation: Members, at: str) -> Iterator[str]:
     seen: set[str] = set()
     for name, value in operation:
         if name in seen:
@@ -46,17 +42,5 @@ def _in_operation(operation: _Members, at: str) -> Iterator[str]:
         elif name not in _MEMBERS:
             yield f'unknown field "{at}.{name}"'
         seen.add(name)
-        yield from _duplicates(value, f"{at}.{name}")
-
-
-def _duplicates(value: Any, at: str) -> Iterator[str]:
-    if isinstance(value, _Members):
-        seen: set[str] = set()
-        for name, item in value:
-            if name in seen:
-                yield f'duplicate field "{at}.{name}"'
-            seen.add(name)
-            yield from _duplicates(item, f"{at}.{name}")
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _duplicates(item, f"{at}[{index}]")
+        for path in duplicates_in(value, f"{at}.{name}"):
+            yield f'duplicate field "{path}"'
