@@ -237,3 +237,19 @@ async def test_two_signals_end_the_process_although_the_event_loop_is_blocked(
         process.send_signal(signal.SIGINT)
         assert await process.wait() == ExitCode.INTERRUPTED
     assert "the operator does not end by itself" in log.read_text()
+
+
+async def test_a_log_of_everything_does_not_hold_the_token(
+    control_plane: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    account = control_plane.add_service_account("powerless", namespace)
+    log, script = tmp_path / "log", tmp_path / "replicated.py"
+    script.write_text(REPLICATED)
+    arguments = ["-m", "kubewright.cli", "run", str(script), "--kubeconfig", str(account.kubeconfig), "-v"]
+    async with program(*arguments, "--sync-timeout", "2s", log=log) as process:
+        assert await process.wait() == ExitCode.NOT_READY
+    text = log.read_text()
+    assert account.user in text, "it says who lacks which right"
+    assert '"level":"debug"' in text
+    assert account.token not in text
+    assert account.token.split(".")[2] not in text
