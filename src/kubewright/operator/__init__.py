@@ -9,8 +9,14 @@
     async with operator.running(client) as running:   # inside another program, or a test
         ...
 
-Handlers belong to their `Operator`; there is no registry behind it. Starting: caches first, workers when all of them
-are in sync. Stopping: the sources of work first, then the workers, which may finish what they are at, then the rest.
+Handlers belong to their `Operator`; there is no registry behind it. What is promised of a run:
+
+- It starts in stages (`_stages`): pages, webhooks, caches, others, what is the leader's, controllers; and stops in the
+  reverse order, with a grace period for running reconciles.
+- With leader election, which a pod has by itself, a standby keeps its caches warm and calls none of your code. Whoever
+  loses the lease begins no reconcile and no write any more, and its process ends.
+- Its settings (`Settings`) are defined once, for arguments, environment variables and flags.
+- Its process tells: by exit codes (`ExitCode`), health pages, and a log that is JSON away from a terminal.
 """
 
 from __future__ import annotations
