@@ -189,6 +189,17 @@ def test_what_a_write_never_owns(kind: str, subresource: str, expected: Any) -> 
     assert reset_fields("apps/v1", kind, subresource, has_status=True) == expected
 
 
+def test_what_is_nested_too_deeply_is_refused() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+    manager = widgets()
+    with pytest.raises(Refused, match="nested too deeply"):
+        manager.apply(None, widget({"free": deep}), "one", FIRST)
+    with pytest.raises(Refused, match="nested too deeply"):
+        manager.update(None, widget({"free": deep}), "one", FIRST)
+
+
 # Any applies at all: what must hold whatever is applied.
 
 WIDGETS = custom_schema(VERSIONS["merge.example.com/v1"])

@@ -173,3 +173,24 @@ def test_a_field_that_the_kind_does_not_have_cannot_be_merged() -> None:
     with pytest.raises(Refused) as refused:
         strategic_merge_patch({"spec": {"nope": {"a": 1}}}, {"spec": {"nope": {"b": 1}}}, DEPLOYMENT)
     assert refused.value.message == 'unable to find api field in struct DeploymentSpec for the json field "nope"'
+
+
+def nested(depth: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+def test_what_is_nested_too_deeply_is_refused() -> None:
+    assert DEPLOYMENT is not None
+    deep = nested(5000)
+    for patch in (
+        lambda: merge_patch(deep, deep),
+        lambda: strategic_merge_patch({"spec": deep}, {"spec": deep}, DEPLOYMENT),
+        lambda: json_patch({}, b"[" * 5000 + b"]" * 5000),
+        lambda: json_patch(deep, b"[]"),
+    ):
+        with pytest.raises(Refused) as refused:
+            patch()
+        assert refused.value.code == 400

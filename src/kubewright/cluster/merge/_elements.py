@@ -87,12 +87,17 @@ def _scalar(value: Any) -> str:
 
 def _text(value: str) -> str:
     quoted = _quoted(value)
-    return quoted if quoted.isalnum() else quoted.translate(_HTML)
+    if quoted.isascii() and "<" not in quoted and ">" not in quoted and "&" not in quoted:
+        return quoted
+    return quoted.translate(_HTML)
 
 
-@lru_cache(maxsize=4096)
 def normal_step(step: str) -> str | None:
     """A step as others wrote it, in its usual text; None for a kind of step that is not known. Raises ValueError."""
+    return _known_normal(step) if len(step) < _LONG else _normal(step)
+
+
+def _normal(step: str) -> str | None:
     if len(step) < 2:
         raise ValueError("key must be 2 characters long:")
     if step[1] != ":":
@@ -112,9 +117,12 @@ def normal_step(step: str) -> str | None:
     return None
 
 
-@lru_cache(maxsize=4096)
 def sort_key(step: str) -> tuple[Any, ...]:
     """What puts steps into the order in which the server writes them; `.` comes first."""
+    return _known_sort_key(step) if len(step) < _LONG else _sort_key(step)
+
+
+def _sort_key(step: str) -> tuple[Any, ...]:
     letter, content = step[0], step[2:]
     if letter == "f":
         return (1, content)
@@ -123,6 +131,11 @@ def sort_key(step: str) -> tuple[Any, ...]:
     if letter == "v":
         return (3, *_order(_decode(content)))
     return (4, int(content)) if letter == "i" else (0,)
+
+
+_LONG = 200  # a step that long is not remembered: it is somebody's input
+_known_normal = lru_cache(maxsize=4096)(_normal)
+_known_sort_key = lru_cache(maxsize=4096)(_sort_key)
 
 
 def _order(value: Any) -> tuple[int, Any]:

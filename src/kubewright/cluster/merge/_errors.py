@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["Refused"]
+__all__ = ["Refused", "bad_request", "cannot_unmarshal", "refusing_depth"]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class Refused(Exception):
@@ -31,3 +36,16 @@ def cannot_unmarshal(value: Any, wanted: str) -> Refused:
     kinds = {dict: "object", list: "array", str: "string", bool: "bool"}
     kind = kinds.get(type(value), "number")
     return bad_request(f"error decoding patch: json: cannot unmarshal {kind} into Go value of type {wanted}")
+
+
+def refusing_depth(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """The function, which refuses (400) what is nested deeper than Python can walk."""
+
+    @wraps(function)
+    def refusing(*arguments: _P.args, **named: _P.kwargs) -> _R:
+        try:
+            return function(*arguments, **named)
+        except RecursionError:
+            raise bad_request("the object or patch is nested too deeply") from None
+
+    return refusing

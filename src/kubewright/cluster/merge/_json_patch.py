@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright.cluster.merge._errors import Refused, bad_request, cannot_unmarshal
+from kubewright.cluster.merge._errors import Refused, bad_request, cannot_unmarshal, refusing_depth
 
 __all__ = ["MOST_OPERATIONS", "json_patch"]
 
@@ -27,6 +27,7 @@ class _DoesNotApply(Exception):
     """An operation that cannot be done. The server does not tell its clients why."""
 
 
+@refusing_depth
 def json_patch(document: Any, patch: bytes) -> Any:
     """The document after all operations, or after none. The document itself is not changed.
 

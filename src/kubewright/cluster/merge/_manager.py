@@ -9,7 +9,7 @@ import msgspec
 
 from kubewright.cluster.merge._elements import ElementError, spelled
 from kubewright.cluster.merge._entries import Entries, Manager, Owned, is_reset, manager_of, read_entries, written
-from kubewright.cluster.merge._errors import Refused, bad_request
+from kubewright.cluster.merge._errors import Refused, bad_request, refusing_depth
 from kubewright.cluster.merge._fields_of import compare, equal, fields_of
 from kubewright.cluster.merge._go import quoted
 from kubewright.cluster.merge._trees import Tree, difference, has, tree_of, union
@@ -93,6 +93,7 @@ class FieldManager:
         self._default = default
         self._zero: Object | None = None
 
+    @refusing_depth
     def update(self, live: Object | None, new: Object, name: str, now: str) -> Object:
         """The new object of a create, a PUT or a patch, with its managed fields.
 
@@ -134,6 +135,7 @@ class FieldManager:
         except (ValueError, AttributeError):
             return {}
 
+    @refusing_depth
     def apply(self, live: Object | None, config: Object, name: str, now: str, *, force: bool = False) -> Object:
         """The object after a server-side apply, with its managed fields; `live` is None when there is none yet.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubewright.cluster.merge._errors import bad_request, cannot_unmarshal
+from kubewright.cluster.merge._errors import bad_request, cannot_unmarshal, refusing_depth
 
 __all__ = ["merge_patch"]
 
 
+@refusing_depth
 def merge_patch(document: Any, patch: Any) -> Any:
     """The document with what the patch says; null removes, lists are replaced whole.
 

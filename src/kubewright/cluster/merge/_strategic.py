@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any, Final
 
-from kubewright.cluster.merge._errors import Refused, bad_request
+from kubewright.cluster.merge._errors import Refused, bad_request, refusing_depth
 from kubewright.cluster.merge._go import go_type, plain, quoted
 from kubewright.cluster.schema import Schema
 
@@ -28,6 +28,7 @@ _BAD_DELETE: Final = "invalid patch format of primitive list"
 Object = dict[str, Any]
 
 
+@refusing_depth
 def strategic_merge_patch(document: Object, patch: Object, schema: Schema) -> Object:
     """The document with what the patch says. Neither is changed. `schema` is the one of the document's built-in kind.
 
