@@ -6,11 +6,13 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubewright.cluster.merge import FieldSet, path
 
+# A busy machine is no failure.
+PATIENT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 STEPS = st.sampled_from(["f:a", "f:b", "f:c", 'k:{"name":"x"}', 'k:{"name":"y"}', 'v:"x"', "v:1", "v:true"])
 PATHS = st.lists(STEPS, min_size=1, max_size=4).map(tuple)
 SETS = st.lists(PATHS, max_size=12).map(lambda paths: FieldSet.of(*paths))
@@ -20,6 +22,7 @@ def members(fields: FieldSet) -> set[tuple[str, ...]]:
     return set(fields)
 
 
+@PATIENT
 @given(SETS, SETS)
 def test_the_operations_are_those_of_sets_of_paths(one: FieldSet, other: FieldSet) -> None:
     assert members(one | other) == members(one) | members(other)
@@ -27,6 +30,7 @@ def test_the_operations_are_those_of_sets_of_paths(one: FieldSet, other: FieldSe
     assert members(one - other) == members(one) - members(other)
 
 
+@PATIENT
 @given(SETS, SETS)
 def test_taking_away_with_what_is_below(one: FieldSet, other: FieldSet) -> None:
     def is_below(field: tuple[str, ...]) -> bool:
@@ -35,6 +39,7 @@ def test_taking_away_with_what_is_below(one: FieldSet, other: FieldSet) -> None:
     assert members(one.without_below(other)) == {field for field in members(one) if not is_below(field)}
 
 
+@PATIENT
 @given(SETS, SETS, SETS)
 def test_laws(one: FieldSet, two: FieldSet, three: FieldSet) -> None:
     assert one | two == two | one
@@ -46,6 +51,7 @@ def test_laws(one: FieldSet, two: FieldSet, three: FieldSet) -> None:
     assert one | FieldSet() == one
 
 
+@PATIENT
 @given(SETS)
 def test_what_is_written_is_read_back(fields: FieldSet) -> None:
     written = json.loads(json.dumps(fields.fields_v1()))
@@ -54,6 +60,7 @@ def test_what_is_written_is_read_back(fields: FieldSet) -> None:
     assert list(FieldSet.parse(written)) == list(fields)
 
 
+@PATIENT
 @given(SETS, SETS)
 def test_operations_change_neither_set(one: FieldSet, other: FieldSet) -> None:
     before = json.dumps([one.fields_v1(), other.fields_v1()])

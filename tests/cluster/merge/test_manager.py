@@ -6,13 +6,15 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubewright.cluster.merge import FieldManager, Refused, keep_times, manager_name, reset_fields, same
 from kubewright.cluster.schema import Schema, builtin_schema, custom_schema
 from tests.cluster.merge.definitions import VERSIONS
 
+# A busy machine is no failure.
+PATIENT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 FIRST, SECOND, THIRD = (f"2026-11-15T10:00:0{second}Z" for second in range(3))
 
 
@@ -238,6 +240,7 @@ def widget(spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "merge.example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": spec}
 
 
+@PATIENT
 @given(APPLIES)
 def test_what_was_applied_is_there_and_applying_it_again_changes_nothing(
     applies: list[tuple[str, dict[str, Any], bool]],
@@ -256,6 +259,7 @@ def test_what_was_applied_is_there_and_applying_it_again_changes_nothing(
         live = after
 
 
+@PATIENT
 @given(APPLIES)
 def test_what_everybody_gave_up_is_gone(applies: list[tuple[str, dict[str, Any], bool]]) -> None:
     manager = widgets()

@@ -7,12 +7,14 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubewright.cluster.merge import Refused, json_patch, merge_patch, strategic_merge_patch
 from kubewright.cluster.schema import builtin_schema
 
+# A busy machine is no failure.
+PATIENT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SCALARS = st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["", "a", "~/"])
 VALUES = st.recursive(
     SCALARS,
@@ -39,6 +41,7 @@ def difference(before: Any, after: Any) -> Any:
     return patch
 
 
+@PATIENT
 @given(DOCUMENTS, DOCUMENTS)
 def test_a_merge_patch_takes_one_document_to_any_other(before: dict[str, Any], after: dict[str, Any]) -> None:
     before, after = without_nulls(before), without_nulls(after)
@@ -52,6 +55,7 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
+@PATIENT
 @given(DOCUMENTS, DOCUMENTS)
 def test_a_merge_patch_done_twice_is_done_once(document: dict[str, Any], patch: dict[str, Any]) -> None:
     patch = {name: without_nulls(value) for name, value in patch.items()}
@@ -75,6 +79,7 @@ def patched(document: Any, *operations: dict[str, Any]) -> Any:
     return json_patch(document, json.dumps(operations).encode())
 
 
+@PATIENT
 @given(DOCUMENTS, st.data())
 def test_a_json_patch_can_be_undone(document: dict[str, Any], data: st.DataObject) -> None:
     places = pointers(document)
@@ -100,6 +105,7 @@ def value_at(document: Any, pointer: str) -> Any:
     return document
 
 
+@PATIENT
 @given(DOCUMENTS)
 def test_a_copy_is_a_copy(document: dict[str, Any]) -> None:
     result = patched(
@@ -140,6 +146,7 @@ def containers_of(obj: dict[str, Any]) -> list[dict[str, str]]:
     return found
 
 
+@PATIENT
 @given(CONTAINERS, CONTAINERS)
 def test_a_strategic_patch_merges_by_key_and_keeps_both_orders(
     live: list[dict[str, str]], patch: list[dict[str, str]]
@@ -158,6 +165,7 @@ def test_a_strategic_patch_merges_by_key_and_keeps_both_orders(
     assert [name for name in names if name in only_live] == only_live
 
 
+@PATIENT
 @given(CONTAINERS, CONTAINERS)
 def test_a_strategic_patch_with_replace_leaves_what_it_says(
     live: list[dict[str, str]], patch: list[dict[str, str]]
