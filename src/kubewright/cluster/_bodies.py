@@ -58,6 +58,8 @@ def fit(call: Call, type_: ResourceType, obj: JSONObject, text: bytes = b"", *, 
             raise bad_request(_cannot_be_handled(type_, f"strict decoding error: {listed}"))
         call.warnings += [problem.message for problem in problems]
     made["apiVersion"], made["kind"] = type_.api_version, type_.kind
+    if (obj.get("metadata") or {}).get("managedFields") == []:
+        made["metadata"]["managedFields"] = []  # not the same as none: it asks that nobody shall manage anything
     type_.strategy.default(made)
     return made
 

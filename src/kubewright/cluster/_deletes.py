@@ -47,7 +47,7 @@ def read_options(state: State, call: Call) -> DeleteOptions:
         try:
             given = reader_of("meta/v1.DeleteOptions")(body, "", None)
         except UnreadableObject as error:
-            raise bad_request(f'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: {error}') from None
+            raise bad_request(str(error)) from None
     query = call.query
     preconditions = given.get("preconditions") or {}
     dry_run = given.get("dryRun") or ([query["dryRun"]] if query.get("dryRun") else [])

@@ -47,19 +47,19 @@ _LABEL_VALUE_RULE: Final = (
 )
 
 
-def _longer_than(text: str, most: int) -> list[str]:
-    return [f"must be no more than {most} bytes"] if len(text.encode()) > most else []
+def _longer_than(text: str, most: int, unit: str = "bytes") -> list[str]:
+    return [f"must be no more than {most} {unit}"] if len(text.encode()) > most else []
 
 
 def subdomain_problems(name: str) -> list[str]:
     """The rule for most names: a DNS subdomain."""
-    found = _longer_than(name, 253)
+    found = _longer_than(name, 253, "characters")
     return found if _SUBDOMAIN.fullmatch(name) else [*found, _SUBDOMAIN_RULE]
 
 
 def label_problems(name: str) -> list[str]:
     """The rule for names of namespaces and services: one label of DNS."""
-    found = _longer_than(name, 63)
+    found = _longer_than(name, 63, "characters")
     if _LABEL.fullmatch(name):
         return found
     return [*found, "must not contain dots" if _SUBDOMAIN.fullmatch(name) else _LABEL_RULE]
@@ -67,7 +67,7 @@ def label_problems(name: str) -> list[str]:
 
 def label_1035_problems(name: str) -> list[str]:
     """The rule of old for names that begin with a letter."""
-    found = _longer_than(name, 63)
+    found = _longer_than(name, 63, "characters")
     return found if _LABEL_1035.fullmatch(name) else [*found, _LABEL_1035_RULE]
 
 
