@@ -126,6 +126,7 @@ async def test_a_released_lease_is_taken_within_the_retry_period(
         assert await leads(time, standby) <= 2 * (1 + 1.2)
         assert server.lease()["spec"]["leaseTransitions"] == 1
     assert kinds(a) == ["observed a", "started a", "observed ", "stopped "]
+    assert not a.events[-1].lost
 
 
 async def test_a_leader_that_falls_silent_is_followed_when_its_lease_has_run_out(
@@ -289,6 +290,7 @@ async def test_a_lease_that_somebody_else_took_is_lost_at_the_next_renewal(
             await elector.wait_for_leadership()
     assert server.lease()["spec"]["holderIdentity"] == "intruder"
     assert kinds(a) == ["observed a", "started a", "observed intruder", "stopped intruder"]
+    assert a.events[-1].lost
 
 
 async def test_a_lease_of_our_own_from_before_a_restart_is_taken_at_once(
