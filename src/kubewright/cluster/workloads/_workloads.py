@@ -36,10 +36,28 @@ class Workloads:
 
 def controller_manager(clock: Clock | None = None, rng: random.Random | None = None) -> kw.Operator:
     """The controllers, as an operator that can run on any cluster without a kube-controller-manager."""
-    from kubewright.cluster.workloads import _deployments, _replica_sets
+    from kubewright.cluster.workloads import (
+        _daemon_sets,
+        _deployments,
+        _endpoints,
+        _job_pods,
+        _jobs,
+        _replica_sets,
+        _stateful_sets,
+        _volumes,
+    )
 
     operator = kw.Operator(MANAGER, clock=clock, rng=rng, leader_elect=False, event_version="v1")
-    for part in (_deployments, _replica_sets):
+    for part in (
+        _deployments,
+        _replica_sets,
+        _stateful_sets,
+        _daemon_sets,
+        _jobs,
+        _job_pods,
+        _volumes,
+        _endpoints,
+    ):
         part.register(operator)
     return operator
 

@@ -1,0 +1,219 @@
+"""DaemonSets: one pod on each node that suits it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import kubewright as kw
+from kubewright.api import apps, core, scaled_value
+from kubewright.cache import ObjectKey
+from kubewright.cluster.workloads._placing import affinity_to, node_of, tolerations_of, verdict
+from kubewright.cluster.workloads._pods import (
+    claimed,
+    earliest,
+    has_ended,
+    is_available,
+    is_ready,
+    orphans,
+    pod_from,
+    selector_of,
+    until_available,
+)
+from kubewright.cluster.workloads._revisions import POD_REVISION, newest_revision, revisions_of, truncate
+from kubewright.cluster.workloads._statuses import moment, write_status
+from kubewright.controller import Reader
+
+__all__ = ["register"]
+
+_GENERATION_ANNOTATION = "deprecated.daemonset.template.generation"
+_GENERATION_LABEL = "pod-template-generation"
+
+
+def register(operator: kw.Operator) -> None:
+    """Let the operator keep DaemonSets."""
+
+    def everyone(node: core.Node, reader: Reader) -> list[ObjectKey]:
+        return [ObjectKey.of(each) for each in reader.list(apps.DaemonSet)]
+
+    watches: list[kw.Watch[Any]] = [
+        orphans(core.Pod, apps.DaemonSet, lambda daemon_set: daemon_set.spec.selector),
+        kw.Watch(core.Node, map=everyone),
+    ]
+    operator.reconciles(apps.DaemonSet, owns=[core.Pod, apps.ControllerRevision], watches=watches)(sync)
+
+
+async def sync(daemon_set: apps.DaemonSet, ctx: kw.Context[apps.DaemonSet]) -> kw.Result | None:
+    """A pod for each node that lacks one, none for the others, and new pods for old ones; then the status."""
+    known = revisions_of(ctx)
+    newest = await newest_revision(ctx, daemon_set, known, POD_REVISION)
+    pods = await claimed(ctx, core.Pod, selector_of(daemon_set.spec.selector))
+    step = Step(daemon_set, ctx, newest, ctx.list(core.Node), pods)
+    await step.place()
+    await step.replace()
+    await write_status(ctx, step.counted(ctx.owned(core.Pod)))
+    live = {newest.metadata.name}
+    live |= {f"{ctx.key.name}-{pod.metadata.labels.get(POD_REVISION, '')}" for pod in pods}
+    await truncate(ctx, known, daemon_set.spec.revision_history_limit, live)
+    wait, now = daemon_set.spec.min_ready_seconds or 0, ctx.clock.now()
+    after = earliest(until_available(pod, wait, now) for pod in pods)
+    return None if after is None else kw.Result(requeue_after=after)
+
+
+@dataclass
+class _Place:
+    """One node, as this DaemonSet sees it."""
+
+    node: str
+    runs: bool = False
+    continues: bool = False
+    pods: list[core.Pod] = field(default_factory=list)
+
+
+class Step:
+    """One look at one DaemonSet."""
+
+    def __init__(
+        self,
+        daemon_set: apps.DaemonSet,
+        ctx: kw.Context[apps.DaemonSet],
+        newest: apps.ControllerRevision,
+        nodes: Sequence[core.Node],
+        pods: Sequence[core.Pod],
+    ) -> None:
+        self.set = daemon_set
+        self.ctx = ctx
+        self.hash = newest.metadata.labels.get(POD_REVISION, "")
+        self.nodes = nodes
+        self.places = self._places(pods)
+        strategy = daemon_set.spec.update_strategy
+        self.on_delete = strategy is not None and strategy.type == "OnDelete"
+        rolling = strategy.rolling_update if strategy is not None else None
+        wanted = sum(place.runs for place in self.places)
+        surge = rolling.max_surge if rolling is not None and rolling.max_surge is not None else 0
+        missing = rolling.max_unavailable if rolling is not None and rolling.max_unavailable is not None else 1
+        self.surge = scaled_value(surge, wanted, round_up=True)
+        self.may_miss = scaled_value(missing, wanted, round_up=True)
+        if not self.surge and not self.may_miss:
+            self.may_miss = 1
+
+    def _places(self, pods: Sequence[core.Pod]) -> list[_Place]:
+        places = {node.metadata.name: _Place(node.metadata.name) for node in self.nodes}
+        for node in self.nodes:
+            place = places[node.metadata.name]
+            place.runs, place.continues = verdict(self.set.spec.template, node)
+        for pod in sorted(
+            pods, key=lambda each: (each.metadata.creation_timestamp or moment(self.ctx), each.metadata.name)
+        ):
+            name = node_of(pod)
+            if name is not None and name in places:
+                places[name].pods.append(pod)
+        return list(places.values())
+
+    def _is_new(self, pod: core.Pod) -> bool:
+        return pod.metadata.labels.get(POD_REVISION) == self.hash
+
+    def _is_available(self, pod: core.Pod) -> bool:
+        staying = pod.metadata.deletion_timestamp is None
+        return staying and is_available(pod, self.set.spec.min_ready_seconds or 0, self.ctx.clock.now())
+
+    async def place(self) -> None:
+        """Pods where they belong and nowhere else."""
+        for place in self.places:
+            staying = [pod for pod in place.pods if pod.metadata.deletion_timestamp is None]
+            ended = [pod for pod in staying if has_ended(pod)]
+            if not place.continues:
+                await self._delete(staying)
+            elif ended:
+                # Its node said that it cannot have the pod; the next look makes another.
+                for pod in ended:
+                    text = f"Found failed daemon pod {pod.metadata.name} on node {place.node}, will try to kill it"
+                    self.ctx.record("FailedDaemonPod", text, "Warning")
+                await self._delete(ended)
+            elif place.runs and not place.pods:
+                await self._create(place)
+            elif len(staying) > 1:
+                kept = [
+                    next(filter(self._is_new, staying), None),
+                    next((p for p in staying if not self._is_new(p)), None),
+                ]
+                surging = self.surge > 0 and all(kept)
+                await self._delete([pod for pod in staying if pod not in kept] if surging else staying[1:])
+
+    async def replace(self) -> None:
+        """New pods for old ones, on as many nodes at a time as allowed."""
+        if self.on_delete:
+            return
+        missing, surging = 0, 0
+        ready: list[tuple[_Place, core.Pod]] = []
+        for place in self.places:
+            staying = [pod for pod in place.pods if pod.metadata.deletion_timestamp is None and not has_ended(pod)]
+            new = next((pod for pod in staying if self._is_new(pod)), None)
+            old = next((pod for pod in staying if not self._is_new(pod)), None)
+            if not place.runs:
+                continue
+            if old is None:
+                missing += new is None or not self._is_available(new)
+            elif not self._is_available(old):
+                missing += 1
+                await self._delete([old])  # nobody misses it
+            elif new is not None:
+                surging += 1
+                if self._is_available(new):
+                    await self._delete([old])
+            else:
+                ready.append((place, old))
+        for place, old in ready:
+            if self.surge:
+                if surging < self.surge:
+                    surging += 1
+                    await self._create(place)
+            elif missing < self.may_miss:
+                missing += 1
+                await self._delete([old])
+
+    async def _create(self, place: _Place) -> None:
+        pod = pod_from(self.set.spec.template, prefix=self.set.metadata.name)
+        pod.metadata.labels[POD_REVISION] = self.hash
+        if generation := self.set.metadata.annotations.get(_GENERATION_ANNOTATION):
+            pod.metadata.labels[_GENERATION_LABEL] = generation
+        pod.spec.affinity = affinity_to(pod.spec.affinity, place.node)
+        pod.spec.tolerations = tolerations_of(pod.spec)
+        made = await self.ctx.create(pod)
+        place.pods.append(made)
+        self.ctx.record("SuccessfulCreate", f"Created pod: {made.metadata.name}")
+
+    async def _delete(self, pods: Sequence[core.Pod]) -> None:
+        for pod in pods:
+            await self.ctx.delete(pod)
+            self.ctx.record("SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
+
+    def counted(self, pods: Sequence[core.Pod]) -> apps.DaemonSetStatus:
+        """What is there now."""
+        wanted = current = wrong = ready = available = updated = 0
+        for place in self._places(pods):
+            staying = [pod for pod in place.pods if pod.metadata.deletion_timestamp is None]
+            if not place.runs:
+                wrong += bool(staying)
+                continue
+            wanted += 1
+            if not staying:
+                continue
+            current += 1
+            ready += any(map(is_ready, staying))
+            available += any(map(self._is_available, staying))
+            updated += any(map(self._is_new, staying))
+        before = self.set.status
+        return apps.DaemonSetStatus(
+            observed_generation=self.set.metadata.generation,
+            desired_number_scheduled=wanted,
+            current_number_scheduled=current,
+            number_misscheduled=wrong,
+            number_ready=ready,
+            number_available=available or None,
+            number_unavailable=(wanted - available) or None,
+            updated_number_scheduled=updated or None,
+            collision_count=before.collision_count if before is not None else None,
+            conditions=before.conditions if before is not None else None,
+        )

@@ -1,0 +1,301 @@
+"""Jobs: pods that run to their end, again if they fail, until enough have succeeded or too many failed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+import kubewright as kw
+from kubewright.api import batch, core, is_controlled_by
+from kubewright.client import NotFound
+from kubewright.cluster.workloads import _job_indexes as indexes
+from kubewright.cluster.workloads._pods import deletion_order, has_ended, is_active, is_ready, pod_from
+from kubewright.cluster.workloads._statuses import moment, with_condition, write_status
+
+__all__ = ["TRACKING", "register"]
+
+TRACKING: Final = "batch.kubernetes.io/job-tracking"
+_LONGEST_BACKOFF: Final = 600.0
+_FIRST_BACKOFF: Final = 10.0
+_DEFAULT_LIMIT: Final = 6
+_UNSUPPORTED: Final = ("pod_failure_policy", "success_policy", "backoff_limit_per_index", "max_failed_indexes")
+
+
+def register(operator: kw.Operator) -> None:
+    """Let the operator keep Jobs."""
+    operator.reconciles(batch.Job, owns=[core.Pod])(sync)
+
+
+async def sync(job: batch.Job, ctx: kw.Context[batch.Job]) -> kw.Result | None:
+    """Count what has ended, decide whether that is the end, and otherwise keep as many pods as may run."""
+    if job.spec.managed_by not in (None, "kubernetes.io/job-controller"):
+        return None
+    for field in _UNSUPPORTED:
+        if getattr(job.spec, field) is not None:
+            ctx.record("Unsupported", f"the embedded cluster does not run Jobs with {field}", "Warning")
+            raise kw.TerminalError(f"the embedded cluster does not run Jobs with {field}")
+    if ending := _condition(job, "Complete") or _condition(job, "Failed"):
+        return await _expire(job, ending, ctx)
+    return await Step(job, ctx).take()
+
+
+def _condition(job: batch.Job, type_: str) -> batch.JobCondition | None:
+    return next((each for each in job.status.conditions or () if each.type == type_ and each.status == "True"), None)
+
+
+async def _expire(job: batch.Job, ending: batch.JobCondition, ctx: kw.Context[batch.Job]) -> kw.Result | None:
+    """Delete a Job whose time after its end is over."""
+    keep, ended = job.spec.ttl_seconds_after_finished, ending.last_transition_time
+    if keep is None or ended is None:
+        return None
+    left = keep - (ctx.clock.now() - ended).total_seconds()
+    if left > 0:
+        return kw.Result(requeue_after=left)
+    with contextlib.suppress(NotFound):
+        await ctx.client.delete(job, propagation="Foreground")
+    return None
+
+
+class Step:
+    """One look at one Job."""
+
+    def __init__(self, job: batch.Job, ctx: kw.Context[batch.Job]) -> None:
+        self.job = job
+        self.ctx = ctx
+        self.status = job.status
+        self.pods = [pod for pod in ctx.owned(core.Pod) if is_controlled_by(pod, job)]
+        self.parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism
+        self.completions = job.spec.completions
+        if self.completions is None and job.spec.parallelism is None:
+            self.completions = 1
+        self.indexed = job.spec.completion_mode == "Indexed"
+
+    @property
+    def active(self) -> list[core.Pod]:
+        """The pods that run, or will."""
+        return [pod for pod in self.pods if is_active(pod)]
+
+    async def take(self) -> kw.Result | None:
+        """Everything that can be done now."""
+        if self.status.start_time is None and not self.job.spec.suspend:
+            self.status.start_time = moment(self.ctx)
+        await self._count()
+        failure = self._failure()
+        if failure is not None:
+            await self._fail(*failure)
+            return None
+        if _condition(self.job, "FailureTarget") is not None:
+            await self._end("Failed", "FailureTarget")
+            return None
+        after = await self._manage()
+        if self._has_succeeded():
+            await self._succeed()
+            return None
+        await self._write()
+        return _first(after, self._deadline())
+
+    # Counting
+
+    async def _count(self) -> None:
+        """Count pods that have ended, once each.
+
+        Their uids are noted in the status before their finalizers go, and counted afterwards, so that none is lost or
+        counted twice when this is interrupted.
+        """
+        noted = self.status.uncounted_terminated_pods or batch.UncountedTerminatedPods()
+        succeeded, failed = list(noted.succeeded or ()), list(noted.failed or ())
+        tracked = [pod for pod in self.pods if TRACKING in pod.metadata.finalizers]
+        ended = [pod for pod in tracked if has_ended(pod) or pod.metadata.deletion_timestamp is not None]
+        for pod in ended:
+            if pod.metadata.uid not in (*succeeded, *failed):
+                (succeeded if pod.status.phase == "Succeeded" else failed).append(pod.metadata.uid)
+        if self.indexed:
+            done = indexes.parse(self.status.completed_indexes)
+            done |= {indexes.of(pod) for pod in self.pods if pod.status.phase == "Succeeded"}
+            self.status.completed_indexes = indexes.text(done - {None}) or None
+        if not succeeded and not failed:
+            self.status.uncounted_terminated_pods = batch.UncountedTerminatedPods()
+            return
+        self.status.uncounted_terminated_pods = batch.UncountedTerminatedPods(
+            succeeded=succeeded or None, failed=failed or None
+        )
+        await self._write()
+        for pod in ended:
+            await self._release(pod)
+        self.status.succeeded = (self.status.succeeded or 0) + len(succeeded)
+        self.status.failed = (self.status.failed or 0) + len(failed)
+        self.status.uncounted_terminated_pods = batch.UncountedTerminatedPods()
+
+    async def _release(self, pod: core.Pod) -> None:
+        pod.metadata.finalizers = [each for each in pod.metadata.finalizers if each != TRACKING]
+        try:
+            written = await self.ctx.update(pod)
+        except NotFound:
+            return
+        self.pods = [written if each is pod else each for each in self.pods]
+
+    # Ending
+
+    def _failure(self) -> tuple[str, str] | None:
+        """Why the Job has failed just now, if it has."""
+        if _condition(self.job, "FailureTarget") is not None:
+            return None
+        limit = _DEFAULT_LIMIT if self.job.spec.backoff_limit is None else self.job.spec.backoff_limit
+        restarts = sum(each.restart_count for pod in self.active for each in pod.status.container_statuses or ())
+        in_place = self.job.spec.template.spec.restart_policy == "OnFailure"
+        if (self.status.failed or 0) > limit or (in_place and restarts and restarts >= max(limit, 1)):
+            return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
+        deadline = self._deadline()
+        if deadline is not None and deadline <= 0:
+            return "DeadlineExceeded", "Job was active longer than specified deadline"
+        return None
+
+    def _deadline(self) -> float | None:
+        seconds, started = self.job.spec.active_deadline_seconds, self.status.start_time
+        if seconds is None or started is None or self.job.spec.suspend:
+            return None
+        return seconds - (self.ctx.clock.now() - started).total_seconds()
+
+    async def _fail(self, reason: str, message: str) -> None:
+        """First say that it will fail, and stop its pods; when they are gone, it has failed."""
+        self._say("FailureTarget", reason, message)
+        for pod in self.active:
+            await self.ctx.delete(pod)
+            self.ctx.record("SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
+        self.ctx.record(reason, message, "Warning")
+        self.pods = [pod for pod in self.pods if not is_active(pod)]
+        await self._write()
+
+    def _has_succeeded(self) -> bool:
+        if self.active or self.job.spec.suspend:
+            return False
+        succeeded = self.status.succeeded or 0
+        if self.completions is None:
+            return succeeded > 0
+        return succeeded >= self.completions
+
+    async def _succeed(self) -> None:
+        self._say("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
+        self.ctx.record("Completed", "Job completed")
+        await self._end("Complete", "SuccessCriteriaMet")
+
+    async def _end(self, type_: str, cause: str) -> None:
+        """The last word, once no pod is left that may still do something."""
+        if not any(not has_ended(pod) or TRACKING in pod.metadata.finalizers for pod in self.pods):
+            why = next(each for each in self.status.conditions or () if each.type == cause)
+            self._say(type_, why.reason or "", why.message or "")
+            if type_ == "Complete":
+                self.status.completion_time = moment(self.ctx)
+        await self._write()
+
+    def _say(self, type_: str, reason: str, message: str, status: str = "True") -> None:
+        now = moment(self.ctx)
+        made = batch.JobCondition(
+            type=type_, status=status, last_probe_time=now, last_transition_time=now, reason=reason, message=message
+        )
+        self.status.conditions = with_condition(self.status.conditions or (), made)
+
+    # Running
+
+    async def _manage(self) -> float | None:
+        """Make or delete pods; seconds until the next may be made, if it has to wait."""
+        if self.job.spec.suspend:
+            await self._suspend()
+            return None
+        if any(each.type == "Suspended" and each.status == "True" for each in self.status.conditions or ()):
+            self._say("Suspended", "JobResumed", "Job resumed", "False")
+            self.status.start_time = moment(self.ctx)
+            self.ctx.record("Resumed", "Job resumed")
+        active, succeeded = self.active, self.status.succeeded or 0
+        if self.completions is None:
+            wanted = len(active) if succeeded else self.parallelism
+        else:
+            wanted = max(min(self.completions - succeeded, self.parallelism), 0)
+        if len(active) > wanted:
+            await self._stop(sorted(active, key=deletion_order)[: len(active) - wanted])
+        terminating = [pod for pod in self.pods if pod.metadata.deletion_timestamp is not None and not has_ended(pod)]
+        busy = len(active) + (len(terminating) if self.job.spec.pod_replacement_policy == "Failed" else 0)
+        if busy >= wanted:
+            return None
+        wait = backoff_left(self.pods, self.ctx.clock.now())
+        if wait > 0:
+            return wait
+        for number in self._free_indexes(wanted - busy):
+            await self._create(number)
+        return None
+
+    def _free_indexes(self, count: int) -> Sequence[int | None]:
+        if not self.indexed:
+            return [None] * count
+        taken = {indexes.of(pod) for pod in self.active} | indexes.parse(self.status.completed_indexes)
+        return [number for number in range(self.completions or 0) if number not in taken][:count]
+
+    async def _create(self, number: int | None) -> None:
+        name = self.job.metadata.name
+        pod = pod_from(self.job.spec.template, prefix=name if number is None else f"{name}-{number}")
+        # A real server adds these to the template when it takes the Job.
+        uid = self.job.metadata.uid
+        own = {"controller-uid": uid, "job-name": name}
+        labels = own | {f"batch.kubernetes.io/{key}": value for key, value in own.items()}
+        pod.metadata.labels = labels | pod.metadata.labels if not self.job.spec.manual_selector else pod.metadata.labels
+        pod.metadata.finalizers.append(TRACKING)
+        if number is not None:
+            indexes.put(pod, number, name)
+        made = await self.ctx.create(pod)
+        self.pods.append(made)
+        self.ctx.record("SuccessfulCreate", f"Created pod: {made.metadata.name}")
+
+    async def _suspend(self) -> None:
+        await self._stop(self.active)
+        if not any(each.type == "Suspended" and each.status == "True" for each in self.status.conditions or ()):
+            self._say("Suspended", "JobSuspended", "Job suspended")
+            self.status.start_time = None
+            self.ctx.record("Suspended", "Job suspended")
+
+    async def _stop(self, pods: Sequence[core.Pod]) -> None:
+        """Delete pods that are too many: they do not count as failed."""
+        names = {pod.metadata.name for pod in pods}
+        for pod in pods:
+            await self._release(pod)
+        for pod in [each for each in self.pods if each.metadata.name in names]:
+            await self.ctx.delete(pod)
+            self.ctx.record("SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
+        self.pods = [pod for pod in self.pods if pod.metadata.name not in names]
+
+    async def _write(self) -> None:
+        status, active = self.status, self.active
+        status.active = len(active) or None
+        status.ready = sum(map(is_ready, active))
+        status.terminating = sum(
+            pod.metadata.deletion_timestamp is not None and not has_ended(pod) for pod in self.pods
+        )
+        await write_status(self.ctx, status)
+
+
+def backoff_left(pods: Sequence[core.Pod], now: datetime) -> float:
+    """Seconds until a pod may be made again: 10 s after the first failure in a row, doubling up to ten minutes."""
+    good = max((_ended_at(pod) for pod in pods if pod.status.phase == "Succeeded"), default=None)
+    bad = [_ended_at(pod) for pod in pods if pod.status.phase == "Failed"]
+    row = [moment_ for moment_ in bad if good is None or moment_ > good]
+    if not row:
+        return 0.0
+    delay = min(_FIRST_BACKOFF * 2.0 ** min(len(row) - 1, 16), _LONGEST_BACKOFF)
+    return delay - (now - max(row)).total_seconds()
+
+
+def _ended_at(pod: core.Pod) -> datetime:
+    ends = [
+        each.state.terminated.finished_at
+        for each in pod.status.container_statuses or ()
+        if each.state is not None and each.state.terminated is not None and each.state.terminated.finished_at
+    ]
+    made = pod.metadata.creation_timestamp
+    assert made is not None
+    return max(ends, default=made)
+
+
+def _first(*delays: float | None) -> kw.Result | None:
+    known = [delay for delay in delays if delay is not None]
+    return kw.Result(requeue_after=max(min(known), 0)) if known else None

@@ -1,0 +1,70 @@
+"""ControllerRevisions: the templates that StatefulSets and DaemonSets have had, so that they can be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import kubewright as kw
+from kubewright.api import apps, core, from_dict, is_controlled_by, meta, to_dict
+from kubewright.cluster.workloads._hashes import hash_of
+
+__all__ = ["POD_REVISION", "newest_revision", "revisions_of", "template_in", "truncate"]
+
+POD_REVISION = "controller-revision-hash"
+
+_DEFAULT_HISTORY = 10
+
+Owner = apps.StatefulSet | apps.DaemonSet
+
+
+def revisions_of(ctx: kw.Context[Any]) -> list[apps.ControllerRevision]:
+    """The revisions of the reconciled object, the oldest first."""
+    owner = ctx.object
+    found = ctx.list(apps.ControllerRevision, ctx.key.namespace)
+    mine = [each for each in found if is_controlled_by(each, owner)]
+    return sorted(mine, key=lambda each: (each.revision, each.metadata.name))
+
+
+async def newest_revision(
+    ctx: kw.Context[Any], owner: Owner, known: list[apps.ControllerRevision], hash_label: str
+) -> apps.ControllerRevision:
+    """The revision with the template that the object has now: a new one, or an old one that becomes the newest."""
+    data = {"spec": {"template": {**to_dict(owner.spec.template), "$patch": "replace"}}}
+    equal = [each for each in known if each.data == data]
+    following = known[-1].revision + 1 if known else 1
+    if equal and equal[-1] is known[-1]:
+        return known[-1]
+    if equal:
+        equal[-1].revision = following
+        return await ctx.update(equal[-1])
+    collisions = owner.status.collision_count if owner.status is not None else None
+    name = hash_of(data, collisions)
+    return await ctx.create(
+        apps.ControllerRevision(
+            metadata=meta.ObjectMeta(
+                name=f"{owner.metadata.name}-{name}",
+                labels={**owner.spec.template.metadata.labels, hash_label: name},
+                annotations=dict(owner.metadata.annotations),
+            ),
+            data=data,
+            revision=following,
+        )
+    )
+
+
+def template_in(revision: apps.ControllerRevision) -> core.PodTemplateSpec:
+    """The template that a revision remembers."""
+    data: Any = revision.data
+    template = {name: value for name, value in data["spec"]["template"].items() if name != "$patch"}
+    return from_dict(core.PodTemplateSpec, template)
+
+
+async def truncate(
+    ctx: kw.Context[Any], known: list[apps.ControllerRevision], limit: int | None, live: Collection[str]
+) -> None:
+    """Delete the oldest revisions that nothing uses any more; `live` names those that something does."""
+    unused = [each for each in known if each.metadata.name not in live]
+    surplus = len(unused) - (_DEFAULT_HISTORY if limit is None else limit)
+    for each in unused[: max(surplus, 0)]:
+        await ctx.delete(each)

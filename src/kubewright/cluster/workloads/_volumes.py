@@ -1,0 +1,155 @@
+"""Claims are bound to volumes: to one that is there and fits, or to one that is made for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import kubewright as kw
+from kubewright.api import Quantity, Selector, core, meta
+from kubewright.cache import ObjectKey
+from kubewright.cluster.workloads._statuses import moment, write_status
+
+__all__ = ["register"]
+
+_BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+_PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
+_PROVISIONER = "kubewright.embedded"
+
+
+def register(operator: kw.Operator) -> None:
+    """Let the operator bind claims, and look after volumes whose claims are gone."""
+
+    def waiting(volume: core.PersistentVolume, reader: kw.Reader) -> list[ObjectKey]:
+        claims = reader.list(core.PersistentVolumeClaim)
+        return [ObjectKey.of(claim) for claim in claims if claim.status.phase != "Bound"]
+
+    def volume_of(claim: core.PersistentVolumeClaim) -> list[ObjectKey]:
+        return [ObjectKey("", claim.spec.volume_name)] if claim.spec.volume_name else []
+
+    watch_volumes = kw.Watch(core.PersistentVolume, map=waiting)
+    operator.reconciles(core.PersistentVolumeClaim, watches=[watch_volumes], name="claims")(bind)
+    watch_claims = kw.Watch(core.PersistentVolumeClaim, map=volume_of)
+    operator.reconciles(core.PersistentVolume, watches=[watch_claims], name="volumes")(look_after)
+
+
+async def bind(claim: core.PersistentVolumeClaim, ctx: kw.Context[core.PersistentVolumeClaim]) -> None:
+    """Find or make the claim's volume; write it into the claim, and the claim into the volume."""
+    if claim.status.phase == "Bound":
+        return
+    volume = _chosen(claim, ctx.list(core.PersistentVolume))
+    if volume is None and (claim.spec.volume_name or claim.spec.storage_class_name == ""):
+        text = "no persistent volumes available for this claim and no storage class is set"
+        ctx.record("FailedBinding", text)
+        await write_status(ctx, core.PersistentVolumeClaimStatus(phase="Pending"))
+        return
+    if volume is None:
+        volume = await ctx.create(_made_for(claim), owned=False)
+        ctx.record("ProvisioningSucceeded", f"Successfully provisioned volume {volume.metadata.name}")
+    elif volume.spec.claim_ref is None or not volume.spec.claim_ref.uid:
+        volume.spec.claim_ref = _reference(claim)
+        volume.metadata.annotations[_BY_CONTROLLER] = "yes"
+        volume = await ctx.update(volume)
+    claim.metadata.annotations[_BIND_COMPLETED] = "yes"
+    if not claim.spec.volume_name:
+        claim.spec.volume_name = volume.metadata.name
+        claim.metadata.annotations[_BY_CONTROLLER] = "yes"
+    await ctx.update(claim)
+    status = core.PersistentVolumeClaimStatus(
+        phase="Bound", access_modes=volume.spec.access_modes, capacity=volume.spec.capacity
+    )
+    await write_status(ctx, status)
+
+
+def _chosen(
+    claim: core.PersistentVolumeClaim, volumes: Sequence[core.PersistentVolume]
+) -> core.PersistentVolume | None:
+    """The volume that the claim names, or that is kept for it, or the smallest one that is free and fits."""
+    if claim.spec.volume_name:
+        return next(
+            (each for each in volumes if each.metadata.name == claim.spec.volume_name and _free(each, claim)), None
+        )
+    kept = [each for each in volumes if each.spec.claim_ref is not None and _free(each, claim)]
+    if kept:
+        return kept[0]
+    fitting = [each for each in volumes if each.spec.claim_ref is None and _fits(each, claim)]
+    return min(fitting, key=lambda each: (_storage(each.spec.capacity).as_decimal(), each.metadata.name), default=None)
+
+
+def _free(volume: core.PersistentVolume, claim: core.PersistentVolumeClaim) -> bool:
+    """Whether it is nobody's, or this claim's already."""
+    reference, metadata = volume.spec.claim_ref, claim.metadata
+    if reference is None:
+        return True
+    same = (reference.namespace, reference.name) == (metadata.namespace, metadata.name)
+    return same and reference.uid in (None, "", metadata.uid)
+
+
+def _fits(volume: core.PersistentVolume, claim: core.PersistentVolumeClaim) -> bool:
+    spec, wanted = volume.spec, claim.spec
+    if volume.metadata.deletion_timestamp is not None:
+        return False
+    if (spec.storage_class_name or "") != (wanted.storage_class_name or ""):
+        return False
+    if (spec.volume_mode or "Filesystem") != (wanted.volume_mode or "Filesystem"):
+        return False
+    if not set(wanted.access_modes or ()) <= set(spec.access_modes or ()):
+        return False
+    if wanted.selector is not None and not Selector.from_label_selector(wanted.selector).matches(
+        volume.metadata.labels
+    ):
+        return False
+    asked = _storage(wanted.resources.requests if wanted.resources is not None else None)
+    return _storage(spec.capacity).as_decimal() >= asked.as_decimal()
+
+
+def _storage(amounts: dict[str, Quantity] | None) -> Quantity:
+    return (amounts or {}).get("storage", Quantity(0))
+
+
+def _made_for(claim: core.PersistentVolumeClaim) -> core.PersistentVolume:
+    name = f"pvc-{claim.metadata.uid}"
+    asked = _storage(claim.spec.resources.requests if claim.spec.resources is not None else None)
+    return core.PersistentVolume(
+        metadata=meta.ObjectMeta(name=name, annotations={_PROVISIONED_BY: _PROVISIONER}),
+        spec=core.PersistentVolumeSpec(
+            access_modes=claim.spec.access_modes,
+            capacity={"storage": asked},
+            claim_ref=_reference(claim),
+            persistent_volume_reclaim_policy="Delete",
+            storage_class_name=claim.spec.storage_class_name,
+            volume_mode=claim.spec.volume_mode or "Filesystem",
+            # A volume needs a source. Nothing is ever mounted from it.
+            host_path=core.HostPathVolumeSource(path=f"/embedded/{name}"),
+        ),
+    )
+
+
+def _reference(claim: core.PersistentVolumeClaim) -> core.ObjectReference:
+    metadata = claim.metadata
+    return core.ObjectReference(
+        api_version="v1",
+        kind="PersistentVolumeClaim",
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        resource_version=metadata.resource_version,
+    )
+
+
+async def look_after(volume: core.PersistentVolume, ctx: kw.Context[core.PersistentVolume]) -> None:
+    """The volume's phase; and its end, when its claim is gone and it was made for that one."""
+    reference = volume.spec.claim_ref
+    phase = "Available"
+    if reference is not None and reference.uid:
+        claim = ctx.get(core.PersistentVolumeClaim, reference.name or "", reference.namespace)
+        if claim is not None and claim.metadata.uid == reference.uid:
+            phase = "Bound"
+        elif volume.spec.persistent_volume_reclaim_policy == "Delete":
+            await ctx.delete(volume)
+            return
+        else:
+            phase = "Released"
+    if volume.status.phase != phase:
+        now = moment(ctx)
+        await write_status(ctx, core.PersistentVolumeStatus(phase=phase, last_phase_transition_time=now))
