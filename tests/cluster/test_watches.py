@@ -141,8 +141,10 @@ async def test_a_watch_from_a_revision_of_the_future_waits_for_it(raw: Raw, embe
     assert (await events.next())["object"]["metadata"]["name"] == "c"
 
 
-async def test_everything_ends_with_the_cluster() -> None:
+async def test_everything_ends_with_the_cluster_also_watches_whose_client_is_forgotten() -> None:
     async with Cluster() as cluster:
-        raw = Raw(cluster.transport())
-        events = await watch(raw)
+        events = await watch(Raw(cluster.transport()))
+        state = cluster.state
+        assert len(state.streams) == 1
     assert await events.ended()
+    assert not state.streams

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import weakref
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -82,7 +83,7 @@ class Cluster:
         self._with_workloads = workloads
         self._workloads: RunningWorkloads | None = None
         self._dispatcher: Dispatcher | None = None
-        self._transports: list[InProcess] = []
+        self._transports: weakref.WeakSet[InProcess] = weakref.WeakSet()
         self._serving: Serving | None = None
         self._saving: Timer | None = None
         self._saved_revision = 0
@@ -126,9 +127,10 @@ class Cluster:
         if self._serving is not None:
             await self._serving.close()
             self._serving = None
-        for transport in self._transports:
+        for transport in list(self._transports):
             await transport.close()
-        self._transports.clear()
+        for stream in list(self._dispatcher.state.streams):
+            stream.close()
         self._dispatcher = None
 
     async def _start_workloads(self) -> None:
@@ -186,7 +188,7 @@ class Cluster:
     def transport(self, user: User = ADMIN) -> InProcess:
         """A way to the server for a client in this process."""
         made = InProcess(self._running, user)
-        self._transports.append(made)
+        self._transports.add(made)
         return made
 
     def client(self, *, user: User = ADMIN, **settings: Any) -> Client:  # the settings are those of Client

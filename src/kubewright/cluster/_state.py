@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kubewright.api import format_time
 from kubewright.clock import Clock
+from kubewright.cluster._answers import Stream
 from kubewright.cluster._kinds import JSONObject, ResourceType, ResourceTypes
 from kubewright.cluster._storage import Storage
 
@@ -33,6 +34,8 @@ class State:
         self.clock = clock
         self.rng = rng
         self.storage = storage or Storage()
+        self.streams: set[Stream] = set()
+        """The watches that are open, which end with the server."""
         self._second = -1
         self._now = ""
         self.decoders: dict[str, Decoder] = {}

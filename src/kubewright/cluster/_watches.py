@@ -101,9 +101,10 @@ class Watcher:
 
     def start(self, timeout: int | None) -> None:
         """Set the timers: a watch does not last for ever, and says from time to time how far it has come."""
+        state = self._state
+        state.streams.add(self)
         if self._closed:
             return
-        state = self._state
         seconds = timeout if timeout else _SHORTEST * (1 + state.rng.random())
         self._timers.append(state.clock.call_later(seconds, self.end))
         if self._bookmarks:
@@ -226,6 +227,7 @@ class Watcher:
     def close(self) -> None:
         """The end, at once."""
         self._closed = True
+        self._state.streams.discard(self)
         for timer in self._timers:
             timer.cancel()
         call = self._call
