@@ -4,7 +4,7 @@ BIN    := .venv/bin
 RUN    := $(BIN)/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup controlplane test faults soak check format generate bench docs lock clean
+.PHONY: help setup demo controlplane test faults soak check format generate bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -17,6 +17,9 @@ setup: .venv/.ready ## Make .venv with everything that is needed to work on Kube
 	$(RUN) pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	$(RUN) pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
+
+demo: setup ## Run an operator on an embedded cluster and watch it work, until Ctrl-C; ONCE=1 ends when it is done
+	@$(BIN)/python examples/demo.py $(if $(ONCE),--once)
 
 controlplane: setup ## Provide etcd, kube-apiserver, kube-controller-manager and kubectl (built on first use)
 	$(BIN)/kubewright controlplane setup

@@ -1,0 +1,159 @@
+"""An operator at work on a cluster, all in this process: `make demo`.
+
+It starts the embedded cluster with workloads and opens a port for kubectl, runs the operator of `foo/foo.py` on it,
+applies `foo/example-foo.yaml`, and shows what happens until Ctrl-C. With `--once` it ends as soon as the Foo has what
+it asks for, or with status 1 after a minute.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from foo.foo import Foo, operator
+
+from kubewright.api import apps, core, from_dict
+from kubewright.client import Client
+from kubewright.cluster import Cluster
+from kubewright.cluster.nodes import PodPlan
+from kubewright.cluster.workloads import Workloads
+
+SAMPLE = Path(__file__).parent / "foo" / "example-foo.yaml"
+# Slow enough to be seen: a pod waits for a scheduler, for its image, and for its first good probe.
+PODS = PodPlan(schedule_delay=0.3, start_delay=0.6, ready_delay=0.6, stop_delay=0.5)
+PATIENCE = 60.0
+
+
+async def demo(*, once: bool) -> int:
+    """Everything, from the empty cluster to the end. Answers with the exit status."""
+    begin = time.monotonic()
+    async with Cluster(workloads=Workloads(plan=PODS)) as cluster:
+        url = await cluster.serve()
+        client = cluster.client(namespace="default")
+        say(f"A Kubernetes API server, with workloads, is ready at {url}")
+        async with operator.running(client):
+            say(f"The operator {operator.name} runs in the same process, and has defined Foos")
+            sample = from_dict(Foo, yaml.safe_load(SAMPLE.read_text()))
+            await client.apply(sample, field_manager="demo")
+            say(f"{SAMPLE.name} is applied. This is what comes of it:\n")
+            async with shown_changes(client):
+                try:
+                    async with asyncio.timeout(PATIENCE):
+                        await converged(client, sample)
+                except TimeoutError:
+                    print(f"The Foo has not got what it asks for in {PATIENCE:.0f} seconds.", file=sys.stderr)
+                    return 1
+                print(flush=True)
+                say(f"The Foo has what it asks for, {time.monotonic() - begin:.1f} s after the start")
+                if not once:
+                    await until_stopped(cluster)
+    return 0
+
+
+async def converged(client: Client, sample: Foo) -> None:
+    """Wait until the Foo says that as many replicas are available as it asks for."""
+    async for event in client.watch(Foo, fields=f"metadata.name={sample.metadata.name}"):
+        if event.type != "DELETED" and event.object.status.available_replicas == sample.spec.replicas:
+            return
+
+
+async def until_stopped(cluster: Cluster) -> None:
+    """Say how to look around, and wait for Ctrl-C."""
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    print(f"""
+Look around in another terminal; what you change is shown here:
+
+  export KUBECONFIG={shlex.quote(str(cluster.kubeconfig()))}
+  kubectl get foos,deployments,pods
+  kubectl patch foo example-foo --type=merge --patch '{{"spec": {{"replicas": 3}}}}'
+
+Ctrl-C ends it, and everything in it.
+""")
+    sys.stdout.flush()
+    await stopped.wait()
+    say("Stopped")
+
+
+# What is shown
+
+
+@contextlib.asynccontextmanager
+async def shown_changes(client: Client) -> AsyncIterator[None]:
+    """Print a line whenever an object looks different, while the block runs."""
+    kinds = (Foo, apps.Deployment, apps.ReplicaSet, core.Pod)
+    tasks = [asyncio.create_task(show_changes(client, kind)) for kind in kinds]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+
+async def show_changes(client: Client, kind: type[Any]) -> None:
+    """Print how each object of a kind looks, whenever that changes."""
+    looks: dict[str, str] = {}
+    async for event in client.watch(kind):
+        name = event.object.metadata.name
+        look = "is gone" if event.type == "DELETED" else look_of(event.object)
+        if looks.get(name) != look:
+            looks[name] = look
+            print(f"  {dim(f'{kind.__name__:<11}')} {name:<32} {look}", flush=True)
+
+
+def look_of(obj: Any) -> str:
+    """The state of an object in a few words."""
+    match obj:
+        case Foo():
+            return f"{obj.status.available_replicas} of {obj.spec.replicas} replicas available"
+        case apps.Deployment():
+            updated, available = obj.status.updated_replicas or 0, obj.status.available_replicas or 0
+            return f"{updated} up to date, {available} available, {obj.spec.replicas} wanted"
+        case apps.ReplicaSet():
+            ready = obj.status.ready_replicas or 0 if obj.status else 0
+            return f"{ready} ready, {obj.spec.replicas} wanted"
+        case _:
+            where = f" on {obj.spec.node_name}" if obj.spec.node_name else ", waits for a node"
+            if obj.metadata.deletion_timestamp is not None:
+                return f"Terminating{where}"
+            ready = any(each.type == "Ready" and each.status == "True" for each in obj.status.conditions or ())
+            return f"{obj.status.phase or 'Pending'}{where}{', ready' if ready else ''}"
+
+
+def say(text: str) -> None:
+    """One step of the demo."""
+    print(bold(f"▸ {text}"), flush=True)
+
+
+def bold(text: str) -> str:
+    """Bold on a terminal."""
+    return f"\033[1m{text}\033[0m" if _is_terminal() else text
+
+
+def dim(text: str) -> str:
+    """Pale on a terminal."""
+    return f"\033[2m{text}\033[0m" if _is_terminal() else text
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="An operator at work on an embedded cluster.")
+    parser.add_argument("--once", action="store_true", help="end when the sample has what it asks for")
+    with contextlib.suppress(KeyboardInterrupt):
+        sys.exit(asyncio.run(demo(once=parser.parse_args().once)))
+    sys.exit(130)
