@@ -1,4 +1,4 @@
-"""`python -m benchmarks [listing | reconciling | generating] [options]`: measure, print the tables, write the JSON."""
+"""`python -m benchmarks [listing | reconciling | generating | embedded] [options]`: measure, print, write the JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import generating, listing, reconciling
+from benchmarks import embedded, generating, listing, reconciling
 from benchmarks.load import Load
 from benchmarks.machine import describe
 from benchmarks.measure import Failed
@@ -17,7 +17,7 @@ from benchmarks.report import case_table, heading
 from benchmarks.results import Case, Results
 from kubewright.testing import KUBERNETES_VERSION, ControlPlane, ControlPlaneError
 
-_SUITES = ("listing", "reconciling", "generating")
+_SUITES = ("listing", "reconciling", "generating", "embedded")
 
 
 def main() -> None:
@@ -72,6 +72,8 @@ def _run(arguments: argparse.Namespace, results: Results) -> Iterator[Case]:
             yield from reconciling.run(plane.kubeconfig, programs, sizes, say)
     if arguments.suite in (None, "generating"):
         yield from generating.run(arguments.rounds, say)
+    if arguments.suite in (None, "embedded"):
+        yield from embedded.run(arguments.foos, arguments.rounds, say)
 
 
 def _only(programs: list[Program], names: list[str] | None, results: Results) -> list[Program]:
