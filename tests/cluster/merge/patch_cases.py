@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cluster.merge.apply_cases import SERVICE_FILLED, V1, pods, port, ports, spec
+from tests.cluster.merge.bodies import SERVICE_FILLED, V1, pods, port, ports, spec
 from tests.cluster.merge.table import Case, Step, create, json_ops, merge, strategic
 
 START = {"data": {"a": "1", "b": "2"}, "metadata": {"labels": {"x": "1"}, "annotations": {"n/m": "1"}}}

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from tests.cluster.merge.apply_cases import V1, V2, pods
+from tests.cluster.merge.bodies import V1, V2, pods
 from tests.cluster.merge.table import Case, Step, apply, create, merge, put, strategic
 
 Object = dict[str, Any]

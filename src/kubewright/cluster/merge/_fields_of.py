@@ -171,7 +171,7 @@ def _below(schema: Schema, value: Any) -> dict[str, Any]:
     if type(value) is dict:
         fields, element = schema.fields, schema.element
         return {
-            "f:" + name: _whole(inner, item)
+            "f:" + name: LEAF if type(item) is str else _whole(inner, item)
             for name, item in value.items()
             if (inner := fields[name] or element) is not None
         }
