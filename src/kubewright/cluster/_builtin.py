@@ -10,6 +10,7 @@ import msgspec
 
 from kubewright.cluster._conversions import CONVERSIONS, STORED_AS
 from kubewright.cluster._data_files import read_data
+from kubewright.cluster._facts import DEPRECATED
 from kubewright.cluster._kinds import JSONObject, ResourceType, Subresource, TableColumn
 from kubewright.cluster._rows import printer_of
 from kubewright.cluster._strategies import strategy_for
@@ -90,6 +91,7 @@ def _made(api_version: str, plural: str, fact: _Fact) -> ResourceType:
         conversion=CONVERSIONS.get((api_version, plural)),
         schema=_schema(api_version, fact.kind),
         printer=printer_of(resource, columns),
+        deprecation_warning=DEPRECATED.get(resource, ""),
     )
 
 

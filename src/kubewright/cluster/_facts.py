@@ -176,3 +176,9 @@ SELECTABLE: Final[dict[str, dict[str, str]]] = {
     "resourceslices.resource.k8s.io": {"spec.nodeName": "spec.nodeName", "spec.driver": "spec.driver"},
 }
 """What field selectors know, beyond the name and the namespace, and where it stands."""
+
+DEPRECATED: Final = {
+    "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
+    "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+}
+"""What the server warns of with each answer about a resource."""

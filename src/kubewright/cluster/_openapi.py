@@ -8,7 +8,9 @@ from kubewright.cluster._state import State
 
 __all__ = ["openapi"]
 
-_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+# Clients ask for it by its first name, which is no valid media type; the answer has the other one.
+_ASKED_FOR = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 
 def openapi(state: State, path: str, accept: str) -> Answer:
@@ -18,7 +20,7 @@ def openapi(state: State, path: str, accept: str) -> Answer:
     custom = state.custom_kinds()
     if path == "/openapi/v2":
         document = schema.openapi_v2(custom)
-        if _PROTOBUF in accept:
+        if _ASKED_FOR in accept or _PROTOBUF in accept:
             return Answer(schema.openapi_v2_protobuf(document), content_type=_PROTOBUF)
         return Answer(encode(document))
     if path == "/openapi/v3":

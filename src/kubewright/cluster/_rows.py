@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from kubewright.api import parse_time
+from kubewright.cluster import _rows_cluster
 from kubewright.cluster._kinds import JSONObject, Printer, TableColumn
 from kubewright.cluster._printing import age, human_duration
 from kubewright.cluster._rows_pods import pod
@@ -307,4 +308,15 @@ _ROWS: Final[dict[str, Row]] = {
     "clusterrolebindings.rbac.authorization.k8s.io": _binding,
     "storageclasses.storage.k8s.io": _storage_class,
     "priorityclasses.scheduling.k8s.io": _priority_class,
+    "nodes": _rows_cluster.node,
+    "endpoints": _rows_cluster.endpoints,
+    "endpointslices.discovery.k8s.io": _rows_cluster.endpoint_slice,
+    "resourcequotas": _rows_cluster.quota,
+    "limitranges": _rows_cluster.created,
+    "podtemplates": _rows_cluster.pod_template,
+    "horizontalpodautoscalers.autoscaling": _rows_cluster.autoscaler,
+    "controllerrevisions.apps": _rows_cluster.controller_revision,
+    "ingressclasses.networking.k8s.io": _rows_cluster.ingress_class,
+    "runtimeclasses.node.k8s.io": _rows_cluster.runtime_class,
+    "customresourcedefinitions.apiextensions.k8s.io": _rows_cluster.created,
 }

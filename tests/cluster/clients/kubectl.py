@@ -1,0 +1,149 @@
+"""Runs the steps of `kubectl.yaml` with the real kubectl and normalises what it prints; see README.md beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+HERE: Final = Path(__file__).parent
+SECONDS: Final = 60
+_KEYS: Final = {"kubectl", "stdin", "editor", "until", "fields", "rows", "setup"}
+_NAME: Final = "[bcdfghjklmnpqrstvwxz2456789]"  # the letters of generated names
+
+
+@dataclass(frozen=True)
+class Section:
+    """Commands that belong together, in a namespace of their own."""
+
+    name: str
+    steps: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a command left: how it ended, and what it said on both streams."""
+
+    command: str
+    code: int
+    output: str
+    errors: str
+
+    def __str__(self) -> str:
+        return f"$ kubectl {self.command}\n{self.output}{self.errors}(ended with {self.code})"
+
+
+def sections() -> list[Section]:
+    """The script."""
+    found = []
+    for entry in yaml.safe_load((HERE / "kubectl.yaml").read_text()):
+        for step in entry["steps"]:
+            assert set(step) <= _KEYS, f"{entry['section']}: {step}"
+        found.append(Section(entry["section"], entry["steps"]))
+    assert len({section.name for section in found}) == len(found), "two sections have one name"
+    return found
+
+
+@dataclass
+class Kubectl:
+    """kubectl, with one cluster and one namespace."""
+
+    program: Path
+    kubeconfig: Path
+    namespace: str
+    home: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    async def step(self, step: dict[str, Any]) -> Printed:
+        """Run a step, again and again where it waits for something, and normalise what it prints."""
+        arguments = shlex.split(step["kubectl"])
+        async with asyncio.timeout(SECONDS):
+            while True:
+                printed = await self.run(*arguments, stdin=step.get("stdin"), editor=step.get("editor"))
+                if step.get("setup"):
+                    assert printed.code == 0, printed
+                    return Printed(printed.command, 0, "", "")
+                if "until" not in step or re.search(step["until"], printed.output):
+                    break
+                await asyncio.sleep(0.1)  # between looks at a condition that nothing announces
+        output = normalised(printed.output)
+        if step.get("fields"):
+            output = fields(output)
+        lines = output.splitlines(keepends=True)
+        match step.get("rows"):
+            case "last":
+                output = "".join(lines[-1:])
+            case "any order":
+                output = "".join(sorted(lines))
+        return Printed(printed.command, printed.code, output, normalised(printed.errors))
+
+    async def run(self, *arguments: str, stdin: Any = None, editor: str | None = None) -> Printed:
+        """Run kubectl once; what it prints, as it is."""
+        body = "" if stdin is None else stdin if isinstance(stdin, str) else yaml.safe_dump(stdin, sort_keys=False)
+        environment = {
+            "KUBECONFIG": str(self.kubeconfig),
+            "HOME": str(self.home),
+            "TMPDIR": str(self.home),
+            "PATH": "/usr/bin:/bin",  # sed, for edit; diff, for diff
+            "TZ": "UTC",
+        }
+        if editor is not None:
+            environment["KUBE_EDITOR"] = editor
+        process = await asyncio.create_subprocess_exec(
+            self.program,
+            "--namespace",
+            self.namespace,
+            *arguments,
+            env=environment,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            output, errors = await process.communicate(body.encode())
+        except BaseException:
+            process.kill()
+            await process.wait()
+            raise
+        assert process.returncode is not None
+        return Printed(shlex.join(arguments), process.returncode, output.decode(), errors.decode())
+
+
+_RULES: Final = [
+    (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UID"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "TIME"),
+    (re.compile(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000"), "TIME"),
+    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ \+0000"), "TIME"),  # of a file, as diff says it
+    (re.compile(r"^([WE])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ", re.MULTILINE), r"\1 "),  # of a line of a log
+    (re.compile(r'((?:resourceVersion"?|Resource Version): +)"?\d+"?'), r"\1RV"),
+    (re.compile(r"https://[\w.]+:\d+"), "https://SERVER"),
+    (re.compile(r"\b\d+\.\d+\.\d+\.\d+\b"), "IP"),
+    (re.compile(rf"-{_NAME}{{6,10}}-{_NAME}{{5}}\b"), "-HASH-NAME"),
+    (re.compile(rf"-{_NAME}{{6,10}}\b"), "-HASH"),
+    (re.compile(rf"((?:pod-template-hash|controller-revision-hash)[=:] ?\"?){_NAME}+\"?"), r"\1HASH"),
+    (re.compile(r"/tmp/\S+"), "FILE"),  # what kubectl says of its own files
+    # Ages, in columns of their own: `5s`, `2m3s`, also `3s (x2 over 5s)`.
+    (re.compile(r"(?<=\s)(\d+[smhd])+( ago)?( \(x(\d+) over (\d+[smhd])+\))?(?=\s|$)"), "AGE"),
+    (re.compile(r"<invalid>|<unknown>(?= {2,}\w)"), "AGE"),
+    # Columns are as wide as what stands in them.
+    (re.compile(r"(?<=\S)(?: {2,}|\t+)"), "  "),
+    (re.compile(r"[ \t]+$", re.MULTILINE), ""),
+]
+
+
+def normalised(text: str) -> str:
+    """The text without what differs between any two clusters: uids, times, ages, addresses, names made by chance."""
+    for pattern, instead in _RULES:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def fields(text: str) -> str:
+    """Of what `explain` prints, the fields and their types: descriptions are prose, which is not carried."""
+    kept = re.compile(r"^(GROUP|KIND|VERSION|FIELD):|^\s*\S+\t?\s*<\S+>|^FIELDS:")
+    return "".join(line for line in text.splitlines(keepends=True) if kept.search(line))
