@@ -123,7 +123,7 @@ async def test_the_metrics_have_the_names_that_dashboards_know(clock: VirtualClo
 def test_the_buckets_are_those_of_controller_runtime() -> None:
     # As Go computes them: these two are not round, and are labels of series.
     small = (1e-08, 1e-07, 1e-06, 9.999999999999999e-06, 9.999999999999999e-05)
-    assert BUCKETS == (*small, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+    assert (*small, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0) == BUCKETS
 
 
 async def test_a_duration_falls_into_the_bucket_that_includes_it(clock: VirtualClock) -> None:
