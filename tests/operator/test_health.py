@@ -155,6 +155,16 @@ async def test_it_answers_the_paths_that_it_knows_and_those_below_them() -> None
     assert server.port == 0
 
 
+async def test_a_request_leaves_no_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Probes and scrapes come every few seconds."""
+    async with HttpServer("0", {"/a": echo}) as server:
+        with caplog.at_level("DEBUG"):
+            caplog.clear()
+            await asyncio.to_thread(get, server.port, "/a")
+            await asyncio.to_thread(get, server.port, "/missing")
+    assert [record.name for record in caplog.records if record.name.startswith("aiohttp")] == []
+
+
 async def test_an_address_that_is_taken_is_named() -> None:
     async with HttpServer("0", {"/a": echo}) as first:
         second = HttpServer(f"127.0.0.1:{first.port}", {"/a": echo})

@@ -39,7 +39,7 @@ def test_of_several_operators_one_must_be_named(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match=r"has several operators; say which one: foo\.py:operator or foo\.py:second"):
         load_operator("foo.py")
     assert load_operator("foo.py:second").name == "two"
-    with pytest.raises(LoadError, match=r"foo\.py has no Operator named 'third'"):
+    with pytest.raises(LoadError, match=r"foo\.py has no Operator named 'third'; there is operator, second"):
         load_operator("foo.py:third")
 
 
@@ -49,6 +49,8 @@ def test_of_several_operators_one_must_be_named(tmp_path: Path) -> None:
         ("missing.py", r"there is no file missing\.py"),
         ("missing.module", "there is no file or module 'missing.module'"),
         ("empty.py", r"empty\.py has no Operator: make one with"),
+        (".", r"'\.' is neither a Python file nor the name of a module"),
+        ("my-operator", "'my-operator' is neither a Python file nor the name of a module"),
     ],
 )
 def test_what_is_missing_is_named(tmp_path: Path, target: str, message: str) -> None:

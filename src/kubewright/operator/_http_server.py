@@ -73,7 +73,9 @@ class HttpServer:
     async def __aenter__(self) -> Self:
         from aiohttp import web
 
-        self._runner = web.ServerRunner(web.Server(self._answer), access_log=None, shutdown_timeout=_LAST_SECONDS)
+        # The access log is the server's to leave out: the runner takes the argument and does nothing with it.
+        server = web.Server(self._answer, access_log=None)
+        self._runner = web.ServerRunner(server, shutdown_timeout=_LAST_SECONDS)
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, self._host, self._port).start()

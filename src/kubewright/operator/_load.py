@@ -28,12 +28,13 @@ def load_operator(target: str) -> Operator:
 
 def operator_in(module: ModuleType, where: str, name: str = "") -> Operator:
     """The operator of that name in a module; without a name, the only one. `where` is what errors call the module."""
+    operators = {name: value for name, value in vars(module).items() if isinstance(value, Operator)}
     if name:
         found = getattr(module, name, None)
         if not isinstance(found, Operator):
-            raise LoadError(f"{where} has no Operator named {name!r}")
+            hint = f"; there is {', '.join(operators)}" if operators else ""
+            raise LoadError(f"{where} has no Operator named {name!r}{hint}")
         return found
-    operators = {name: value for name, value in vars(module).items() if isinstance(value, Operator)}
     if not operators:
         raise LoadError(f'{where} has no Operator: make one with `operator = kubewright.Operator("name")`')
     distinct = set(operators.values())
@@ -73,6 +74,8 @@ def _import_file(path: Path) -> ModuleType:
 
 
 def _import_module(name: str) -> ModuleType:
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise LoadError(f"{name!r} is neither a Python file nor the name of a module")
     sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(name)
