@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import kubewright as kw
 from kubewright.api import apps, core, meta, to_dict
 from kubewright.cache import ObjectKey
-from kubewright.client import AlreadyExists
+from kubewright.client import AlreadyExists, MergePatch
 from kubewright.cluster.workloads import _progress as progress
 from kubewright.cluster.workloads._hashes import POD_TEMPLATE_HASH, hash_of, same_template
 from kubewright.cluster.workloads._pods import claimed, has_ended, orphans, selector_of
@@ -98,7 +98,7 @@ class Rollout:
             await self._scale()
             if deployment.spec.paused:
                 await self._clean_up()
-            await self._write(progress.counted(deployment, self.all, self.new, status, moment(self.ctx)))
+            await write_status(self.ctx, progress.counted(deployment, self.all, self.new, status, moment(self.ctx)))
             return None
         if is_rolling(deployment):
             await self._adopt_new(create=True)
@@ -110,14 +110,8 @@ class Rollout:
         if progress.is_complete(deployment, deployment.status):
             await self._clean_up()
         made = progress.rolled(deployment, self.all, self.new, status, moment(self.ctx))
-        await self._write(made)
+        await write_status(self.ctx, made)
         return progress.look_again(deployment, made, self.ctx.clock.now())
-
-    async def _write(self, status: apps.DeploymentStatus) -> None:
-        if self.ctx.changed and (fresh := self.ctx.get(apps.Deployment, self.ctx.key.name)) is not None:
-            # The revision's annotation may be a write of our own, and that counts as a generation of its own.
-            status.observed_generation = max(fresh.metadata.generation, status.observed_generation or 0)
-        await write_status(self.ctx, status)
 
     def _was_scaled(self, found: Sets) -> bool:
         wanted = str(replicas_of(self.deployment))
@@ -140,8 +134,11 @@ class Rollout:
         else:
             return
         if self.deployment.metadata.annotations.get(REVISION) != str(revision):
-            self.deployment.metadata.annotations[REVISION] = str(revision)
-            self.deployment = await self.ctx.update(self.deployment)
+            # By way of the status, as the real controller does: it is no new generation of what was asked for.
+            note = MergePatch({"metadata": {"annotations": {REVISION: str(revision)}}})
+            key = self.ctx.key
+            written = await self.ctx.client.patch(apps.Deployment, key.name, note, key.namespace, subresource="status")
+            self.deployment.metadata.annotations[REVISION] = written.metadata.annotations[REVISION]
 
     def _annotations(self, revision: int, *, replicas: bool = True) -> dict[str, str]:
         given = self.deployment.metadata.annotations
