@@ -109,6 +109,21 @@ def test_a_typo_in_a_variable_is_one_line_and_says_what_is_valid(
     assert "KUBEWRIGHT_LOG_LEVEL is one of debug, info, warning, error, not 'inof'" in json.loads(line)["message"]
 
 
+@pytest.mark.parametrize("command", ["run", "manifests"])
+def test_what_the_module_raises_is_shown_with_its_place_in_it_and_without_ours(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / f"raises_for_{command}.py"
+    file.write_text("def twice(what):\n    return what.size * 2\n\ntwice(None)\n")
+    assert run_here([command, str(file)]) == 1
+    shown = capsys.readouterr().err
+    assert f'File "{file}", line 4, in <module>' in shown
+    assert "AttributeError: 'NoneType' object has no attribute 'size'" in shown
+    assert shown.endswith(f"Error: {file} cannot be imported, see above\n")
+    assert "importlib" not in shown
+    assert "_load.py" not in shown
+
+
 def test_what_is_no_operator_is_a_usage_error(tmp_path: Path) -> None:
     done = run(tmp_path, "nothing = 1")
     assert done.returncode == 2

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from kubewright.cli._importing import importing
 from kubewright.operator._load import LoadError
 
 if TYPE_CHECKING:
@@ -132,7 +133,8 @@ def _files(
 
     described: Literal["short"] | bool = "short" if descriptions == "short" else descriptions == "full"
     try:
-        program = load(targets, exclude=exclude)
+        with importing(*targets):
+            program = load(targets, exclude=exclude)
     except LoadError as error:
         raise click.ClickException(str(error)) from error
     crds = crds_of(*program.kinds, descriptions=described)

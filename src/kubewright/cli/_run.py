@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from kubewright.cli._importing import importing
 from kubewright.operator import Operator, SettingError
 from kubewright.operator import _values as values
 from kubewright.operator._load import LoadError, load_operator
@@ -71,7 +72,8 @@ def command(ctx: click.Context, /, target: str, verbose: bool, **given: Any) -> 
     over the variable, and the variable over the argument.
     """
     try:
-        operator: Operator = load_operator(target)
+        with importing(target):
+            operator: Operator = load_operator(target)
     except LoadError as error:
         raise click.UsageError(str(error)) from error
     said = {name: value for name, value in given.items() if ctx.get_parameter_source(name) is _COMMANDLINE}
