@@ -73,6 +73,10 @@ class Answer:
         """The values of the `Warning` headers."""
         return [f"299 - {encode(text).decode()}" for text in self._warnings]
 
+    def drop_warnings(self) -> None:
+        """Warn of nothing."""
+        self._warnings = []
+
     async def read(self) -> bytes:
         """The whole body."""
         if self.stream is None:

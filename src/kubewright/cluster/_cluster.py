@@ -139,7 +139,8 @@ class Cluster:
         from kubewright.cluster.workloads import RunningWorkloads, Workloads  # with operators and all that they need
 
         settings = self._with_workloads if isinstance(self._with_workloads, Workloads) else Workloads()
-        running = RunningWorkloads(settings, self.client(), clock=self._clock, rng=self._rng)
+        client = Client(transport=self.transport(warnings=False), clock=self._clock)
+        running = RunningWorkloads(settings, client, clock=self._clock, rng=self._rng)
         try:
             self._workloads = await running.start()
         except BaseException:
@@ -185,9 +186,9 @@ class Cluster:
         """What answers requests: for those who extend the cluster."""
         return self._running
 
-    def transport(self, user: User = ADMIN) -> InProcess:
-        """A way to the server for a client in this process."""
-        made = InProcess(self._running, user)
+    def transport(self, user: User = ADMIN, *, warnings: bool = True) -> InProcess:
+        """A way to the server for a client in this process; one that hears no warnings, if it cannot heed them."""
+        made = InProcess(self._running, user, warnings=warnings)
         self._transports.add(made)
         return made
 

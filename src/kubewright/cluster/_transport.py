@@ -13,11 +13,15 @@ __all__ = ["InProcess"]
 
 
 class InProcess:
-    """Requests of one user, answered in this process. `close` ends the watches that it began."""
+    """Requests of one user, answered in this process. `close` ends the watches that it began.
 
-    def __init__(self, dispatcher: Dispatcher, user: User) -> None:
+    Without `warnings`, answers carry none: for the cluster's own parts, whose users cannot heed them.
+    """
+
+    def __init__(self, dispatcher: Dispatcher, user: User, *, warnings: bool = True) -> None:
         self._dispatcher = dispatcher
         self._user = user
+        self._with_warnings = warnings
         self._closed = False
         self._watches: weakref.WeakSet[Answer] = weakref.WeakSet()
 
@@ -28,6 +32,8 @@ class InProcess:
         if request.before_send is not None:
             request.before_send()
         answer = await self._dispatcher.handle(request, self._user)
+        if not self._with_warnings:
+            answer.drop_warnings()
         if answer.stream is not None:
             self._watches.add(answer)
         return answer
