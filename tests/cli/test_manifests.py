@@ -217,6 +217,29 @@ def test_a_file_that_is_named_twice_is_imported_once(program: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (
+            ["--namespace", "My_Space"],
+            2,
+            "--namespace is lower case letters, digits and '-', at most 63, not 'My_Space'",
+        ),
+        (
+            ["--exclude", "exmaple.com"],
+            1,
+            "there is no kind of the group 'exmaple.com' to leave out; there is example.com",
+        ),
+    ],
+)
+def test_a_typo_in_an_option_is_refused_and_leaves_no_file(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int, message: str
+) -> None:
+    assert run(["manifests", str(program), "--out", str(tmp_path / "config"), *options]) == code
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "config").exists()
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("x = 1", "there is neither a class under @resource nor an Operator"),

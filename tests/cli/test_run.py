@@ -88,7 +88,10 @@ def test_what_was_not_said_does_not_reach_it(tmp_path: Path) -> None:
             "--grace is a length of time, such as 30s, 1m30s, 500ms, or a number of seconds, not '30x'",
         ),
         (["--concurrency", "some"], "--concurrency is a whole number, at least 1, not 'some'"),
-        (["-n", "Here"], "--namespace is a list of namespaces, whose names are lower case letters, digits"),
+        (
+            ["-n", "Here", "-n", "no"],
+            "--namespace is a list of namespaces, whose names are lower case letters, digits and '-', not 'Here', 'no'",
+        ),
         (["--grcae", "1"], "No such option '--grcae'. Did you mean '--grace'?"),
     ],
 )

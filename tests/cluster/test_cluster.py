@@ -112,6 +112,11 @@ async def test_a_file_that_is_no_snapshot_is_refused_and_kept(tmp_path: Path) ->
     assert path.read_text() == "dear diary\n"
 
 
+async def test_a_snapshot_that_could_not_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(SnapshotError, match=r"cannot be written: the folder .*missing does not exist"):
+        await Cluster(snapshot=tmp_path / "missing" / "cluster.snapshot").start()
+
+
 async def test_a_cluster_says_what_it_needs() -> None:
     cluster = Cluster()
     with pytest.raises(ClusterError, match="is not running"):

@@ -85,6 +85,12 @@ def test_references_that_grow_are_refused(tmp_path: Path) -> None:
         read_sources([str(tmp_path / "a.yaml")])
 
 
+def test_a_name_that_yaml_takes_for_a_boolean_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"{PATCH}spec: {{on: 1}}\n")
+    with pytest.raises(CodegenError, match=r"the name True \(YAML takes on, off, yes and no for it\).*in quotes"):
+        read_sources([str(tmp_path / "a.yaml")])
+
+
 @pytest.mark.parametrize("value", [".nan", "!!binary aGk=", "{1: 2}", "!!set {a}"])
 def test_what_json_cannot_say_is_refused(value: str, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(f"{PATCH}spec: {{a: {value}}}\n")

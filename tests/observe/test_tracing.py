@@ -18,7 +18,7 @@ from kubewright.client import Conflict, current_trace
 from kubewright.clock import VirtualClock
 from kubewright.controller import BlockingContext, Context, TerminalError
 from kubewright.observe import Observer, Tracing
-from kubewright.operator import Operator
+from kubewright.operator import Operator, SettingError
 from kubewright.operator._settings import Settings
 from kubewright.operator._tracing import tracing_of
 from tests.controller.conftest import Thing, ThingStatus, thing, until, working
@@ -168,6 +168,14 @@ def test_spans_are_made_when_asked_for_or_when_the_sdk_is_there() -> None:
     assert tracing_of(Settings(tracing=True)) is not None
     assert tracing_of(Settings(tracing=False)) is None
     assert tracing_of(Settings()) is not None  # this test has imported the SDK
+
+
+def test_spans_that_are_asked_for_where_opentelemetry_is_not_installed_are_a_setting_that_cannot_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    with pytest.raises(SettingError, match=r"pip install 'kubewright\[otel\]'"):
+        tracing_of(Settings(tracing=True))
 
 
 def test_opentelemetry_is_not_imported_unless_it_is_wanted() -> None:

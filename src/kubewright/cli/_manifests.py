@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from kubewright.manifests import File
 
 __all__ = ["command"]
+
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 DRIFT = 3
 """The exit code of `--check` when files differ. (1 is an error, 2 a wrong command line.)"""
@@ -95,6 +98,8 @@ def command(
 
     if image and not package:
         raise click.UsageError("--image goes with --package: definitions and roles name no image")
+    if namespace is not None and not _NAMESPACE.fullmatch(namespace):
+        raise click.UsageError(f"--namespace is lower case letters, digits and '-', at most 63, not {namespace!r}")
     out = out or Path("chart" if package == "helm" else "config")
     files = _files(targets, namespace, descriptions, exclude, package, image)
     if check:

@@ -48,10 +48,15 @@ def write_snapshot(path: Path, storage: Storage) -> None:
 
 
 def read_snapshot(path: Path, storage: Storage) -> bool:
-    """Fill an empty storage from the file; False when there is none. Raises `SnapshotError`."""
+    """Fill an empty storage from the file; False when there is none. Raises `SnapshotError`.
+
+    It does so, too, when there could never be one: that is better known now than at the end, when the state is lost.
+    """
     try:
         content = path.open("rb")
     except FileNotFoundError:
+        if not path.parent.is_dir():
+            raise SnapshotError(f"{path} cannot be written: the folder {path.parent} does not exist") from None
         return False
     with content:
         try:

@@ -110,7 +110,14 @@ def _check_content(document: object, source: str) -> None:
         count += 1
         if count > _MOST_NODES:
             raise CodegenError(source, f"a definition in it has more than {_MOST_NODES} parts, which cannot be meant")
-        if isinstance(node, dict) and all(isinstance(name, str) for name in node):
+        if isinstance(node, dict):
+            for name in node:
+                if not isinstance(name, str):
+                    hint = " (YAML takes on, off, yes and no for it)" if isinstance(name, bool) else ""
+                    said = (
+                        f"a definition in it has the name {name!r:.60}{hint}, which JSON cannot say: write it in quotes"
+                    )
+                    raise CodegenError(source, said)
             waiting += node.values()
         elif isinstance(node, list):
             waiting += node

@@ -28,7 +28,7 @@ def load(given: Iterable[str], *, exclude: Sequence[str] = ()) -> Program:
 
     Kinds count when they are defined in these modules, or in modules below them, or are reconciled by their operators;
     a kind that is only imported belongs to somebody else. `exclude` names groups whose kinds do not count. Raises
-    `LoadError` when there is nothing.
+    `LoadError` when there is nothing, and when there is nothing to exclude.
     """
     kinds: dict[type[Object], None] = {}
     operators: dict[Operator, None] = {}
@@ -47,6 +47,11 @@ def load(given: Iterable[str], *, exclude: Sequence[str] = ()) -> Program:
         kinds.update(dict.fromkeys(kind for kind in reconciled if "__definition__" in vars(kind)))
     if not kinds and not operators:
         raise LoadError(f"{', '.join(modules)}: there is neither a class under @resource nor an Operator")
+    groups = sorted({info_of(kind).group for kind in kinds})
+    for group in exclude:
+        if group not in groups:
+            known = f"; there is {', '.join(groups)}" if groups else ""
+            raise LoadError(f"there is no kind of the group {group!r} to leave out{known}")
     own = [kind for kind in kinds if info_of(kind).group not in exclude]
     own.sort(key=lambda kind: str(info_of(kind)))
     return Program(own, sorted(operators, key=lambda one: one.name), projects)

@@ -150,7 +150,10 @@ class Setting:
         try:
             return convert(given)
         except values.Unsuitable as error:
-            raise SettingError(f"{where} is {error}, not {given!r}") from None
+            shown = (
+                ", ".join(map(repr, given)) if isinstance(given, tuple) else repr(given)
+            )  # a flag given several times
+            raise SettingError(f"{where} is {error}, not {shown}") from None
 
 
 TABLE: Mapping[str, Setting] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from kubewright.observe import Tracing
-from kubewright.operator._settings import Settings
+from kubewright.operator._settings import SettingError, Settings
 
 __all__ = ["tracing_of"]
 
@@ -13,6 +13,12 @@ _SDK = "opentelemetry.sdk.trace"
 
 
 def tracing_of(settings: Settings) -> Tracing | None:
-    """As the settings say; unless they do, when the program, or what started it, has loaded OpenTelemetry's SDK."""
+    """As the settings say; unless they do, when the program, or what started it, has loaded OpenTelemetry's SDK.
+
+    Raises `SettingError` when they ask for spans and OpenTelemetry is not installed.
+    """
     wanted = _SDK in sys.modules if settings.tracing is None else settings.tracing
-    return Tracing() if wanted else None
+    try:
+        return Tracing() if wanted else None
+    except ImportError as error:  # asked for, and not installed: that is for the user to change
+        raise SettingError(str(error)) from None
