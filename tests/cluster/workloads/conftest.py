@@ -80,9 +80,11 @@ def nodes() -> int:
 async def world(plans: Plans, nodes: int) -> AsyncIterator[World]:
     clock = VirtualClock()
     settings = Workloads(plan=plans, nodes=nodes)
-    async with Cluster(clock=clock, seed=7, workloads=settings) as cluster:
-        async with cluster.client(namespace="default") as client:
-            yield World(cluster, clock, plans, client)
+    async with (
+        Cluster(clock=clock, seed=7, workloads=settings) as cluster,
+        cluster.client(namespace="default") as client,
+    ):
+        yield World(cluster, clock, plans, client)
 
 
 def template(image: str = "nginx:1", **spec: Any) -> core.PodTemplateSpec:

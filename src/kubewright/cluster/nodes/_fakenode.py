@@ -37,6 +37,8 @@ _log = logging.getLogger(__name__)
 _LEASES = "kube-node-lease"
 _HEARTBEAT_SECONDS = 10.0
 _RETRY_SECONDS = 0.2
+_FIRST_BACKOFF = 10.0
+_LONGEST_BACKOFF = 300.0
 _TERMINAL = ("Succeeded", "Failed")
 _addresses = itertools.count(1)
 
@@ -46,7 +48,8 @@ class PodPlan:
     """What becomes of a pod. Times are in seconds; the default pod runs and is ready at once, and for ever.
 
     With `exit_after`, its containers end that long after their start, with `exit_code`; the pod's restart policy
-    says whether they are started again, after `restart_delay`. `exits` bounds how often that happens: afterwards they
+    says whether they are started again, after `restart_delay`; with `crash_loop`, which is how kubelets do it, after
+    10 s at first and twice as long each time, up to 5 minutes. `exits` bounds how often that happens: afterwards they
     run for ever. With `image_missing` the pod stays Pending; without `becomes_ready` it runs and is never ready.
     `stop_delay` is how long its end takes when it is deleted, at most the grace period of the deletion.
     """
@@ -56,11 +59,18 @@ class PodPlan:
     ready_delay: float = 0.0
     stop_delay: float = 0.0
     restart_delay: float = 0.0
+    crash_loop: bool = False
     exit_after: float | None = None
     exit_code: int = 0
     exits: int | None = None
     image_missing: bool = False
     becomes_ready: bool = True
+
+    def delay_before(self, restart: int) -> float:
+        """Seconds from the end of a container to its restart with that number; the first is 1."""
+        if not self.crash_loop:
+            return self.restart_delay
+        return min(_FIRST_BACKOFF * 2.0 ** min(restart - 1, 16), _LONGEST_BACKOFF)
 
 
 Plan: TypeAlias = PodPlan | Callable[[core.Pod], PodPlan]
@@ -71,8 +81,9 @@ class FakeNode:
 
     Pods that wait for a scheduler are bound to this node, whatever they request, select or tolerate (a pod that names
     another node is left alone); pods on this node get the status that `plan` says; deleted pods go away after their
-    grace. `plan` may be a function of the pod. `namespace` restricts all that to one namespace. The Node object and
-    its lease exist, and are renewed, while the block runs.
+    grace. `plan` may be a function of the pod. `namespace` restricts all that to one namespace, and `takes` says which
+    of the pods that any node could have this one takes: all of them unless given. The Node object and its lease exist,
+    and are renewed, while the block runs.
 
     It lives on the event loop of the test and uses `client`. It survives restarts of the API server. An error that it
     cannot handle is raised at the end of the block.
@@ -85,9 +96,11 @@ class FakeNode:
         name: str = "fake-node",
         namespace: str | None = None,
         plan: Plan | None = None,
+        takes: Callable[[core.Pod], bool] | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.name = name
+        self._takes = takes
         self.plan: Plan = plan or PodPlan()
         self._client = client
         self._namespace = namespace
@@ -206,15 +219,15 @@ class FakeNode:
         """False for a pod that is meant for another node by name, as those of a DaemonSet are."""
         node_affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
         required = node_affinity.required_during_scheduling_ignored_during_execution if node_affinity else None
-        if required is None:
-            return True
         names = [
             field.values or []
-            for term in required.node_selector_terms
+            for term in (required.node_selector_terms if required is not None else ())
             for field in term.match_fields or []
             if field.key == "metadata.name" and field.operator == "In"
         ]
-        return not names or any(self.name in values for values in names)
+        if names:
+            return any(self.name in values for values in names)
+        return self._takes is None or self._takes(pod)
 
     def _forget(self, pod: core.Pod) -> None:
         known = self._pods.pop(pod.metadata.uid, None)
@@ -270,7 +283,7 @@ class FakeNode:
         counted = {container.name: counted.get(container.name, 0) + 1 for container in pod.spec.containers}
         now = self._clock.now()
         await self._write(pod, pod_status.waiting_to_restart(pod, counted, now=now, exit_code=exit_code))
-        await self._clock.sleep(plan.restart_delay)
+        await self._clock.sleep(plan.delay_before(max(counted.values(), default=1)))
         await self._start(pod, plan, counted)
         return counted
 

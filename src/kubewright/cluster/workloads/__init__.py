@@ -16,6 +16,6 @@ Not there: CronJobs, HorizontalPodAutoscalers, disruption budgets, quotas, and e
 
 from __future__ import annotations
 
-from kubewright.cluster.workloads._workloads import RunningWorkloads, Workloads
+from kubewright.cluster.workloads._workloads import RunningWorkloads, Workloads, usual_plan
 
-__all__ = ["RunningWorkloads", "Workloads"]
+__all__ = ["RunningWorkloads", "Workloads", "usual_plan"]

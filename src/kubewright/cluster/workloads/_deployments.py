@@ -35,11 +35,12 @@ __all__ = ["register"]
 Sets = Sequence[apps.ReplicaSet]
 
 _DEFAULT_HISTORY = 10
+_HISTORY = "deployment.kubernetes.io/revision-history"
 # What is not copied from a Deployment to its ReplicaSets.
 _OWN_ANNOTATIONS = (
     "kubectl.kubernetes.io/last-applied-configuration",
     REVISION,
-    "deployment.kubernetes.io/revision-history",
+    _HISTORY,
     DESIRED_REPLICAS,
     MAX_REPLICAS,
     "deprecated.deployment.rollback.to",
@@ -78,6 +79,7 @@ class Rollout:
         self.ctx = ctx
         self.new: apps.ReplicaSet | None = None
         self.old: list[apps.ReplicaSet] = []
+        self.revision: str | None = None
 
     @property
     def all(self) -> list[apps.ReplicaSet]:
@@ -98,7 +100,7 @@ class Rollout:
             await self._scale()
             if deployment.spec.paused:
                 await self._clean_up()
-            await write_status(self.ctx, progress.counted(deployment, self.all, self.new, status, moment(self.ctx)))
+            await self._tell(progress.counted(deployment, self.all, self.new, status, moment(self.ctx)))
             return None
         if is_rolling(deployment):
             await self._adopt_new(create=True)
@@ -109,8 +111,8 @@ class Rollout:
             await self._recreate()
         if progress.is_complete(deployment, deployment.status):
             await self._clean_up()
-        made = progress.rolled(deployment, self.all, self.new, status, moment(self.ctx))
-        await write_status(self.ctx, made)
+        made = progress.rolled(deployment, self.all, self.new, status, moment(self.ctx), created=self._is_new)
+        await self._tell(made)
         return progress.look_again(deployment, made, self.ctx.clock.now())
 
     def _was_scaled(self, found: Sets) -> bool:
@@ -125,20 +127,35 @@ class Rollout:
         """Find the newest ReplicaSet, or make it; its annotations and its revision are those of the Deployment."""
         revision = max(map(revision_of, self.old), default=0) + 1
         if self.new is not None:
-            revision = max(revision, revision_of(self.new))
-            self.new.metadata.annotations.update(self._annotations(revision, replicas=False))
+            before, annotations = revision_of(self.new), self.new.metadata.annotations
+            revision = max(revision, before)
+            if before and before < revision:
+                annotations[_HISTORY] = ",".join(filter(None, [annotations.get(_HISTORY), str(before)]))
+            annotations.update(self._annotations(revision, replicas=False))
             self.new.spec.min_ready_seconds = self.deployment.spec.min_ready_seconds
             self.new = await self.ctx.update(self.new)
         elif create:
             await self._create(revision)
         else:
             return
-        if self.deployment.metadata.annotations.get(REVISION) != str(revision):
-            # By way of the status, as the real controller does: it is no new generation of what was asked for.
-            note = MergePatch({"metadata": {"annotations": {REVISION: str(revision)}}})
-            key = self.ctx.key
-            written = await self.ctx.client.patch(apps.Deployment, key.name, note, key.namespace, subresource="status")
-            self.deployment.metadata.annotations[REVISION] = written.metadata.annotations[REVISION]
+        self.revision = str(revision)
+
+    async def _tell(self, status: apps.DeploymentStatus) -> None:
+        """Write the status, and then the revision: as long as that is missing, its ReplicaSet counts as new."""
+        await write_status(self.ctx, status)
+        if self.revision in (None, self.deployment.metadata.annotations.get(REVISION)):
+            return
+        # By way of the status, as the real controller does: it is no new generation of what was asked for.
+        note = MergePatch({"metadata": {"annotations": {REVISION: self.revision}}})
+        await self.ctx.client.patch(
+            apps.Deployment, self.ctx.key.name, note, self.ctx.key.namespace, subresource="status"
+        )
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether the status has not told of the newest ReplicaSet yet, and it is not an old one that came back."""
+        told = self.revision == self.deployment.metadata.annotations.get(REVISION)
+        return not told and self.new is not None and _HISTORY not in self.new.metadata.annotations
 
     def _annotations(self, revision: int, *, replicas: bool = True) -> dict[str, str]:
         given = self.deployment.metadata.annotations

@@ -95,11 +95,18 @@ def rolled(
     new: apps.ReplicaSet | None,
     conditions: Conditions,
     now: datetime,
+    *,
+    created: bool,
 ) -> apps.DeploymentStatus:
-    """The status during a rollout, and at its end: also how it comes along."""
-    if deadline_of(deployment) is not None and _find(conditions, _PROGRESSING) is None and new is not None:
-        created = f'Created new replica set "{new.metadata.name}"'
-        conditions = with_condition(conditions, _condition(now, "True", "NewReplicaSetCreated", created))
+    """The status during a rollout, and at its end: also how it comes along. `created` tells that `new` is new."""
+    if deadline_of(deployment) is not None and new is not None:
+        name = f'"{new.metadata.name}"'
+        if created:
+            made = _condition(now, "True", "NewReplicaSetCreated", f"Created new replica set {name}")
+            conditions = with_condition(conditions, made)
+        elif _find(conditions, _PROGRESSING) is None:
+            made = _condition(now, "True", "FoundNewReplicaSet", f"Found new replica set {name}")
+            conditions = with_condition(conditions, made)
     status = counted(deployment, everything, new, conditions, now)
     conditions = status.conditions or []
     current = _find(conditions, _PROGRESSING)

@@ -158,6 +158,7 @@ class Step:
         revision = self.current if not self.on_delete and number < self.partition else self.update
         pod = pod_from(template_in(revision), name=f"{self.set.metadata.name}-{number}")
         name = pod.metadata.name
+        pod.metadata.generate_name = f"{self.set.metadata.name}-"
         pod.metadata.labels |= {POD_REVISION: revision.metadata.name, _POD_NAME: name, _POD_INDEX: str(number)}
         pod.spec.hostname, pod.spec.subdomain = name, self.set.spec.service_name or None
         claims = {template.metadata.name: template for template in self.set.spec.volume_claim_templates or ()}

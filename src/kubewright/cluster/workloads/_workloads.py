@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final, Self
 
 import kubewright as kw
+from kubewright.api import core
 from kubewright.client import Client
 from kubewright.clock import Clock
-from kubewright.cluster.nodes import FakeNode, Plan
+from kubewright.cluster.nodes import FakeNode, Plan, PodPlan
 
-__all__ = ["MANAGER", "RunningWorkloads", "Workloads", "controller_manager"]
+__all__ = ["MANAGER", "RunningWorkloads", "Workloads", "controller_manager", "usual_plan"]
 
 MANAGER: Final = "kube-controller-manager"
+
+
+def usual_plan(pod: core.Pod) -> PodPlan:
+    """Pods are ready at once, and run for ever; but those that are meant to end do so, well, after a second."""
+    return PodPlan() if pod.spec.restart_policy in (None, "Always") else PodPlan(exit_after=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,11 +29,11 @@ class Workloads:
     """How the workloads of an embedded cluster behave.
 
     Attributes:
-        plan: what becomes of pods: a `PodPlan`, or a function from a pod to one; ready at once unless given.
+        plan: what becomes of pods: a `PodPlan`, or a function from a pod to one; as in `usual_plan` unless given.
         nodes: how many nodes there are.
     """
 
-    plan: Plan | None = None
+    plan: Plan = usual_plan
     nodes: int = 1
 
     def __post_init__(self) -> None:
@@ -74,7 +81,9 @@ class RunningWorkloads:
         self._client = client
         self._stack = AsyncExitStack()
         self.nodes = [
-            FakeNode(client, name=f"node-{number}", plan=settings.plan, clock=clock)
+            FakeNode(
+                client, name=f"node-{number}", plan=settings.plan, takes=_share(number, settings.nodes), clock=clock
+            )
             for number in range(1, settings.nodes + 1)
         ]
 
@@ -90,3 +99,8 @@ class RunningWorkloads:
     async def stop(self) -> None:
         """End: the controllers first, so that they do not see the nodes go."""
         await self._stack.aclose()
+
+
+def _share(number: int, nodes: int) -> Callable[[core.Pod], bool]:
+    """Which pods the node of that number takes: each pod is taken by one of them."""
+    return lambda pod: int(pod.metadata.uid[:8], 16) % nodes == number - 1

@@ -1,0 +1,394 @@
+"""The same workloads on the embedded cluster and on a real control plane leave the same objects."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import difflib
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kubewright.api import Object, apps, batch, core, discovery, meta, to_dict
+from kubewright.client import Client, Conflict
+from kubewright.cluster import Cluster
+from kubewright.cluster.nodes import FakeNode, PodPlan
+from kubewright.cluster.workloads import Workloads
+from kubewright.testing import ControlPlane
+
+pytestmark = pytest.mark.control_plane
+
+LABELS = {"app": "web"}
+KINDS: tuple[type[Object], ...] = (
+    apps.Deployment,
+    apps.ReplicaSet,
+    apps.StatefulSet,
+    apps.DaemonSet,
+    apps.ControllerRevision,
+    batch.Job,
+    core.Pod,
+    core.Endpoints,
+    discovery.EndpointSlice,
+)
+PATIENCE = 60.0
+LOOKS = 50
+
+
+@pytest.fixture(scope="module")
+def control_plane() -> Iterator[ControlPlane]:
+    """A plane of this module's own: its controllers would meddle with the objects of other tests."""
+    with ControlPlane() as plane:
+        plane.ensure_controllers()
+        yield plane
+
+
+Case = Callable[[Client], Awaitable[None]]
+
+
+def template(image: str = "nginx:1", **spec: Any) -> core.PodTemplateSpec:
+    return core.PodTemplateSpec(
+        metadata=meta.ObjectMeta(labels=dict(LABELS)),
+        spec=core.PodSpec(containers=[core.Container(name="main", image=image)], **spec),
+    )
+
+
+SELECTOR = meta.LabelSelector(match_labels=dict(LABELS))
+
+
+async def until(client: Client, kind: type[Any], name: str, holds: Callable[[Any], object]) -> None:
+    """Wait until an object is as it should be."""
+    async with asyncio.timeout(PATIENCE):
+        async for event in client.watch(kind, client.namespace, fields=f"metadata.name={name}"):
+            if event.type != "DELETED" and holds(event.object):
+                return
+
+
+async def change(client: Client, kind: type[Any], name: str, how: Callable[[Any], object]) -> None:
+    """Change an object, whoever else writes to it meanwhile."""
+    while True:
+        obj = await client.get(kind, name)
+        how(obj)
+        with contextlib.suppress(Conflict):
+            await client.update(obj)
+            return
+
+
+def is_rolled_out(deployment: apps.Deployment) -> bool:
+    status, wanted = deployment.status, deployment.spec.replicas
+    counts = {status.replicas, status.updated_replicas, status.available_replicas}
+    progressing = [each.reason for each in status.conditions or () if each.type == "Progressing"]
+    seen = status.observed_generation == deployment.metadata.generation
+    return seen and counts == {wanted or None} and progressing == ["NewReplicaSetAvailable"]
+
+
+# The cases
+
+
+async def a_deployment_is_rolled_out_twice(client: Client) -> None:
+    spec = apps.DeploymentSpec(replicas=3, selector=SELECTOR, template=template(), revision_history_limit=5)
+    metadata = meta.ObjectMeta(name="web", labels={"team": "a"}, annotations={"note": "x"})
+    await client.create(apps.Deployment(metadata=metadata, spec=spec))
+    await until(client, apps.Deployment, "web", is_rolled_out)
+    await set_image(client, "nginx:2")
+    await until(client, apps.Deployment, "web", lambda d: is_rolled_out(d) and _revision(d) == "2")
+
+
+def _revision(deployment: apps.Deployment) -> str | None:
+    return deployment.metadata.annotations.get("deployment.kubernetes.io/revision")
+
+
+async def set_image(client: Client, image: str, kind: type[Any] = apps.Deployment, name: str = "web") -> None:
+    def put(obj: Any) -> None:
+        obj.spec.template.spec.containers[0].image = image
+
+    await change(client, kind, name, put)
+
+
+async def a_deployment_is_recreated(client: Client) -> None:
+    strategy = apps.DeploymentStrategy(type="Recreate")
+    spec = apps.DeploymentSpec(replicas=2, selector=SELECTOR, template=template(), strategy=strategy)
+    await client.create(apps.Deployment(metadata=meta.ObjectMeta(name="web"), spec=spec))
+    await until(client, apps.Deployment, "web", is_rolled_out)
+    await set_image(client, "nginx:2")
+    await until(client, apps.Deployment, "web", lambda d: is_rolled_out(d) and _revision(d) == "2")
+
+
+async def a_paused_deployment_is_scaled(client: Client) -> None:
+    spec = apps.DeploymentSpec(replicas=1, selector=SELECTOR, template=template())
+    await client.create(apps.Deployment(metadata=meta.ObjectMeta(name="web"), spec=spec))
+    await until(client, apps.Deployment, "web", is_rolled_out)
+
+    def pause(deployment: apps.Deployment) -> None:
+        deployment.spec.paused, deployment.spec.replicas = True, 3
+        deployment.spec.template.spec.containers[0].image = "nginx:2"
+
+    await change(client, apps.Deployment, "web", pause)
+
+    def is_scaled(deployment: apps.Deployment) -> bool:
+        reasons = [each.reason for each in deployment.status.conditions or ()]
+        return deployment.status.available_replicas == 3 and "DeploymentPaused" in reasons
+
+    await until(client, apps.Deployment, "web", is_scaled)
+
+
+async def a_deployment_whose_pods_do_not_come_up(client: Client) -> None:
+    spec = apps.DeploymentSpec(replicas=4, selector=SELECTOR, template=template("missing"), progress_deadline_seconds=2)
+    await client.create(apps.Deployment(metadata=meta.ObjectMeta(name="web"), spec=spec))
+
+    def has_failed(deployment: apps.Deployment) -> bool:
+        return any(each.reason == "ProgressDeadlineExceeded" for each in deployment.status.conditions or ())
+
+    await until(client, apps.Deployment, "web", has_failed)
+
+
+async def a_stateful_set_is_updated_above_its_partition(client: Client) -> None:
+    strategy = apps.StatefulSetUpdateStrategy(
+        type="RollingUpdate", rolling_update=apps.RollingUpdateStatefulSetStrategy(partition=1)
+    )
+    spec = apps.StatefulSetSpec(
+        replicas=2, selector=SELECTOR, service_name="web", template=template(), update_strategy=strategy
+    )
+    await client.create(apps.StatefulSet(metadata=meta.ObjectMeta(name="web"), spec=spec))
+    await until(client, apps.StatefulSet, "web", lambda s: s.status.available_replicas == 2)
+    await set_image(client, "nginx:2", apps.StatefulSet)
+
+    def is_updated(stateful_set: apps.StatefulSet) -> bool:
+        status = stateful_set.status
+        return (
+            status is not None
+            and status.observed_generation == 2
+            and (status.updated_replicas, status.current_replicas, status.available_replicas) == (1, 1, 2)
+        )
+
+    await until(client, apps.StatefulSet, "web", is_updated)
+
+
+async def a_stateful_set_is_updated_and_shrinks(client: Client) -> None:
+    spec = apps.StatefulSetSpec(
+        replicas=3,
+        selector=SELECTOR,
+        service_name="web",
+        template=template(),
+        pod_management_policy="Parallel",
+        min_ready_seconds=0,
+    )
+    await client.create(apps.StatefulSet(metadata=meta.ObjectMeta(name="web"), spec=spec))
+    await until(client, apps.StatefulSet, "web", lambda s: s.status.available_replicas == 3)
+
+    def shrink(stateful_set: apps.StatefulSet) -> None:
+        stateful_set.spec.replicas = 1
+        stateful_set.spec.template.spec.containers[0].image = "nginx:2"
+
+    await change(client, apps.StatefulSet, "web", shrink)
+
+    def is_done(stateful_set: apps.StatefulSet) -> bool:
+        status = stateful_set.status
+        return (
+            status is not None
+            and status.current_revision == status.update_revision
+            and (status.replicas, status.available_replicas, status.observed_generation) == (1, 1, 2)
+        )
+
+    await until(client, apps.StatefulSet, "web", is_done)
+
+
+async def a_daemon_set_is_updated(client: Client) -> None:
+    spec = apps.DaemonSetSpec(selector=SELECTOR, template=template())
+    await client.create(apps.DaemonSet(metadata=meta.ObjectMeta(name="web"), spec=spec))
+    await until(client, apps.DaemonSet, "web", lambda d: d.status.number_available == 1)
+    await set_image(client, "nginx:2", apps.DaemonSet)
+
+    def is_updated(daemon_set: apps.DaemonSet) -> bool:
+        status = daemon_set.status
+        return (
+            status is not None
+            and status.observed_generation == 2
+            and (status.updated_number_scheduled, status.number_available) == (1, 1)
+        )
+
+    await until(client, apps.DaemonSet, "web", is_updated)
+
+
+def a_job(image: str, restart: str = "Never", **spec: Any) -> batch.Job:
+    made = batch.JobSpec(template=template(image, restart_policy=restart), **spec)
+    return batch.Job(metadata=meta.ObjectMeta(name="work"), spec=made)
+
+
+def _has(job: batch.Job, type_: str) -> bool:
+    return any(each.type == type_ and each.status == "True" for each in job.status.conditions or ())
+
+
+async def a_job_completes(client: Client) -> None:
+    await client.create(a_job("good", completions=3, parallelism=2))
+    await until(client, batch.Job, "work", lambda job: _has(job, "Complete"))
+
+
+async def an_indexed_job_completes(client: Client) -> None:
+    await client.create(a_job("good", completions=3, parallelism=3, completion_mode="Indexed"))
+    await until(client, batch.Job, "work", lambda job: _has(job, "Complete"))
+
+
+async def a_job_fails(client: Client) -> None:
+    await client.create(a_job("bad", backoff_limit=0, completions=2, parallelism=1))
+    await until(client, batch.Job, "work", lambda job: _has(job, "Failed"))
+
+
+async def a_job_is_suspended(client: Client) -> None:
+    await client.create(a_job("nginx", suspend=True))
+    await until(client, batch.Job, "work", lambda job: _has(job, "Suspended"))
+
+
+async def a_service_has_ready_and_other_pods(client: Client) -> None:
+    for name, image in (("one", "nginx"), ("two", "never-ready"), ("done", "good")):
+        pod = core.Pod(
+            metadata=meta.ObjectMeta(name=name, labels=dict(LABELS)),
+            spec=core.PodSpec(
+                containers=[
+                    core.Container(
+                        name="main", image=image, ports=[core.ContainerPort(name="http", container_port=8080)]
+                    )
+                ],
+                restart_policy="Never",
+            ),
+        )
+        await client.create(pod)
+    await until(
+        client,
+        core.Pod,
+        "one",
+        lambda pod: any(c.type == "Ready" and c.status == "True" for c in pod.status.conditions or ()),
+    )
+    await until(client, core.Pod, "two", lambda pod: pod.status.phase == "Running")
+    await until(client, core.Pod, "done", lambda pod: pod.status.phase == "Succeeded")
+    ports = [core.ServicePort(name="http", port=80, target_port="http"), core.ServicePort(name="other", port=81)]
+    service = core.ServiceSpec(selector=dict(LABELS), ports=ports, cluster_ip="None")
+    await client.create(core.Service(metadata=meta.ObjectMeta(name="web", labels={"team": "a"}), spec=service))
+    await until(client, core.Endpoints, "web", lambda endpoints: endpoints.subsets)
+    async with asyncio.timeout(PATIENCE):
+        async for event in client.watch(discovery.EndpointSlice, client.namespace):
+            if event.object.endpoints and len(event.object.endpoints) == 2:
+                return
+
+
+CASES: list[Case] = [
+    a_deployment_is_rolled_out_twice,
+    a_deployment_is_recreated,
+    a_paused_deployment_is_scaled,
+    a_deployment_whose_pods_do_not_come_up,
+    a_stateful_set_is_updated_above_its_partition,
+    a_stateful_set_is_updated_and_shrinks,
+    a_daemon_set_is_updated,
+    a_job_completes,
+    an_indexed_job_completes,
+    a_job_fails,
+    a_job_is_suspended,
+    a_service_has_ready_and_other_pods,
+]
+
+
+# Running and comparing
+
+
+PLANS = {
+    "missing": PodPlan(image_missing=True),
+    "good": PodPlan(exit_after=0.1),
+    "bad": PodPlan(exit_after=0.1, exit_code=1),
+    "never-ready": PodPlan(becomes_ready=False),
+}
+
+
+def plan(pod: core.Pod) -> PodPlan:
+    return PLANS.get(pod.spec.containers[0].image or "", PodPlan())
+
+
+@pytest.fixture(scope="module")
+def outcomes(control_plane: ControlPlane) -> dict[str, tuple[str, str]]:
+    """For each case what it left on the embedded cluster and on the real one. All cases run at once."""
+    return asyncio.run(outcomes_on(control_plane))
+
+
+async def outcomes_on(plane: ControlPlane) -> dict[str, tuple[str, str]]:
+    async with (
+        Cluster(workloads=Workloads(plan=plan)) as cluster,
+        Client.connect(kubeconfig=plane.kubeconfig) as real,
+        FakeNode(real, name="node-1", plan=plan),
+    ):
+        made = await asyncio.gather(*(outcome(case, cluster, plane) for case in CASES))
+    return {case.__name__: result for case, result in zip(CASES, made, strict=True)}
+
+
+async def outcome(case: Case, cluster: Cluster, plane: ControlPlane) -> tuple[str, str]:
+    """What both are like when they are alike, or at last."""
+    namespace = case.__name__.replace("_", "-")
+    async with (
+        cluster.client(namespace=namespace) as embedded,
+        Client.connect(kubeconfig=plane.kubeconfig, namespace=namespace) as real,
+    ):
+        for client in (embedded, real):
+            await client.create(core.Namespace(metadata=meta.ObjectMeta(name=namespace)))
+        await asyncio.gather(case(embedded), case(real))
+        ours = theirs = ""
+        for _ in range(LOOKS):
+            ours, theirs = await left(embedded, namespace), await left(real, namespace)
+            if ours == theirs:
+                break
+            await asyncio.sleep(0.2)  # the last steps of a controller have no condition to wait for
+        return ours, theirs
+
+
+async def left(client: Client, namespace: str) -> str:
+    """Every object that the case left, without what is different each time, as text."""
+    found: list[dict[str, Any]] = []
+    for kind in KINDS:
+        found += [to_dict(each) for each in await client.list(kind, namespace)]
+    made = sorted(json.dumps(plain(each), indent=1, sort_keys=True) for each in found)
+    text = "\n".join(made).replace(namespace, "NAMESPACE")
+    for hash_, name in hashes(found).items():
+        text = text.replace(hash_, name)
+    for pattern, word in NOISE:
+        text = pattern.sub(word, text)
+    return "\n".join(sorted(text.split("\n{"), key=lambda part: part.strip("{")))
+
+
+NOISE = [
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "TIME"),
+    (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UID"),
+    (re.compile(r"10\.244\.\d+\.\d+"), "ADDRESS"),
+    (re.compile(r'-[bcdfghjklmnpqrstvwxz2456789]{5}"'), '-RANDOM"'),
+]
+
+
+def hashes(objects: list[dict[str, Any]]) -> dict[str, str]:
+    """Names for the hashes of templates, by the revision that they are of."""
+    made = {}
+    for obj in objects:
+        metadata = obj["metadata"]
+        if obj["kind"] == "ReplicaSet":
+            number = metadata["annotations"]["deployment.kubernetes.io/revision"]
+            made[metadata["labels"]["pod-template-hash"]] = f"HASH{number}"
+        if obj["kind"] == "ControllerRevision":
+            made[metadata["name"].removeprefix("web-")] = f"HASH{obj['revision']}"
+    return made
+
+
+def plain(obj: dict[str, Any]) -> dict[str, Any]:
+    """An object as far as controllers decide it."""
+    metadata = obj["metadata"]
+    status = dict(obj.get("status") or {})
+    if "observedGeneration" in status:
+        status["observedGeneration"] = status["observedGeneration"] == metadata.get("generation")
+    kept = ("name", "generateName", "labels", "annotations", "ownerReferences", "finalizers")
+    for unordered in ("endpoints", "ports"):  # of an EndpointSlice
+        if unordered in obj:
+            obj[unordered] = sorted(obj[unordered] or (), key=lambda each: json.dumps(each.get("targetRef") or each))
+    return {**obj, "metadata": {name: metadata[name] for name in kept if name in metadata}, "status": status}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_the_objects_are_those_of_the_real_controllers(case: Case, outcomes: dict[str, tuple[str, str]]) -> None:
+    ours, theirs = outcomes[case.__name__]
+    difference = difflib.unified_diff(theirs.splitlines(), ours.splitlines(), "real", "embedded", n=12, lineterm="")
+    assert ours == theirs, "\n".join(difference)
