@@ -86,8 +86,9 @@ async def test_one_replica_works_and_the_next_takes_over_with_warm_caches(
         await marked(client, namespace, "two")
         await settled(second)
         assert second.controllers[0].stats.reconciles["success"] >= 2, "it went through what was there already, too"
-    told = [event.message or "" for event in await events(client, namespace, "LeaderElection")]
-    assert {message.split()[1] for message in told} == {"became", "stopped"}
+    told = await events(client, namespace, "LeaderElection")
+    assert {(event.message or "").split()[1] for event in told} == {"became", "stopped"}
+    assert {event.involved_object.uid for event in told} == {lease.metadata.uid}, "kubectl describe asks for it"
 
 
 async def _has(running: Running, obj: core.ConfigMap) -> bool:

@@ -73,6 +73,11 @@ class Campaign:
         self.failures = 0
         self.last_error = ""
 
+    @property
+    def lease_uid(self) -> str | None:
+        """The uid of the Lease that we last wrote; None before that."""
+        return self._lease.metadata.uid if self._lease is not None else None
+
     async def run(self) -> str:
         """Wait for the lease and keep it. Returns why it could not be kept; the fence is closed then."""
         logger.info("%s waits for %s", self._identity, self._fence.lease)

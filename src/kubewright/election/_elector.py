@@ -193,6 +193,11 @@ class LeaderElector:
         """The identity that the lease named when we last looked; "" for nobody."""
         return self._campaign.record.holder if self._campaign is not None else ""
 
+    @property
+    def lease_uid(self) -> str | None:
+        """The uid of the Lease that we last wrote; None before that."""
+        return self._campaign.lease_uid if self._campaign is not None else None
+
     async def wait_for_leadership(self) -> None:
         """Wait until we lead. Raises `NotLeader` when we led and it is over, or when it was stopped."""
         if self._runner is None:

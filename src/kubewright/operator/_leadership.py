@@ -72,6 +72,10 @@ def record_election(event: ElectionEvent, elector: LeaderElector, recorder: Even
     else:
         return
     lease = ObjectReference(
-        api_version="coordination.k8s.io/v1", kind="Lease", name=elector.name, namespace=elector.namespace
+        api_version="coordination.k8s.io/v1",
+        kind="Lease",
+        name=elector.name,
+        namespace=elector.namespace,
+        uid=elector.lease_uid,  # without it, `kubectl describe` does not find the event
     )
     recorder.record(lease, "LeaderElection", message)

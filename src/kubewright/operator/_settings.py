@@ -150,9 +150,8 @@ class Setting:
         try:
             return convert(given)
         except values.Unsuitable as error:
-            shown = (
-                ", ".join(map(repr, given)) if isinstance(given, tuple) else repr(given)
-            )  # a flag given several times
+            # A flag that may be given several times comes as a tuple, which nobody wrote.
+            shown = ", ".join(map(repr, given)) if isinstance(given, tuple) else repr(given)
             raise SettingError(f"{where} is {error}, not {shown}") from None
 
 
