@@ -43,7 +43,11 @@ class Settings:
     )
     context: str | None = _setting(values.text, None, "The context in the kubeconfig.")
     server: str | None = _setting(
-        values.text, None, "The API server's address, instead of the one in the kubeconfig.", "--master", "--server"
+        values.text,
+        None,
+        "The API server's address, in place of the one in --kubeconfig; without that, no kubeconfig is read.",
+        "--master",
+        "--server",
     )
     namespaces: tuple[str, ...] = _setting(
         values.names, (), "Look at this namespace only. May be given several times.", "-n", "--namespace"
