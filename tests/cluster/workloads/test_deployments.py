@@ -30,7 +30,9 @@ def put_replicas(number: int) -> Any:
 async def sizes(world: World) -> list[int]:
     """The ReplicaSets' sizes, the oldest first."""
     found = await world.all(apps.ReplicaSet)
-    return [each.spec.replicas or 0 for each in sorted(found, key=lambda each: int(each.metadata.annotations[REVISION]))]
+    return [
+        each.spec.replicas or 0 for each in sorted(found, key=lambda each: int(each.metadata.annotations[REVISION]))
+    ]
 
 
 async def test_a_deployment_gets_a_replica_set_and_that_gets_pods(world: World) -> None:

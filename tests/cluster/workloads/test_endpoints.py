@@ -1,0 +1,101 @@
+"""Endpoints of Services in the embedded cluster, in virtual time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubewright.api import apps, core, discovery, meta
+from kubewright.cluster.nodes import PodPlan
+from tests.cluster.workloads.conftest import LABELS, World, a_deployment, a_stateful_set
+
+
+def a_service(**spec: Any) -> core.Service:
+    spec.setdefault("selector", dict(LABELS))
+    spec.setdefault("ports", [core.ServicePort(port=80, target_port=8080)])
+    return core.Service(metadata=meta.ObjectMeta(name="web"), spec=core.ServiceSpec(**spec))
+
+
+async def addresses(world: World) -> tuple[list[str], list[str]]:
+    """The ready ones and the others."""
+    (found,) = [each for each in await world.all(core.Endpoints) if each.metadata.name == "web"]
+    ready = [each.ip for subset in found.subsets or () for each in subset.addresses or ()]
+    others = [each.ip for subset in found.subsets or () for each in subset.not_ready_addresses or ()]
+    return ready, others
+
+
+async def slices(world: World) -> list[discovery.EndpointSlice]:
+    found = await world.all(discovery.EndpointSlice)
+    return [each for each in found if each.metadata.labels.get("kubernetes.io/service-name") == "web"]
+
+
+async def test_addresses_follow_the_readiness_of_pods(world: World) -> None:
+    world.plans.default = PodPlan(ready_delay=10)
+    await world.client.create(a_service())
+    await world.client.create(a_deployment(replicas=2))
+    await world.passes(5)
+    ips = sorted(pod.status.pod_ip or "" for pod in await world.all(core.Pod))
+    assert await addresses(world) == ([], ips)
+    (found,) = await slices(world)
+    assert [each.conditions.ready for each in found.endpoints or () if each.conditions] == [False, False]
+    await world.passes(10)
+    assert await addresses(world) == (ips, [])
+    (found,) = await slices(world)
+    assert sorted(ip for each in found.endpoints or () for ip in each.addresses) == ips
+    assert [(port.name, port.port, port.protocol) for port in found.ports or ()] == [("", 8080, "TCP")]
+
+
+async def test_addresses_go_with_pods_and_endpoints_with_the_service(world: World) -> None:
+    world.plans.default = PodPlan(stop_delay=10)
+    await world.client.create(a_service())
+    await world.client.create(a_deployment(replicas=1))
+    await world.passes(3)
+
+    def stop(deployment: apps.Deployment) -> None:
+        deployment.spec.replicas = 0
+
+    await world.change(apps.Deployment, "web", stop)
+    await world.passes(3)
+    assert await addresses(world) == ([], [])
+    (found,) = await slices(world)
+    (leaving,) = found.endpoints or []
+    assert leaving.conditions is not None
+    assert (leaving.conditions.ready, leaving.conditions.serving, leaving.conditions.terminating) == (False, True, True)
+    await world.passes(10)
+    (found,) = await slices(world)
+    assert not found.endpoints
+    await world.client.delete(core.Service, "web")
+    await world.passes(3)
+    assert await slices(world) == []
+    assert "web" not in await world.names(core.Endpoints)
+
+
+async def test_a_headless_service_knows_its_pods_by_name(world: World) -> None:
+    await world.client.create(a_service(cluster_ip="None"))
+    await world.client.create(a_stateful_set(replicas=2))
+    await world.passes(5)
+    (found,) = await slices(world)
+    assert sorted(each.hostname or "" for each in found.endpoints or ()) == ["web-0", "web-1"]
+    assert found.metadata.labels["service.kubernetes.io/headless"] == ""
+
+
+async def test_addresses_of_pods_that_are_not_ready_are_published_where_that_is_asked_for(world: World) -> None:
+    world.plans.default = PodPlan(becomes_ready=False)
+    await world.client.create(a_service(publish_not_ready_addresses=True))
+    await world.client.create(a_deployment(replicas=1))
+    await world.passes(3)
+    ready, others = await addresses(world)
+    assert (len(ready), others) == (1, [])
+
+
+async def test_a_service_without_a_selector_is_left_to_others(world: World) -> None:
+    await world.client.create(a_service(selector=None))
+    await world.passes(3)
+    assert await slices(world) == []
+
+
+async def test_many_pods_are_in_several_slices(world: World) -> None:
+    await world.client.create(a_service())
+    await world.client.create(a_deployment(replicas=150))
+    await world.passes(3)
+    counts = [len(found.endpoints or ()) for found in await slices(world)]
+    assert sorted(counts) == [50, 100]

@@ -1,0 +1,71 @@
+"""Claims and volumes in the embedded cluster, in virtual time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubewright.api import Quantity, core, meta
+from tests.cluster.workloads.conftest import World
+
+
+def a_claim(name: str = "data", size: str = "1Gi", **spec: Any) -> core.PersistentVolumeClaim:
+    resources = core.VolumeResourceRequirements(requests={"storage": Quantity(size)})
+    made = core.PersistentVolumeClaimSpec(access_modes=["ReadWriteOnce"], resources=resources, **spec)
+    return core.PersistentVolumeClaim(metadata=meta.ObjectMeta(name=name), spec=made)
+
+
+def a_volume(name: str, size: str, **spec: Any) -> core.PersistentVolume:
+    made = core.PersistentVolumeSpec(
+        access_modes=["ReadWriteOnce"],
+        capacity={"storage": Quantity(size)},
+        host_path=core.HostPathVolumeSource(path="/data"),
+        **spec,
+    )
+    return core.PersistentVolume(metadata=meta.ObjectMeta(name=name), spec=made)
+
+
+async def test_a_claim_gets_a_volume_of_its_size_that_goes_with_it(world: World) -> None:
+    await world.client.create(a_claim(storage_class_name="fast"))
+    await world.passes(1)
+    claim = await world.get(core.PersistentVolumeClaim, "data")
+    assert (claim.status.phase, claim.status.capacity) == ("Bound", {"storage": Quantity("1Gi")})
+    (volume,) = await world.all(core.PersistentVolume)
+    assert claim.spec.volume_name == volume.metadata.name == f"pvc-{claim.metadata.uid}"
+    assert (volume.status.phase, volume.spec.storage_class_name) == ("Bound", "fast")
+    await world.client.delete(core.PersistentVolumeClaim, "data")
+    await world.passes(1)
+    assert await world.names(core.PersistentVolume) == []
+
+
+async def test_the_smallest_volume_that_fits_is_taken(world: World) -> None:
+    for name, size in (("big", "10Gi"), ("fitting", "2Gi"), ("small", "1Mi")):
+        await world.client.create(a_volume(name, size, persistent_volume_reclaim_policy="Retain"))
+    await world.passes(1)
+    assert (await world.get(core.PersistentVolume, "big")).status.phase == "Available"
+    await world.client.create(a_claim())
+    await world.passes(1)
+    claim = await world.get(core.PersistentVolumeClaim, "data")
+    assert claim.spec.volume_name == "fitting"
+    assert claim.status.capacity == {"storage": Quantity("2Gi")}
+    await world.client.delete(core.PersistentVolumeClaim, "data")
+    await world.passes(1)
+    assert (await world.get(core.PersistentVolume, "fitting")).status.phase == "Released"
+
+
+async def test_a_claim_without_any_class_waits_for_a_volume(world: World) -> None:
+    await world.client.create(a_claim(storage_class_name=""))
+    await world.passes(1)
+    assert (await world.get(core.PersistentVolumeClaim, "data")).status.phase == "Pending"
+    await world.client.create(a_volume("late", "5Gi"))
+    await world.passes(1)
+    assert (await world.get(core.PersistentVolumeClaim, "data")).status.phase == "Bound"
+
+
+async def test_two_claims_never_share_a_volume(world: World) -> None:
+    await world.client.create(a_volume("only", "5Gi"))
+    await world.passes(1)
+    for name in ("one", "two"):
+        await world.client.create(a_claim(name, storage_class_name=""))
+    await world.passes(1)
+    phases = sorted(claim.status.phase or "" for claim in await world.all(core.PersistentVolumeClaim))
+    assert phases == ["Bound", "Pending"]
