@@ -83,7 +83,7 @@ def test_an_image_that_will_hurt_gets_a_warning(folder: Path, capsys: pytest.Cap
     [
         (["--image", "foo:1"], 2, "--image goes with --package: definitions and roles name no image"),
         (["--package", "helm", "--image", "Foo Bar"], 1, "Error: 'Foo Bar' is no name of an image"),
-        (["--package", "helm", "--namespace", "No!"], 1, "Error: namespace 'No!' must be lower case letters"),
+        (["--package", "helm", "--namespace", "No!"], 2, "--namespace is lower case letters, digits and '-'"),
     ],
 )
 def test_what_cannot_be_is_one_line_and_writes_nothing(

@@ -124,7 +124,7 @@ async def test_the_example_runs_with_its_roles_alone(
             return any(event.reason == "Synced" for event in await client.list(Event, namespace))
 
         await until(told)
-    assert answers.refused() == []
+    assert answers.refused(namespace) == []
     assert "create events.events.k8s.io" in answers.verbs()
     assert "create deployments.apps" in answers.verbs()
 
