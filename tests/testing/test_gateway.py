@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import warnings
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -95,6 +97,27 @@ async def test_an_answer_may_be_lost_after_the_server_did_what_it_was_asked(
     with pytest.raises(NotFound):
         await client.get(core.ConfigMap, "never-made", namespace)
     assert [seen.status for seen in gateway.exchanges] == [0, 0]
+
+
+async def test_a_gateway_that_is_closed_in_the_middle_of_requests_leaves_no_connection_behind(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    for _ in range(5):
+        gateway = control_plane.gateway()
+        config = load_config(kubeconfig=gateway.kubeconfig)
+        async with Client(config, retry=RetryPolicy(attempts=1)) as client:
+            stream = await client.open_watch(core.ConfigMap, namespace)
+            asking = [asyncio.create_task(client.get(core.Namespace, namespace)) for _ in range(10)]
+            await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.to_thread(gateway.close)
+            await asyncio.gather(*asking, return_exceptions=True)
+            stream.close()
+        control_plane._proxies.remove(gateway)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            del gateway
+            gc.collect()
+        assert [str(warning.message) for warning in caught] == []
 
 
 async def test_a_server_that_is_away_looks_so_through_the_gateway() -> None:

@@ -24,6 +24,8 @@ __all__ = ["Exchange", "Fault", "Gateway", "Refusal", "every"]
 
 _Result = TypeVar("_Result")
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_LAST_TURNS: Final = 10
+"""Connections that were given up are closed in the next turns of the loop: TLS, and what is below it, one each."""
 # What concerns one connection only, and what is written anew for the next one.
 _HOP_BY_HOP: Final = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host", "upgrade"})
 
@@ -141,9 +143,15 @@ class Gateway:
 
     async def _close(self) -> None:
         self._server.close()
-        await self._handling.shutdown(timeout=0)
+        await self._cut()
+        # Before anything else, so that each has given up its connection to the server when those are closed.
+        handlers = asyncio.all_tasks() - {asyncio.current_task()}
+        for handler in handlers:
+            handler.cancel()
+        await asyncio.gather(*handlers, return_exceptions=True)
+        await self._handling.shutdown(timeout=1)
         await self._session.close()
-        for _ in range(3):  # connections that were given up are closed in the next turns of the loop
+        for _ in range(_LAST_TURNS):
             await asyncio.sleep(0)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
