@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kubewright.api import Object, apps, batch, core, discovery, meta, to_dict
+from kubewright.api import Object, Quantity, apps, batch, core, discovery, meta, to_dict
 from kubewright.client import Client, Conflict
 from kubewright.cluster import Cluster
 from kubewright.cluster.nodes import FakeNode, PodPlan
@@ -30,6 +30,7 @@ KINDS: tuple[type[Object], ...] = (
     apps.ControllerRevision,
     batch.Job,
     core.Pod,
+    core.PersistentVolumeClaim,
     core.Endpoints,
     discovery.EndpointSlice,
 )
@@ -273,7 +274,52 @@ async def a_service_has_ready_and_other_pods(client: Client) -> None:
                 return
 
 
+async def a_deployment_goes_back(client: Client) -> None:
+    await a_deployment_is_rolled_out_twice(client)
+    await set_image(client, "nginx:1")
+    await until(client, apps.Deployment, "web", lambda d: is_rolled_out(d) and _revision(d) == "3")
+
+
+async def a_stateful_set_on_delete(client: Client) -> None:
+    spec = apps.StatefulSetSpec(
+        replicas=2,
+        selector=SELECTOR,
+        service_name="web",
+        template=template(),
+        update_strategy=apps.StatefulSetUpdateStrategy(type="OnDelete"),
+    )
+    await client.create(apps.StatefulSet(metadata=meta.ObjectMeta(name="web"), spec=spec))
+    await until(client, apps.StatefulSet, "web", lambda s: s.status.available_replicas == 2)
+    await set_image(client, "nginx:2", apps.StatefulSet)
+    await until(client, apps.StatefulSet, "web", lambda s: s.status.observed_generation == 2)
+    await client.delete(core.Pod, "web-1")
+    await until(
+        client, apps.StatefulSet, "web", lambda s: s.status.updated_replicas == 1 and s.status.ready_replicas == 2
+    )
+
+
+async def a_claim_takes_a_volume_that_is_there(client: Client) -> None:
+    size = {"storage": Quantity("1Gi")}
+    volume = core.PersistentVolumeSpec(
+        access_modes=["ReadWriteOnce"],
+        capacity=size,
+        host_path=core.HostPathVolumeSource(path="/data"),
+        storage_class_name="by-hand",
+    )
+    await client.create(core.PersistentVolume(metadata=meta.ObjectMeta(name="by-hand"), spec=volume))
+    claim = core.PersistentVolumeClaimSpec(
+        access_modes=["ReadWriteOnce"],
+        resources=core.VolumeResourceRequirements(requests=size),
+        storage_class_name="by-hand",
+    )
+    await client.create(core.PersistentVolumeClaim(metadata=meta.ObjectMeta(name="data"), spec=claim))
+    await until(client, core.PersistentVolumeClaim, "data", lambda found: found.status.phase == "Bound")
+
+
 CASES: list[Case] = [
+    a_deployment_goes_back,
+    a_stateful_set_on_delete,
+    a_claim_takes_a_volume_that_is_there,
     a_deployment_is_rolled_out_twice,
     a_deployment_is_recreated,
     a_paused_deployment_is_scaled,
@@ -345,6 +391,10 @@ async def left(client: Client, namespace: str) -> str:
     for kind in KINDS:
         found += [to_dict(each) for each in await client.list(kind, namespace)]
     made = sorted(json.dumps(plain(each), indent=1, sort_keys=True) for each in found)
+    if any(each["kind"] == "PersistentVolumeClaim" for each in found):
+        volume = to_dict(await client.get(core.PersistentVolume, "by-hand"))
+        volume["spec"]["claimRef"].pop("resourceVersion")
+        made.append(json.dumps(plain(volume), indent=1, sort_keys=True))
     text = "\n".join(made).replace(namespace, "NAMESPACE")
     for hash_, name in hashes(found).items():
         text = text.replace(hash_, name)
@@ -381,6 +431,11 @@ def plain(obj: dict[str, Any]) -> dict[str, Any]:
     if "observedGeneration" in status:
         status["observedGeneration"] = status["observedGeneration"] == metadata.get("generation")
     kept = ("name", "generateName", "labels", "annotations", "ownerReferences", "finalizers")
+    if conditions := status.get("conditions"):
+        # When pods are recreated, the real controller may lose the news of the new ReplicaSet to a conflict.
+        recreated = (obj["spec"].get("strategy") or {}).get("type") == "Recreate"
+        kept_ones = [each for each in conditions if not (recreated and each["type"] == "Progressing")]
+        status["conditions"] = sorted(kept_ones, key=lambda each: str(each["type"]))
     for unordered in ("endpoints", "ports"):  # of an EndpointSlice
         if unordered in obj:
             obj[unordered] = sorted(obj[unordered] or (), key=lambda each: json.dumps(each.get("targetRef") or each))

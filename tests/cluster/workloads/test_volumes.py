@@ -69,3 +69,19 @@ async def test_two_claims_never_share_a_volume(world: World) -> None:
     await world.passes(1)
     phases = sorted(claim.status.phase or "" for claim in await world.all(core.PersistentVolumeClaim))
     assert phases == ["Bound", "Pending"]
+
+
+async def test_a_claim_stays_until_the_pod_that_uses_it_is_gone(world: World) -> None:
+    await world.client.create(a_claim())
+    source = core.PersistentVolumeClaimVolumeSource(claim_name="data")
+    volume = core.Volume(name="data", persistent_volume_claim=source)
+    spec = core.PodSpec(containers=[core.Container(name="main", image="nginx")], volumes=[volume])
+    await world.client.create(core.Pod(metadata=meta.ObjectMeta(name="user"), spec=spec))
+    await world.passes(3)
+    await world.client.delete(core.PersistentVolumeClaim, "data")
+    await world.passes(3)
+    assert await world.names(core.PersistentVolumeClaim) == ["data"]
+    await world.client.delete(core.Pod, "user")
+    await world.passes(3)
+    assert await world.names(core.PersistentVolumeClaim) == []
+    assert await world.names(core.PersistentVolume) == []

@@ -61,8 +61,8 @@ async def _manage(replica_set: apps.ReplicaSet, active: list[core.Pod], ctx: kw.
             ctx.record("FailedCreate", f"Error creating: {error}", "Warning")
             raise
         ctx.record("SuccessfulCreate", f"Created pod: {made.metadata.name}")
-    surplus = max(len(active) - wanted, 0)
-    for pod in sorted(active, key=deletion_order)[:surplus]:
+    surplus = len(active) - wanted
+    for pod in sorted(active, key=deletion_order)[:surplus] if surplus > 0 else ():
         await ctx.delete(pod)
         ctx.record("SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 import kubewright as kw
-from kubewright.api import add_owner, apps, core, meta, scaled_value, set_controller
+from kubewright.api import add_owner, apps, core, meta, remove_owner, scaled_value, set_controller
 from kubewright.client import AlreadyExists
 from kubewright.cluster.workloads._pods import (
     claimed,
@@ -206,6 +206,7 @@ class Step:
         for template in self.set.spec.volume_claim_templates or ():
             claim = self.ctx.get(core.PersistentVolumeClaim, f"{template.metadata.name}-{pod.metadata.name}")
             if claim is not None:
+                remove_owner(claim, owner=self.set)  # who would keep it
                 add_owner(claim, owner=pod)
                 await self.ctx.update(claim)
 

@@ -143,13 +143,9 @@ async def look_after(volume: core.PersistentVolume, ctx: kw.Context[core.Persist
     phase = "Available"
     if reference is not None and reference.uid:
         claim = ctx.get(core.PersistentVolumeClaim, reference.name or "", reference.namespace)
-        if claim is not None and claim.metadata.uid == reference.uid:
-            phase = "Bound"
-        elif volume.spec.persistent_volume_reclaim_policy == "Delete":
-            await ctx.delete(volume)
-            return
-        else:
-            phase = "Released"
+        phase = "Bound" if claim is not None and claim.metadata.uid == reference.uid else "Released"
     if volume.status.phase != phase:
         now = moment(ctx)
         await write_status(ctx, core.PersistentVolumeStatus(phase=phase, last_phase_transition_time=now))
+    if phase == "Released" and volume.spec.persistent_volume_reclaim_policy == "Delete":
+        await ctx.delete(volume)
