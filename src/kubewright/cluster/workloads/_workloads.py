@@ -49,7 +49,6 @@ def controller_manager(clock: Clock | None = None, rng: random.Random | None = N
         _endpoints,
         _job_pods,
         _jobs,
-        _protection,
         _replica_sets,
         _stateful_sets,
         _volumes,
@@ -64,7 +63,6 @@ def controller_manager(clock: Clock | None = None, rng: random.Random | None = N
         _jobs,
         _job_pods,
         _volumes,
-        _protection,
         _endpoints,
     ):
         part.register(operator)
