@@ -13,6 +13,7 @@ from kubewright.cluster import _facts
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid
 from kubewright.cluster._kinds import JSONObject, ReadProblem, Strategy
 from kubewright.cluster._names import label_problems, path_segment_problems, subdomain_problems
+from kubewright.cluster._rules_workloads import key_errors
 from kubewright.cluster._typed import Reader, go_type_of, reader_of
 from kubewright.cluster.defaults import defaults_of
 
@@ -118,9 +119,13 @@ class NamespaceStrategy(BuiltinStrategy):
 class ImmutableDataStrategy(BuiltinStrategy):
     """ConfigMaps and Secrets, which can be made immutable."""
 
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Keys are names of files."""
+        return [error for field in ("data", "binaryData") for error in key_errors(obj.get(field), field)]
+
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
         """What is immutable stays so, with its data."""
-        errors = super().validate_update(obj, old, subresource)
+        errors = [*super().validate_update(obj, old, subresource), *self.validate_create(obj)]
         if old.get("immutable"):
             text = "field is immutable when `immutable` is set"
             if not obj.get("immutable"):

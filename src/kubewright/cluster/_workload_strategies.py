@@ -5,11 +5,21 @@ from __future__ import annotations
 import ipaddress
 from typing import Final
 
-from kubewright.cluster._field_errors import FieldError, invalid
+from kubewright.cluster._field_errors import FieldError, forbidden, invalid
 from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._rules_pods import pod_errors, pod_update_errors
+from kubewright.cluster._rules_workloads import (
+    cron_job_errors,
+    daemon_set_errors,
+    deployment_errors,
+    job_errors,
+    replica_set_errors,
+    service_errors,
+    stateful_set_errors,
+)
 from kubewright.cluster._state import State
 from kubewright.cluster._strategies import BuiltinStrategy
-from kubewright.cluster.defaults import TEMPLATE_GENERATION, complete_job, complete_pod
+from kubewright.cluster.defaults import TEMPLATE_GENERATION, complete_changed_pod, complete_job, complete_pod
 
 __all__ = ["WORKLOADS", "ServiceStrategy", "remember_services"]
 
@@ -17,6 +27,21 @@ _ADDRESSES: Final = ipaddress.IPv4Network("10.96.0.0/16")
 _FIRST_ADDRESS: Final = 256  # the range begins with addresses that people choose themselves
 _NODE_PORTS: Final = range(30000, 32768)
 _SELECTED: Final = "field is immutable"
+_MUTABLE: Final = frozenset(
+    [
+        "replicas",
+        "ordinals",
+        "template",
+        "updateStrategy",
+        "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy",
+        "minReadySeconds",
+    ]
+)
+_STATEFUL_SET: Final = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
+    "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
 
 
 class PodStrategy(BuiltinStrategy):
@@ -28,31 +53,84 @@ class PodStrategy(BuiltinStrategy):
         """Pending, and with what admission adds."""
         complete_pod(obj)
 
-
-class SelectingStrategy(BuiltinStrategy):
-    """Workloads know their pods by a selector, which stays, and which their template must fit."""
+    def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
+        """With what admission adds."""
+        super().prepare_update(obj, old, subresource)
+        if not subresource:
+            obj["spec"] = {**obj["spec"]}
+            complete_changed_pod(obj, old)
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """The pods of the template must be the workload's own."""
-        spec = obj["spec"]
-        labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-        wanted = (spec.get("selector") or {}).get("matchLabels") or {}
-        if all(labels.get(name) == value for name, value in wanted.items()):
-            return []
-        return [invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")]
+        """The rules of its spec."""
+        return pod_errors(obj["spec"])
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """A pod stays what it is."""
+        return [] if subresource else pod_update_errors(obj["spec"], old["spec"])
+
+
+class SpecStrategy(BuiltinStrategy):
+    """A kind whose spec has rules, for new objects and for changed ones."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Which of them an object breaks."""
+        return []
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """All rules of the spec."""
+        return [*super().validate_create(obj), *self.rules(obj)]
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """The same; a write to a subresource does not touch the spec."""
+        errors = super().validate_update(obj, old, subresource)
+        return errors if subresource else [*errors, *self.rules(obj)]
+
+
+class SelectingStrategy(SpecStrategy):
+    """Workloads know their pods by a selector, which stays."""
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
         """The selector stays."""
-        if subresource:
-            return []
-        errors = self.validate_create(obj)
-        if obj["spec"].get("selector") != old["spec"].get("selector"):
+        errors = super().validate_update(obj, old, subresource)
+        if not subresource and obj["spec"].get("selector") != old["spec"].get("selector"):
             errors.append(invalid("spec.selector", obj["spec"].get("selector"), _SELECTED))
+        return errors
+
+
+class ReplicaSetStrategy(SelectingStrategy):
+    """ReplicaSets."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return replica_set_errors(obj["spec"])
+
+
+class StatefulSetStrategy(SpecStrategy):
+    """StatefulSets, most of which stays as it was made."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return stateful_set_errors(obj["spec"])
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Only what the controller can change in place may be changed."""
+        errors = super().validate_update(obj, old, subresource)
+        fixed = [{name: value for name, value in each["spec"].items() if name not in _MUTABLE} for each in (obj, old)]
+        if not subresource and fixed[0] != fixed[1]:
+            errors.append(forbidden("spec", _STATEFUL_SET))
         return errors
 
 
 class DeploymentStrategy(SelectingStrategy):
     """A new annotation of a Deployment is a new generation: the controller copies them to ReplicaSets."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return deployment_errors(obj["spec"])
 
     def counts(self, obj: JSONObject, old: JSONObject) -> bool:
         """Changes of the spec or of annotations."""
@@ -62,6 +140,11 @@ class DeploymentStrategy(SelectingStrategy):
 
 class DaemonSetStrategy(SelectingStrategy):
     """The server counts how often the template was changed."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return daemon_set_errors(obj["spec"])
 
     def prepare_create(self, obj: JSONObject) -> None:
         """The first template."""
@@ -77,16 +160,35 @@ class DaemonSetStrategy(SelectingStrategy):
         obj["metadata"]["annotations"] = annotations
 
 
-class JobStrategy(BuiltinStrategy):
+class JobStrategy(SpecStrategy):
     """Jobs know their pods by their own uid."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return job_errors(obj["spec"])
 
     def prepare_create(self, obj: JSONObject) -> None:
         """Selector and labels."""
         complete_job(obj)
 
 
-class ServiceStrategy(BuiltinStrategy):
+class CronJobStrategy(SpecStrategy):
+    """CronJobs."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its name and spec."""
+        return cron_job_errors(obj)
+
+
+class ServiceStrategy(SpecStrategy):
     """Services have an address, and a port on each node if they ask for that."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return service_errors(obj["spec"])
 
     def __init__(self, api_version: str, kind: str, resource: str) -> None:
         super().__init__(api_version, kind, resource)
@@ -169,9 +271,10 @@ WORKLOADS: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     ("", "PersistentVolume"): VolumeStrategy,
     ("", "PersistentVolumeClaim"): VolumeStrategy,
     ("apps", "Deployment"): DeploymentStrategy,
-    ("apps", "ReplicaSet"): SelectingStrategy,
-    ("apps", "StatefulSet"): SelectingStrategy,
+    ("apps", "ReplicaSet"): ReplicaSetStrategy,
+    ("apps", "StatefulSet"): StatefulSetStrategy,
     ("apps", "DaemonSet"): DaemonSetStrategy,
     ("batch", "Job"): JobStrategy,
+    ("batch", "CronJob"): CronJobStrategy,
 }
 """By group and kind."""

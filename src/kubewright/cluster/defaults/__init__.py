@@ -3,7 +3,8 @@
 `defaults_of(group, kind)` gives the function that fills in, in place, what an object leaves open: a Deployment's
 replicas and strategy, a container's pull policy, a Service's session affinity. An object that has been through it is
 not changed by it again. The object must have been read as its Go struct before, which makes structs of absent ones
-(`strategy: {}`). `complete_pod` and `complete_job` do what the server does once, to new objects.
+(`strategy: {}`). `complete_pod` and `complete_job` do what the server does once, to new objects;
+`complete_changed_pod` what it does to a pod each time.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from typing import Final
 
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.defaults import _batch, _others, _pods, _services, _workloads
-from kubewright.cluster.defaults._new import complete_job, complete_pod
+from kubewright.cluster.defaults._new import complete_changed_pod, complete_job, complete_pod
 from kubewright.cluster.defaults._workloads import TEMPLATE_GENERATION
 
-__all__ = ["TEMPLATE_GENERATION", "complete_job", "complete_pod", "defaults_of"]
+__all__ = ["TEMPLATE_GENERATION", "complete_changed_pod", "complete_job", "complete_pod", "defaults_of"]
 
 _DEFAULTS: Final[dict[tuple[str, str], Callable[[JSONObject], None]]] = {
     ("", "Pod"): _pods.pod,

@@ -7,7 +7,7 @@ from typing import Any, Final
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.defaults._fill import each, part
 
-__all__ = ["complete_job", "complete_pod", "qos_class"]
+__all__ = ["complete_changed_pod", "complete_job", "complete_pod", "qos_class"]
 
 _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _PATIENCE: Final = 300
@@ -19,6 +19,19 @@ def complete_pod(obj: JSONObject) -> None:
     obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
     spec.setdefault("priority", 0)
     spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    _be_patient(spec)
+
+
+def complete_changed_pod(obj: JSONObject, old: JSONObject) -> None:
+    """What admission adds to a changed pod: its priority stays, and so does its patience."""
+    spec, before = part(obj, "spec"), part(old, "spec")
+    for field in ("priority", "preemptionPolicy"):
+        if field in before:
+            spec.setdefault(field, before[field])
+    _be_patient(spec)
+
+
+def _be_patient(spec: dict[str, Any]) -> None:
     tolerations = spec.get("tolerations") or []
     for taint in _TAINTS:
         if not any(_tolerates(toleration, taint) for toleration in tolerations):
