@@ -29,10 +29,9 @@ from kubewright.cluster.workloads import Workloads
 SAMPLE = Path(__file__).parent / "foo" / "example-foo.yaml"
 # Slow enough to be seen: a pod waits for a scheduler, for its image, and for its first good probe.
 PODS = PodPlan(schedule_delay=0.3, start_delay=0.6, ready_delay=0.6, stop_delay=0.5)
-PATIENCE = 60.0
 
 
-async def demo(*, once: bool) -> int:
+async def demo(*, once: bool, patience: float) -> int:
     """Everything, from the empty cluster to the end. Answers with the exit status."""
     begin = time.monotonic()
     async with Cluster(workloads=Workloads(plan=PODS)) as cluster:
@@ -46,10 +45,10 @@ async def demo(*, once: bool) -> int:
             say(f"{SAMPLE.name} is applied. This is what comes of it:\n")
             async with shown_changes(client):
                 try:
-                    async with asyncio.timeout(PATIENCE):
+                    async with asyncio.timeout(patience):
                         await converged(client, sample)
                 except TimeoutError:
-                    print(f"The Foo has not got what it asks for in {PATIENCE:.0f} seconds.", file=sys.stderr)
+                    print(f"The Foo has not got what it asks for in {patience:g} seconds.", file=sys.stderr)
                     return 1
                 print(flush=True)
                 say(f"The Foo has what it asks for, {time.monotonic() - begin:.1f} s after the start")
@@ -154,6 +153,8 @@ def _is_terminal() -> bool:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="An operator at work on an embedded cluster.")
     parser.add_argument("--once", action="store_true", help="end when the sample has what it asks for")
+    parser.add_argument("--patience", type=float, default=60.0, metavar="SECONDS", help="how long that may take; 60")
+    given = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
-        sys.exit(asyncio.run(demo(once=parser.parse_args().once)))
+        sys.exit(asyncio.run(demo(once=given.once, patience=given.patience)))
     sys.exit(130)

@@ -1,0 +1,68 @@
+"""`make demo`: an operator and a cluster in one process, without any binaries."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubewright.client import BlockingClient
+
+DEMO = Path(__file__).parents[3] / "examples" / "demo.py"
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine with nothing but Python: no kubectl, no Go, no cache of binaries, no kubeconfig."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(DEMO), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+
+
+@pytest.mark.usefixtures("bare")
+def test_once_ends_well_when_the_sample_has_what_it_asks_for() -> None:
+    ended = run("--once")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    lines = ended.stdout.splitlines()
+    assert [line for line in lines if "Foo " in line][-2:-1] == [
+        "  Foo         example-foo                      1 of 1 replicas available"
+    ]
+    assert lines[-1].startswith("▸ The Foo has what it asks for")
+    assert any(line.endswith("Running on node-1, ready") for line in lines)
+    assert "\033" not in ended.stdout  # no colours where there is no terminal
+
+
+@pytest.mark.usefixtures("bare")
+def test_once_fails_when_it_takes_too_long() -> None:
+    ended = run("--once", "--patience", "0")
+    assert (ended.returncode, ended.stderr) == (1, "The Foo has not got what it asks for in 0 seconds.\n")
+
+
+def test_it_stays_until_it_is_stopped_and_says_how_to_reach_it() -> None:
+    with subprocess.Popen([sys.executable, str(DEMO)], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            kubeconfig = None
+            for line in process.stdout:
+                if found := re.search(r"export KUBECONFIG=(.*)", line):
+                    kubeconfig = found[1]
+                if line.startswith("Ctrl-C"):
+                    break
+            assert kubeconfig is not None
+            with BlockingClient.connect(kubeconfig=kubeconfig, namespace="default") as client:
+                foo = client.get(client.kind("example.com/v1alpha1", "Foo"), "example-foo")
+                assert foo["status"] == {"availableReplicas": 1}
+            process.send_signal(signal.SIGINT)
+            assert process.stdout.read().endswith("▸ Stopped\n")
+            assert process.wait(30) == 0
+        finally:
+            process.kill()

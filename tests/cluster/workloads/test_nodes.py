@@ -1,0 +1,129 @@
+"""Nodes and the calls about them in the embedded cluster."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubewright.api import apps, core, meta
+from kubewright.client import ApiError, Conflict
+from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster
+from kubewright.cluster.nodes import PodPlan
+from kubewright.cluster.workloads import Workloads, usual_plan
+from tests.cluster.workloads.conftest import LABELS, World, a_deployment, a_job, template
+
+
+def a_pod(name: str = "alone", **spec: Any) -> core.Pod:
+    made = core.PodSpec(containers=[core.Container(name="main", image="nginx:1")], **spec)
+    return core.Pod(metadata=meta.ObjectMeta(name=name, labels=dict(LABELS)), spec=made)
+
+
+@pytest.fixture
+def nodes() -> int:
+    return 0
+
+
+async def bind(world: World, pod: core.Pod, node: str = "somewhere") -> Any:
+    body = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": pod.metadata.name, "uid": pod.metadata.uid, "annotations": {"by": "hand"}},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+    }
+    path = f"/api/v1/namespaces/default/pods/{pod.metadata.name}/binding"
+    return json.loads(await world.client.request("POST", path, body=body))
+
+
+async def evict(world: World, name: str) -> Any:
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": "default"}}
+    path = f"/api/v1/namespaces/default/pods/{name}/eviction"
+    return json.loads(await world.client.request("POST", path, body=body))
+
+
+async def test_a_binding_puts_a_pod_on_a_node_once(world: World) -> None:
+    pod = await world.client.create(a_pod())
+    assert (await bind(world, pod))["status"] == "Success"
+    bound = await world.get(core.Pod, "alone")
+    assert (bound.spec.node_name, bound.metadata.annotations) == ("somewhere", {"by": "hand"})
+    assert [each.type for each in bound.status.conditions or () if each.status == "True"] == ["PodScheduled"]
+    with pytest.raises(Conflict, match='pods/binding "alone": pod alone is already assigned to node "somewhere"'):
+        await bind(world, pod, "elsewhere")
+
+
+async def test_a_binding_is_for_the_pod_that_was_meant(world: World) -> None:
+    pod = await world.client.create(a_pod())
+    pod.metadata.uid = "another"
+    with pytest.raises(Conflict, match="UID in precondition: another"):
+        await bind(world, pod)
+
+
+async def test_a_gated_pod_is_not_bound(world: World) -> None:
+    gate = core.PodSchedulingGate(name="example.com/wait")
+    pod = await world.client.create(a_pod(scheduling_gates=[gate]))
+    with pytest.raises(Conflict, match="schedulingGates"):
+        await bind(world, pod)
+
+
+async def test_an_eviction_deletes_a_pod(world: World) -> None:
+    await world.client.create(a_pod())
+    assert (await evict(world, "alone"))["status"] == "Success"
+    assert await world.names(core.Pod) == []
+
+
+async def test_an_eviction_that_a_budget_could_forbid_is_refused(world: World) -> None:
+    from kubewright.api import policy
+
+    selector = meta.LabelSelector(match_labels=dict(LABELS))
+    spec = policy.PodDisruptionBudgetSpec(selector=selector, min_available=1)
+    await world.client.create(policy.PodDisruptionBudget(metadata=meta.ObjectMeta(name="few"), spec=spec))
+    pod = await world.client.create(a_pod())
+    await bind(world, pod)
+    bound = await world.get(core.Pod, "alone")
+    bound.status.phase = "Running"
+    await world.client.update_status(bound)
+    with pytest.raises(ApiError, match="evictions of pods that a disruption budget protects, as few does"):
+        await evict(world, "alone")
+    assert await world.names(core.Pod) == ["alone"]
+
+
+def test_pods_that_are_meant_to_end_do_so_by_themselves() -> None:
+    forever = core.Pod(spec=template().spec)
+    ending = core.Pod(spec=template(restart_policy="Never").spec)
+    assert (usual_plan(forever), usual_plan(ending)) == (PodPlan(), PodPlan(exit_after=1.0))
+
+
+def test_crashing_containers_wait_ever_longer_but_five_minutes_at_most() -> None:
+    plan = PodPlan(exit_after=1, exit_code=1, crash_loop=True)
+    assert [plan.delay_before(number) for number in (1, 2, 3, 5, 6, 7, 100)] == [10, 20, 40, 160, 300, 300, 300]
+    assert PodPlan(restart_delay=7).delay_before(3) == 7
+
+
+def test_there_are_no_less_than_no_nodes() -> None:
+    with pytest.raises(ValueError, match="nodes is a number of nodes, not -1"):
+        Workloads(nodes=-1)
+
+
+async def test_workloads_go_on_where_a_snapshot_left_them(tmp_path: Path) -> None:
+    snapshot = tmp_path / "snapshot"
+    clock = VirtualClock()
+    async with Cluster(clock=clock, snapshot=snapshot, workloads=True) as cluster:
+        client = cluster.client(namespace="default")
+        await client.create(a_deployment(replicas=2))
+        await clock.advance(2)
+        before = [pod.metadata.uid for pod in await client.list(core.Pod)]
+    async with Cluster(clock=clock, snapshot=snapshot, workloads=True) as cluster:
+        client = cluster.client(namespace="default")
+        await clock.advance(2)
+        assert [pod.metadata.uid for pod in await client.list(core.Pod)] == before
+        deployment = await client.get(apps.Deployment, "web")
+        deployment.spec.replicas = 3
+        await client.update(deployment)
+        await client.create(a_job())
+        await clock.advance(5)
+        assert (await client.get(apps.Deployment, "web")).status.available_replicas == 3
+        phases = sorted(pod.status.phase or "" for pod in await client.list(core.Pod))
+        assert phases == ["Running", "Running", "Running", "Succeeded"]
