@@ -52,6 +52,17 @@ class PodStrategy(BuiltinStrategy):
     def prepare_create(self, obj: JSONObject) -> None:
         """Pending, and with what admission adds."""
         complete_pod(obj)
+        if obj["spec"].get("schedulingGates"):
+            obj["status"]["conditions"] = [
+                {
+                    "type": "PodScheduled",
+                    "status": "False",
+                    "lastProbeTime": None,
+                    "lastTransitionTime": obj["metadata"]["creationTimestamp"],
+                    "reason": "SchedulingGated",
+                    "message": "Scheduling is blocked due to non-empty scheduling gates",
+                }
+            ]
 
     def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
         """With what admission adds."""

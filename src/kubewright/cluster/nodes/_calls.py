@@ -8,9 +8,10 @@ from kubewright.api import Selector, from_dict
 from kubewright.cluster._answers import Answer, encode
 from kubewright.cluster._bodies import decode_body
 from kubewright.cluster._calls import Call
-from kubewright.cluster._deletes import DeleteOptions, delete_object
+from kubewright.cluster._deletes import DeleteOptions, check_preconditions, delete_object
 from kubewright.cluster._dispatch import Dispatcher
-from kubewright.cluster._failures import Failure, bad_request, not_found, unsupported
+from kubewright.cluster._failures import Failure, bad_request, conflict, not_found, unsupported
+from kubewright.cluster._field_errors import not_supported
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry
@@ -43,13 +44,16 @@ def _bind(state: State, call: Call) -> Answer:
     if metadata.get("name") and metadata["name"] != call.name:
         raise bad_request("name in URL does not match name in Binding object")
     if target.get("kind") not in (None, "", "Node"):
-        raise bad_request(f"a pod is bound to a Node, not to a {target['kind']}")
+        raise Failure(500, "", str(not_supported("target.kind", target["kind"], ["Node", "<empty>"])))
     if not target.get("name"):
-        raise bad_request("a binding names its node in target.name")
+        raise Failure(500, "", "target.name: Required value")
     found, pod = _pod(state, call)
     uid = metadata.get("uid")
     if uid and uid != pod["metadata"]["uid"]:
-        raise _cannot(call, f"Precondition failed: UID in precondition: {uid}, UID in object meta: {_uid(pod)}")
+        where = f"Key: /registry/pods/{call.namespace}/{call.name}, ResourceVersion: 0"
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {pod['metadata']['uid']}"
+        text = f"StorageError: invalid object, Code: 4, {where}, AdditionalErrorMsg: {why}"
+        raise conflict(call.type, call.name, text)
     if pod["metadata"].get("deletionTimestamp"):
         raise _cannot(call, f"pod {call.name} is being deleted, cannot be assigned to a host")
     if node := pod["spec"].get("nodeName"):
@@ -66,11 +70,15 @@ def _bound(state: State, pod: JSONObject, given: JSONObject, node: str) -> JSONO
     for part in ("annotations", "labels"):
         if given.get(part):
             metadata[part] = {**(metadata.get(part) or {}), **given[part]}
+    placed = {**pod, "metadata": metadata, "spec": {**pod["spec"], "nodeName": node}}
+    return _with_condition(state, placed, type="PodScheduled", status="True")
+
+
+def _with_condition(state: State, pod: JSONObject, **condition: str) -> JSONObject:
     status = dict(pod.get("status") or {})
-    conditions = [each for each in status.get("conditions") or () if each["type"] != "PodScheduled"]
-    scheduled: JSONObject = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
-    status["conditions"] = [*conditions, {**scheduled, "lastTransitionTime": state.now()}]
-    return {**pod, "metadata": metadata, "spec": {**pod["spec"], "nodeName": node}, "status": status}
+    others = [each for each in status.get("conditions") or () if each["type"] != condition["type"]]
+    made = {"lastProbeTime": None, "lastTransitionTime": state.now(), **condition}
+    return {**pod, "status": {**status, "conditions": [*others, made]}}
 
 
 def _evict(state: State, call: Call) -> Answer:
@@ -85,18 +93,20 @@ def _evict(state: State, call: Call) -> Answer:
         raise unsupported(f"evictions of pods that a disruption budget protects, as {budget} does this one: delete it")
     options = eviction.get("deleteOptions") or {}
     preconditions = options.get("preconditions") or {}
-    delete_object(
-        state,
-        call.type,
-        found,
-        DeleteOptions(
-            grace=options.get("gracePeriodSeconds"),
-            policy=options.get("propagationPolicy"),
-            uid=preconditions.get("uid"),
-            resource_version=preconditions.get("resourceVersion"),
-            dry_run=call.dry_run or bool(options.get("dryRun")),
-        ),
+    made = DeleteOptions(
+        grace=options.get("gracePeriodSeconds"),
+        policy=options.get("propagationPolicy"),
+        uid=preconditions.get("uid"),
+        resource_version=preconditions.get("resourceVersion"),
+        dry_run=call.dry_run or bool(options.get("dryRun")),
     )
+    check_preconditions(call.type, pod, made)
+    if not made.dry_run:
+        # First the reason, for those who watch; a second write takes the pod away.
+        reason, message = "EvictionByEvictionAPI", "Eviction API: evicting"
+        told = _with_condition(state, pod, type="DisruptionTarget", status="True", reason=reason, message=message)
+        found, made.resource_version = commit(state, call.type, told, found), None
+    delete_object(state, call.type, found, made)
     return _success(call, 201)
 
 
@@ -116,10 +126,6 @@ def _pod(state: State, call: Call) -> tuple[Entry, JSONObject]:
     if found is None:
         raise not_found(call.type, call.name)
     return found, decoded(call.type, found)
-
-
-def _uid(pod: JSONObject) -> str:
-    return str(pod["metadata"]["uid"])
 
 
 def _cannot(call: Call, why: str) -> Failure:
