@@ -125,6 +125,7 @@ _RULES: Final = [
     (re.compile(r"\b\d+\.\d+\.\d+\.\d+\b"), "IP"),
     (re.compile(rf"-{_NAME}{{6,10}}-{_NAME}{{5}}\b"), "-HASH-NAME"),
     (re.compile(rf"-{_NAME}{{6,10}}\b"), "-HASH"),
+    (re.compile(rf"(?<=[a-z0-9])-{_NAME}{{5}}(?=\s|$|\")"), "-NAME"),
     (re.compile(rf"((?:pod-template-hash|controller-revision-hash)[=:] ?\"?){_NAME}+\"?"), r"\1HASH"),
     (re.compile(r"/tmp/\S+"), "FILE"),  # what kubectl says of its own files
     # Ages, in columns of their own: `5s`, `2m3s`, also `3s (x2 over 5s)`.
