@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ import yaml
 
 HERE: Final = Path(__file__).parent
 SECONDS: Final = 60
-_KEYS: Final = {"kubectl", "stdin", "editor", "until", "fields", "rows", "setup"}
+_KEYS: Final = {"kubectl", "stdin", "editor", "until", "fields", "rows", "setup", "meanwhile"}
 _NAME: Final = "[bcdfghjklmnpqrstvwxz2456789]"  # the letters of generated names
 
 
@@ -57,14 +58,16 @@ class Kubectl:
     kubeconfig: Path
     namespace: str
     home: Path
-    environment: dict[str, str] = field(default_factory=dict)
 
     async def step(self, step: dict[str, Any]) -> Printed:
         """Run a step, again and again where it waits for something, and normalise what it prints."""
         arguments = shlex.split(step["kubectl"])
         async with asyncio.timeout(SECONDS):
             while True:
-                printed = await self.run(*arguments, stdin=step.get("stdin"), editor=step.get("editor"))
+                if "meanwhile" in step:
+                    printed = await self._watch(arguments, step["meanwhile"])
+                else:
+                    printed = await self.run(*arguments, stdin=step.get("stdin"), editor=step.get("editor"))
                 if step.get("setup"):
                     assert printed.code == 0, printed
                     return Printed(printed.command, 0, "", "")
@@ -85,6 +88,32 @@ class Kubectl:
     async def run(self, *arguments: str, stdin: Any = None, editor: str | None = None) -> Printed:
         """Run kubectl once; what it prints, as it is."""
         body = "" if stdin is None else stdin if isinstance(stdin, str) else yaml.safe_dump(stdin, sort_keys=False)
+        process = await self._start(arguments, editor)
+        try:
+            output, errors = await process.communicate(body.encode())
+        except BaseException:
+            process.kill()
+            await process.wait()
+            raise
+        assert process.returncode is not None
+        return Printed(shlex.join(arguments), process.returncode, output.decode(), errors.decode())
+
+    async def _watch(self, arguments: list[str], meanwhile: list[str]) -> Printed:
+        """Run a command that goes on for ever; after each line that it prints, one of the others. Then it is ended."""
+        process = await self._start(arguments)
+        assert process.stdout is not None
+        try:
+            lines = [await process.stdout.readline()]
+            for command in meanwhile:
+                done = await self.run(*shlex.split(command))
+                assert done.code == 0, done
+                lines.append(await process.stdout.readline())
+        finally:
+            process.terminate()
+            await process.communicate()
+        return Printed(shlex.join(arguments), 0, b"".join(lines).decode(), "")
+
+    async def _start(self, arguments: Sequence[str], editor: str | None = None) -> asyncio.subprocess.Process:
         environment = {
             "KUBECONFIG": str(self.kubeconfig),
             "HOME": str(self.home),
@@ -94,7 +123,7 @@ class Kubectl:
         }
         if editor is not None:
             environment["KUBE_EDITOR"] = editor
-        process = await asyncio.create_subprocess_exec(
+        return await asyncio.create_subprocess_exec(
             self.program,
             "--namespace",
             self.namespace,
@@ -104,14 +133,6 @@ class Kubectl:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        try:
-            output, errors = await process.communicate(body.encode())
-        except BaseException:
-            process.kill()
-            await process.wait()
-            raise
-        assert process.returncode is not None
-        return Printed(shlex.join(arguments), process.returncode, output.decode(), errors.decode())
 
 
 _RULES: Final = [
