@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubewright.api import Quantity, apps, core, meta
+from kubewright.api import Quantity, apps, controller_of, core, meta
 from kubewright.cluster.nodes import PodPlan
-from tests.cluster.workloads.conftest import LABELS, World, a_stateful_set
+from tests.cluster.workloads.conftest import LABELS, World, a_stateful_set, template
 
 
 def put_image(image: str) -> Any:
@@ -186,3 +186,16 @@ async def test_old_revisions_are_forgotten(world: World) -> None:
     await world.passes(10)
     revisions = sorted(each.revision for each in await world.all(apps.ControllerRevision))
     assert revisions == [4, 5]
+
+
+async def test_only_orphans_with_a_name_of_its_own_are_adopted(world: World) -> None:
+    for name in ("web-0", "stranger"):
+        metadata = meta.ObjectMeta(name=name, labels=dict(LABELS))
+        await world.client.create(core.Pod(metadata=metadata, spec=template().spec))
+    await world.passes(3)
+    await world.client.create(
+        a_stateful_set(replicas=1, update_strategy=apps.StatefulSetUpdateStrategy(type="OnDelete"))
+    )
+    await world.passes(5)
+    owners = {pod.metadata.name: controller_of(pod) is not None for pod in await world.all(core.Pod)}
+    assert owners == {"web-0": True, "stranger": False}

@@ -137,9 +137,13 @@ def selector_of(selector: meta.LabelSelector | None) -> Selector:
     return Selector.nothing() if made.selects_everything else made
 
 
-async def claimed(ctx: kw.Context[Any], kind: type[O], selector: Selector) -> list[O]:
-    """The objects that belong to the reconciled one: those it controls. Orphans that it selects are adopted, and those
-    that it selects no more are let go."""
+async def claimed(
+    ctx: kw.Context[Any], kind: type[O], selector: Selector, adopts: Callable[[O], bool] = lambda _: True
+) -> list[O]:
+    """The objects that belong to the reconciled one: those it controls.
+
+    Orphans that it selects, and `adopts`, are adopted; those that it selects no more are let go.
+    """
     owner, mine = ctx.object, []
     for obj in ctx.list(kind, ctx.key.namespace):
         controller = controller_of(obj)
@@ -150,7 +154,7 @@ async def claimed(ctx: kw.Context[Any], kind: type[O], selector: Selector) -> li
             else:
                 remove_owner(obj, owner=owner)
                 await ctx.update(obj)
-        elif controller is None and fits and obj.metadata.deletion_timestamp is None:
+        elif controller is None and fits and obj.metadata.deletion_timestamp is None and adopts(obj):
             set_controller(obj, owner=owner)
             mine.append(await ctx.update(obj))
     return mine

@@ -47,9 +47,9 @@ async def sync(stateful_set: apps.StatefulSet, ctx: kw.Context[apps.StatefulSet]
     update = await newest_revision(ctx, stateful_set, known, _HASH)
     name = stateful_set.status.current_revision if stateful_set.status is not None else None
     current = next((each for each in known if each.metadata.name == name), update)
-    step = Step(
-        stateful_set, ctx, current, update, await claimed(ctx, core.Pod, selector_of(stateful_set.spec.selector))
-    )
+    selector = selector_of(stateful_set.spec.selector)
+    found = await claimed(ctx, core.Pod, selector, lambda pod: _ordinal(stateful_set, pod) is not None)
+    step = Step(stateful_set, ctx, current, update, found)
     await step.act()
     pods = [pod for pod in ctx.owned(core.Pod) if _ordinal(stateful_set, pod) is not None]
     await write_status(ctx, step.counted(pods))
