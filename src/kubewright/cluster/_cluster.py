@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -28,6 +29,7 @@ from kubewright.cluster.protobuf import CONTENT_TYPE, read_protobuf
 
 if TYPE_CHECKING:
     from kubewright.cluster._serving import Serving
+    from kubewright.cluster.nodes import FakeNode
     from kubewright.cluster.workloads import RunningWorkloads, Workloads
 
 __all__ = ["ADMIN", "Cluster", "ClusterError"]
@@ -196,6 +198,14 @@ class Cluster:
         """A client in this process, without sockets. It takes the settings of `Client`, and this cluster's clock."""
         settings.setdefault("clock", self._clock)
         return Client(transport=self.transport(user), **settings)
+
+    @property
+    def nodes(self) -> Sequence[FakeNode]:
+        """The nodes of its workloads, to let pods fail or restart by hand: `await cluster.nodes[0].fail("web-0", ns)`.
+
+        Empty without workloads.
+        """
+        return () if self._workloads is None else tuple(self._workloads.nodes)
 
     async def settled(self) -> None:
         """Wait until the controllers have done everything that follows from the writes so far."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from kubewright.api import apps, controller_of, core, meta
@@ -203,6 +204,20 @@ async def test_a_deleted_or_failed_pod_is_replaced(world: World) -> None:
     running = [each for each in await world.all(core.Pod) if each.status.phase == "Running"]
     assert len(running) == 2
     assert not {gone, failed} & {each.metadata.name for each in running}
+
+
+async def test_pods_fail_and_restart_by_hand(world: World) -> None:
+    await world.client.create(a_deployment(replicas=2))
+    await world.passes(3)
+    (node,), (failing, restarting) = world.cluster.nodes, await world.names(core.Pod)
+    await node.fail(failing, "default", reason="Evicted")
+    restart = asyncio.create_task(node.restart(restarting, "default"))
+    await world.passes(3)
+    await restart
+    assert (await world.get(core.Pod, failing)).status.reason == "Evicted"
+    (container,) = (await world.get(core.Pod, restarting)).status.container_statuses or []
+    assert (container.restart_count, container.ready) == (1, True)
+    assert (await world.get(apps.Deployment, "web")).status.available_replicas == 2
 
 
 async def test_pods_go_with_their_deployment(world: World) -> None:
