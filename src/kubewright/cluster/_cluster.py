@@ -118,9 +118,15 @@ class Cluster:
             return
         if self._saving is not None:
             self._saving.cancel()
-        if self._workloads is not None:
-            await self._workloads.stop()
-            self._workloads = None
+        try:
+            if self._workloads is not None:
+                workloads, self._workloads = self._workloads, None
+                await workloads.stop()  # raises what a node could not handle, such as an error of its plan
+        finally:
+            await self._stop_serving()
+
+    async def _stop_serving(self) -> None:
+        assert self._dispatcher is not None
         if self._controllers is not None:
             self._controllers.stop()
             self._controllers = None

@@ -19,7 +19,7 @@ from kubewright.cluster.nodes import FakeNode, PodPlan
 from kubewright.cluster.workloads import Workloads
 from kubewright.testing import ControlPlane
 
-pytestmark = pytest.mark.control_plane
+pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(300)]
 
 LABELS = {"app": "web"}
 KINDS: tuple[type[Object], ...] = (
@@ -35,7 +35,7 @@ KINDS: tuple[type[Object], ...] = (
     discovery.EndpointSlice,
 )
 PATIENCE = 60.0
-LOOKS = 50
+LOOKS = 150
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from kubewright.api import apps, core, meta
 from kubewright.client import ApiError, Conflict
 from kubewright.clock import VirtualClock
-from kubewright.cluster import Cluster
+from kubewright.cluster import Cluster, ClusterError
 from kubewright.cluster.nodes import PodPlan
 from kubewright.cluster.workloads import Workloads, usual_plan
 from tests.cluster.workloads.conftest import LABELS, World, a_deployment, a_job, template
@@ -127,3 +127,18 @@ async def test_workloads_go_on_where_a_snapshot_left_them(tmp_path: Path) -> Non
         assert (await client.get(apps.Deployment, "web")).status.available_replicas == 3
         phases = sorted(pod.status.phase or "" for pod in await client.list(core.Pod))
         assert phases == ["Running", "Running", "Running", "Succeeded"]
+
+
+async def test_a_plan_that_fails_is_told_at_the_end_and_everything_is_stopped() -> None:
+    def plan(pod: core.Pod) -> PodPlan:
+        raise LookupError(f"no plan for {pod.metadata.name}")
+
+    clock = VirtualClock()
+    cluster = await Cluster(clock=clock, workloads=Workloads(plan=plan)).start()
+    client = cluster.client(namespace="default")
+    await client.create(a_pod())
+    await clock.advance(1)
+    with pytest.raises(LookupError, match="no plan for alone"):
+        await cluster.stop()
+    with pytest.raises(ClusterError, match="not running"):
+        cluster.client()
