@@ -281,6 +281,14 @@ async def test_server_warnings_are_logged_once_each(
     assert "the server warns: client.example.com/v1 Widget is only for tests" in warnings[0]
 
 
+async def test_each_request_is_a_line_for_those_who_want_details(
+    client: Client, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, "kubewright.client"), pytest.raises(NotFound):
+        await client.get(core.ConfigMap, "absent", namespace)
+    assert f"get configmaps {namespace}/absent: 404," in caplog.text
+
+
 async def test_reviews_have_no_name(client: Client) -> None:
     review = await client.create(authentication.SelfSubjectReview())
     assert review.status.user_info is not None

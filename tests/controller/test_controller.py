@@ -99,6 +99,20 @@ async def test_a_failure_is_one_full_log_line_with_its_traceback(
     assert (record.__dict__["controller"], record.__dict__["object"]) == ("thing", "default/one")
 
 
+async def test_each_reconcile_is_a_line_for_those_who_want_details(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    with caplog.at_level(logging.DEBUG, "kubewright.controller"):
+        async with working(operator, clock) as stage:
+            stage.put(thing())
+            await clock.settle()
+    lines = [record.getMessage() for record in caplog.records if record.levelno == logging.DEBUG]
+    assert lines == ["Thing default/one: reconciled in 0.000 s: success; trigger: added"]
+
+
 async def test_requeue_comes_back_by_backoff_without_counting_as_an_error(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -124,5 +124,7 @@ class Sender:
             failure = Timeout(Status(reason="Timeout", message=message), str(request))
             raise failure from error
         finally:
+            seconds = self._clock.monotonic() - began
+            logger.debug("%s: %s, %.3f s", request, status or "no answer", seconds)
             for finish in finishers:
-                finish(Outcome(status=status, seconds=self._clock.monotonic() - began, attempt=attempt, error=failure))
+                finish(Outcome(status=status, seconds=seconds, attempt=attempt, error=failure))

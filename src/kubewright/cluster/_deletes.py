@@ -10,7 +10,7 @@ from kubewright.api import format_time, parse_time
 from kubewright.cluster._answers import Answer, encode
 from kubewright.cluster._bodies import decode_body
 from kubewright.cluster._calls import Call
-from kubewright.cluster._failures import bad_request, conflict, invalid_options, not_found
+from kubewright.cluster._failures import bad_request, conflict, forbidden, invalid_options, not_found
 from kubewright.cluster._field_errors import FieldError, invalid, not_supported
 from kubewright.cluster._kinds import JSONObject, ResourceType, UnreadableObject
 from kubewright.cluster._reads import select
@@ -24,6 +24,7 @@ __all__ = ["DeleteOptions", "check_preconditions", "delete", "delete_collection"
 
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
+_KEPT_NAMESPACES: Final = ("default", "kube-system", "kube-public")
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
@@ -77,6 +78,8 @@ def read_options(state: State, call: Call) -> DeleteOptions:
 def delete(state: State, call: Call) -> Answer:
     """DELETE of one object."""
     options = read_options(state, call)
+    if call.type.qualified == "namespaces" and call.name in _KEPT_NAMESPACES:
+        raise forbidden(call.type, call.name, "this namespace may not be deleted")
     found = state.storage.get(call.type.storage, call.namespace, call.name)
     if found is None:
         raise not_found(call.type, call.name)

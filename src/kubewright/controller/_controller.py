@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar
@@ -27,6 +28,8 @@ from kubewright.observe import BUGS, ControllerStats, Ending, Inspection, Reconc
 from kubewright.queue import WorkQueue
 
 __all__ = ["Controller", "ControllerStats", "Ending"]
+
+_logger = logging.getLogger("kubewright.controller")
 
 R = TypeVar("R", bound=Object)
 
@@ -218,6 +221,9 @@ class Controller(Generic[R]):
                 ended = now()
                 stats.reconciles[ending] += 1
                 stats.durations.observe(ended - began)
+                if _logger.isEnabledFor(logging.DEBUG):  # a line for each reconcile is made only if somebody reads it
+                    text = "reconciled in %.3f s: %s; trigger: %s"
+                    self._log(run).debug(text, ended - began, ending, run.trigger)
                 self.history.ended(run, ending, ended=ended, seconds=ended - began, waited=queue.waited(key))
 
     def _begin(self, key: ObjectKey) -> Reconcile:

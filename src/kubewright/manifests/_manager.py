@@ -141,6 +141,7 @@ def _probe(path: str, *, initial_delay: int, period: int) -> core.Probe:
         http_get=core.HTTPGetAction(path=path, port="health"),
         initial_delay_seconds=initial_delay,
         period_seconds=period,
+        timeout_seconds=5,  # an event loop that is busy for a second is no reason to start anew
     )
 
 
