@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from kubewright.cluster import Cluster
+from kubewright.cluster.workloads import usual_plan
 from kubewright.testing import ControlPlane, FakeNode, RealCluster
 
 NODE = "node-1"
@@ -24,7 +25,7 @@ def control_plane() -> Iterator[ControlPlane]:
 async def real(control_plane: ControlPlane) -> AsyncIterator[RealCluster]:
     """The real cluster, with a node."""
     cluster = RealCluster(control_plane)
-    async with FakeNode(cluster.client(), name=NODE):
+    async with FakeNode(cluster.client(), name=NODE, plan=usual_plan):
         yield cluster
     await cluster.stop()
 
