@@ -206,6 +206,23 @@ async def test_a_deleted_or_failed_pod_is_replaced(world: World) -> None:
     assert not {gone, failed} & {each.metadata.name for each in running}
 
 
+async def test_a_replica_set_gets_another_name_when_its_own_is_taken(world: World) -> None:
+    await world.client.create(a_deployment())
+    await world.passes(3)
+    (taken,) = await world.names(apps.ReplicaSet)
+    await world.client.delete(apps.Deployment, "web")
+    await world.passes(40)
+    spec = apps.ReplicaSetSpec(replicas=0, selector=meta.LabelSelector(match_labels={"a": "b"}), template=template())
+    assert spec.template is not None
+    spec.template.metadata.labels = {"a": "b"}
+    await world.client.create(apps.ReplicaSet(metadata=meta.ObjectMeta(name=taken), spec=spec))
+    await world.client.create(a_deployment())
+    await world.passes(3)
+    done = await world.get(apps.Deployment, "web")
+    assert (done.status.collision_count, done.status.available_replicas) == (1, 1)
+    assert len(await world.names(apps.ReplicaSet)) == 2
+
+
 async def test_pods_fail_and_restart_by_hand(world: World) -> None:
     await world.client.create(a_deployment(replicas=2))
     await world.passes(3)

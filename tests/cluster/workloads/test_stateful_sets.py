@@ -199,3 +199,18 @@ async def test_only_orphans_with_a_name_of_its_own_are_adopted(world: World) -> 
     await world.passes(5)
     owners = {pod.metadata.name: controller_of(pod) is not None for pod in await world.all(core.Pod)}
     assert owners == {"web-0": True, "stranger": False}
+
+
+async def test_pods_and_revisions_that_were_orphaned_come_back_to_a_new_set(world: World) -> None:
+    await world.client.create(a_stateful_set(replicas=2))
+    await world.passes(5)
+    before = {pod.metadata.uid for pod in await world.all(core.Pod)}
+    await world.client.delete(apps.StatefulSet, "web", propagation="Orphan")
+    await world.passes(5)
+    await world.client.create(a_stateful_set(replicas=2))
+    await world.passes(5)
+    assert {pod.metadata.uid for pod in await world.all(core.Pod)} == before
+    assert all(controller_of(each) is not None for each in await world.all(apps.ControllerRevision))
+    status = (await world.get(apps.StatefulSet, "web")).status
+    assert status is not None
+    assert (status.ready_replicas, status.updated_replicas) == (2, 2)

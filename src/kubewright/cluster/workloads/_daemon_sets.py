@@ -46,7 +46,7 @@ def register(operator: kw.Operator) -> None:
 
 async def sync(daemon_set: apps.DaemonSet, ctx: kw.Context[apps.DaemonSet]) -> kw.Result | None:
     """A pod for each node that lacks one, none for the others, and new pods for old ones; then the status."""
-    known = revisions_of(ctx)
+    known = await revisions_of(ctx, daemon_set)
     newest = await newest_revision(ctx, daemon_set, known, POD_REVISION)
     pods = await claimed(ctx, core.Pod, selector_of(daemon_set.spec.selector))
     step = Step(daemon_set, ctx, newest, ctx.list(core.Node), pods)

@@ -136,9 +136,8 @@ class Rollout:
             self.new = await self.ctx.update(self.new)
         elif create:
             await self._create(revision)
-        else:
-            return
-        self.revision = str(revision)
+        if self.new is not None:
+            self.revision = str(revision)
 
     async def _tell(self, status: apps.DeploymentStatus) -> None:
         """Write the status, and then the revision: as long as that is missing, its ReplicaSet counts as new."""
@@ -190,10 +189,10 @@ class Rollout:
         try:
             self.new = await self.ctx.create(wanted)
         except AlreadyExists:
-            # Somebody else's, or another template with the same hash: the next try has another name.
+            # Somebody else's, or another template with the same hash. The status tells, and the next look has another
+            # name.
             deployment.status.collision_count = (collisions or 0) + 1
-            await write_status(self.ctx, deployment.status)
-            raise
+            return
         if size := replicas_of(self.new):
             self._tell_size(self.new, 0, size)
 

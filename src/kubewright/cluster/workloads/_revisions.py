@@ -6,8 +6,10 @@ from collections.abc import Collection
 from typing import Any
 
 import kubewright as kw
-from kubewright.api import apps, core, from_dict, is_controlled_by, meta, to_dict
+from kubewright.api import apps, core, from_dict, meta, to_dict
+from kubewright.client import AlreadyExists
 from kubewright.cluster.workloads._hashes import hash_of
+from kubewright.cluster.workloads._pods import claimed, selector_of
 
 __all__ = ["POD_REVISION", "newest_revision", "revisions_of", "template_in", "truncate"]
 
@@ -18,12 +20,10 @@ _DEFAULT_HISTORY = 10
 Owner = apps.StatefulSet | apps.DaemonSet
 
 
-def revisions_of(ctx: kw.Context[Any]) -> list[apps.ControllerRevision]:
-    """The revisions of the reconciled object, the oldest first."""
-    owner = ctx.object
-    found = ctx.list(apps.ControllerRevision, ctx.key.namespace)
-    mine = [each for each in found if is_controlled_by(each, owner)]
-    return sorted(mine, key=lambda each: (each.revision, each.metadata.name))
+async def revisions_of(ctx: kw.Context[Any], owner: Owner) -> list[apps.ControllerRevision]:
+    """The revisions of the reconciled object, the oldest first; those that lost their owner come back to it."""
+    found = await claimed(ctx, apps.ControllerRevision, selector_of(owner.spec.selector))
+    return sorted(found, key=lambda each: (each.revision, each.metadata.name))
 
 
 async def newest_revision(
@@ -38,10 +38,10 @@ async def newest_revision(
     if equal:
         equal[-1].revision = following
         return await ctx.update(equal[-1])
-    collisions = owner.status.collision_count if owner.status is not None else None
-    name = hash_of(data, collisions)
-    return await ctx.create(
-        apps.ControllerRevision(
+    collisions = (owner.status.collision_count if owner.status is not None else None) or 0
+    while True:
+        name = hash_of(data, collisions)
+        made = apps.ControllerRevision(
             metadata=meta.ObjectMeta(
                 name=f"{owner.metadata.name}-{name}",
                 labels={**owner.spec.template.metadata.labels, hash_label: name},
@@ -50,7 +50,10 @@ async def newest_revision(
             data=data,
             revision=following,
         )
-    )
+        try:
+            return await ctx.create(made)
+        except AlreadyExists:
+            collisions += 1  # somebody else has that name
 
 
 def template_in(revision: apps.ControllerRevision) -> core.PodTemplateSpec:

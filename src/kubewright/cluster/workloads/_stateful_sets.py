@@ -43,7 +43,7 @@ def register(operator: kw.Operator) -> None:
 
 async def sync(stateful_set: apps.StatefulSet, ctx: kw.Context[apps.StatefulSet]) -> kw.Result | None:
     """The next step towards the pods that are asked for; then the status."""
-    known = revisions_of(ctx)
+    known = await revisions_of(ctx, stateful_set)
     update = await newest_revision(ctx, stateful_set, known, _HASH)
     name = stateful_set.status.current_revision if stateful_set.status is not None else None
     current = next((each for each in known if each.metadata.name == name), update)
