@@ -1,7 +1,8 @@
 """One replica of the toys' operator, as a process: `kubewright run tests/faults/replica.py`.
 
 The environment says which namespace it looks after (TOYS_NAMESPACE) and what it writes into children (TOYS_WORD). What
-it does is told on standard output, as lines of JSON: what, the toy's name, its uid and its generation. It obeys its
+it does is told on standard output, as lines of JSON: what, the toy's name, its uid and its generation; and which
+writes the fence has let through, in the last moment before they are sent. It obeys its
 standard input: after the line `store` it tells the names, uids and versions in its caches, after `load` what it needs.
 """
 
@@ -12,12 +13,13 @@ import json
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from kubewright.api import core
+from kubewright.election import Fence
 from kubewright.operator import Running
 from tests.faults.toys import Journal, Toy, informer_of, toy_operator
 
@@ -40,6 +42,18 @@ class Told(Journal):
         finally:
             tell(ended, what, metadata.name, metadata.uid, metadata.generation)
 
+
+def told(check: Callable[[Fence, str], float]) -> Callable[[Fence, str], float]:
+    def checked(fence: Fence, what: str = "this write") -> float:
+        left = check(fence, what)
+        tell("let through", what)
+        return left
+
+    return checked
+
+
+# To hear of each write at the moment that decides.
+setattr(Fence, "check", told(Fence.check))  # noqa: B010
 
 journal = Told()
 journal.word = os.environ["TOYS_WORD"]

@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from kubewright.operator import ExitCode
 from kubewright.testing import ControlPlane, Gateway, ServiceAccount
 from tests.faults.toys import until
 
@@ -19,6 +20,15 @@ PROGRAM = Path(__file__).with_name("replica.py")
 REPOSITORY = Path(__file__).parents[2]
 LEASE = 6.0
 """Seconds that a lease lasts in these tests."""
+
+
+_AT_ONCE = 20
+"""As many checks as the reconciles that run at a time make, two for each request."""
+
+
+def _name_of(path: str) -> str:
+    """The object's name in a path."""
+    return path.removesuffix("/status").rpartition("/")[2]
 
 
 class Replica:
@@ -39,7 +49,7 @@ class Replica:
         assert self.process.stdout is not None
         async for line in self.process.stdout:
             words = json.loads(line)
-            if self.remembers or words[0] not in ("begin", "done", "failed"):
+            if self.remembers or words[0] not in ("begin", "done", "failed", "let through"):
                 self.told.append(words)
             self.on_told(self, words)
 
@@ -62,6 +72,26 @@ class Replica:
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
+
+    async def wake_too_late(self) -> list[str]:
+        """Let it go on after its lease, until its end. The answer is what it wrote, which must be nothing.
+
+        What counts is what its fence lets through. A request that it had let through already when the process was
+        paused may leave the process now, as it might have been held up in the network.
+        """
+        told, sent = len(self.told), len(self.gateway.exchanges)
+        self.signal(signal.SIGCONT)
+        code = await self.end()
+        assert code == ExitCode.LEASE_LOST, self.log.read_text()
+        before, after = self._let_through(self.told[:told]), self._let_through(self.told[told:])
+        arrived = [seen for seen in self.gateway.exchanges[sent:] if seen.writes]
+        # A renewal that was on its way is for a version of the Lease that is no more: the server refuses it.
+        strange = [seen.path for seen in arrived if "/leases/" not in seen.path or seen.status < 400]
+        return [*after, *(path for path in strange if not any(_name_of(path) in what for what in before[-_AT_ONCE:]))]
+
+    @staticmethod
+    def _let_through(told: list[list[Any]]) -> list[str]:
+        return [words[1] for words in told if words[0] == "let through"]
 
     async def end(self) -> int:
         """Wait for its end and for its last words. The answer is its exit code."""
