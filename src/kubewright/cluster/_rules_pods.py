@@ -34,6 +34,9 @@ _MOST_PORT: Final = 65535
 _MOST_SECONDS: Final = 2**31 - 1
 _ENV_NAME: Final = re.compile(r"[ -<>-~]+")
 _ENV_RULE: Final = "a valid environment variable name must consist only of printable ASCII characters other than '='"
+_ENV_SOURCES: Final = (
+    "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+)
 _MUTABLE: Final = (
     "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
     "`spec.tolerations` (only additions to existing tolerations),"
@@ -119,17 +122,30 @@ def _container(container: JSONObject, path: str, volumes: set[str]) -> list[Fiel
         errors.append(required(f"{path}.image"))
     errors += _one_of(container, "terminationMessagePolicy", path, _MESSAGE_POLICIES)
     errors += _ports(container.get("ports") or (), f"{path}.ports")
-    for index, variable in enumerate(container.get("env") or ()):
-        name, place = variable.get("name"), f"{path}.env[{index}]"
+    errors += _variables(container.get("env") or (), f"{path}.env")
+    errors += _mounts(container.get("volumeMounts") or (), f"{path}.volumeMounts", volumes)
+    errors += _one_of(container, "imagePullPolicy", path, _PULL_POLICIES)
+    return errors + _amounts(container.get("resources") or {}, f"{path}.resources")
+
+
+def _variables(variables: Iterable[JSONObject], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, variable in enumerate(variables):
+        name, place = variable.get("name"), f"{path}[{index}]"
         if not name:
             errors.append(required(f"{place}.name"))
         elif not _ENV_NAME.fullmatch(name):
             errors.append(invalid(f"{place}.name", name, _ENV_RULE))
-        if variable.get("value") and variable.get("valueFrom"):
+        source = variable.get("valueFrom")
+        if source is None:
+            continue
+        if not source:
+            errors.append(invalid(f"{place}.valueFrom", "", _ENV_SOURCES))
+        elif variable.get("value"):
             errors.append(invalid(f"{place}.valueFrom", "", "may not be specified when `value` is not empty"))
-    errors += _mounts(container.get("volumeMounts") or (), f"{path}.volumeMounts", volumes)
-    errors += _one_of(container, "imagePullPolicy", path, _PULL_POLICIES)
-    return errors + _amounts(container.get("resources") or {}, f"{path}.resources")
+        elif len(source) > 1:
+            errors.append(invalid(f"{place}.valueFrom", "", "may not have more than one field specified at a time"))
+    return errors
 
 
 def _ports(ports: Iterable[JSONObject], path: str) -> list[FieldError]:
