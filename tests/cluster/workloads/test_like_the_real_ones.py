@@ -242,6 +242,43 @@ async def a_job_is_suspended(client: Client) -> None:
     await until(client, batch.Job, "work", lambda job: _has(job, "Suspended"))
 
 
+async def a_job_passes_its_deadline(client: Client) -> None:
+    await client.create(a_job("nginx", active_deadline_seconds=1, completions=2, parallelism=2))
+    await until(client, batch.Job, "work", lambda job: _has(job, "Failed"))
+
+
+async def a_job_restarts_in_place_too_often(client: Client) -> None:
+    await client.create(a_job("bad", restart="OnFailure", backoff_limit=1))
+    await until(client, batch.Job, "work", lambda job: _has(job, "Failed"))
+
+
+async def a_job_is_slowed_down(client: Client) -> None:
+    await client.create(a_job("nginx", completions=4, parallelism=3))
+    await until(client, batch.Job, "work", lambda job: job.status.ready == 3)
+
+    def slow_down(job: batch.Job) -> None:
+        job.spec.parallelism = 1
+
+    await change(client, batch.Job, "work", slow_down)
+    await until(client, batch.Job, "work", lambda job: (job.status.active, job.status.ready) == (1, 1))
+
+
+async def a_replica_set_adopts_and_lets_go(client: Client) -> None:
+    for name in ("a", "b"):
+        metadata = meta.ObjectMeta(name=name, labels=dict(LABELS))
+        await client.create(core.Pod(metadata=metadata, spec=template().spec))
+    spec = apps.ReplicaSetSpec(replicas=2, selector=SELECTOR, template=template())
+    await client.create(apps.ReplicaSet(metadata=meta.ObjectMeta(name="web"), spec=spec))
+    await until(client, apps.ReplicaSet, "web", lambda found: found.status.available_replicas == 2)
+
+    def relabel(pod: core.Pod) -> None:
+        pod.metadata.labels["app"] = "other"
+
+    await change(client, core.Pod, "b", relabel)
+    await until(client, core.Pod, "b", lambda pod: not pod.metadata.owner_references)
+    await until(client, apps.ReplicaSet, "web", lambda found: found.status.available_replicas == 2)
+
+
 async def a_service_has_ready_and_other_pods(client: Client) -> None:
     for name, image in (("one", "nginx"), ("two", "never-ready"), ("done", "good")):
         pod = core.Pod(
@@ -331,6 +368,10 @@ CASES: list[Case] = [
     an_indexed_job_completes,
     a_job_fails,
     a_job_is_suspended,
+    a_job_passes_its_deadline,
+    a_job_restarts_in_place_too_often,
+    a_job_is_slowed_down,
+    a_replica_set_adopts_and_lets_go,
     a_service_has_ready_and_other_pods,
 ]
 
@@ -417,8 +458,9 @@ def hashes(objects: list[dict[str, Any]]) -> dict[str, str]:
     for obj in objects:
         metadata = obj["metadata"]
         if obj["kind"] == "ReplicaSet":
-            number = metadata["annotations"]["deployment.kubernetes.io/revision"]
-            made[metadata["labels"]["pod-template-hash"]] = f"HASH{number}"
+            number = metadata.get("annotations", {}).get("deployment.kubernetes.io/revision")
+            if number is not None:
+                made[metadata["labels"]["pod-template-hash"]] = f"HASH{number}"
         if obj["kind"] == "ControllerRevision":
             made[metadata["name"].removeprefix("web-")] = f"HASH{obj['revision']}"
     return made
@@ -439,7 +481,9 @@ def plain(obj: dict[str, Any]) -> dict[str, Any]:
     for unordered in ("endpoints", "ports"):  # of an EndpointSlice
         if unordered in obj:
             obj[unordered] = sorted(obj[unordered] or (), key=lambda each: json.dumps(each.get("targetRef") or each))
-    return {**obj, "metadata": {name: metadata[name] for name in kept if name in metadata}, "status": status}
+    writers = {(each["manager"], each.get("subresource", "")) for each in metadata.get("managedFields") or ()}
+    shown = {name: metadata[name] for name in kept if name in metadata} | {"managedFields": sorted(writers)}
+    return {**obj, "metadata": shown, "status": status}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)

@@ -19,6 +19,7 @@ from kubewright.cluster.workloads._pods import (
     orphans,
     pod_from,
     selector_of,
+    stop,
     until_available,
 )
 from kubewright.cluster.workloads._revisions import POD_REVISION, newest_revision, revisions_of, truncate
@@ -186,7 +187,7 @@ class Step:
 
     async def _delete(self, pods: Sequence[core.Pod]) -> None:
         for pod in pods:
-            await self.ctx.delete(pod)
+            await stop(self.ctx, pod)
             self.ctx.record("SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
 
     def counted(self, pods: Sequence[core.Pod]) -> apps.DaemonSetStatus:

@@ -11,7 +11,7 @@ import kubewright as kw
 from kubewright.api import batch, core, is_controlled_by
 from kubewright.client import NotFound
 from kubewright.cluster.workloads import _job_indexes as indexes
-from kubewright.cluster.workloads._pods import deletion_order, has_ended, is_active, is_ready, pod_from
+from kubewright.cluster.workloads._pods import deletion_order, has_ended, is_active, is_ready, pod_from, stop
 from kubewright.cluster.workloads._statuses import moment, with_condition, write_status
 
 __all__ = ["TRACKING", "register"]
@@ -83,11 +83,8 @@ class Step:
             self.status.start_time = moment(self.ctx)
         await self._count()
         failure = self._failure()
-        if failure is not None:
-            await self._fail(*failure)
-            return None
-        if _condition(self.job, "FailureTarget") is not None:
-            await self._end("Failed", "FailureTarget")
+        if failure is not None or _condition(self.job, "FailureTarget") is not None:
+            await self._fail(failure)
             return None
         after = await self._manage()
         if self._has_succeeded():
@@ -158,15 +155,15 @@ class Step:
             return None
         return seconds - (self.ctx.clock.now() - started).total_seconds()
 
-    async def _fail(self, reason: str, message: str) -> None:
+    async def _fail(self, why: tuple[str, str] | None) -> None:
         """First say that it will fail, and stop its pods; when they are gone, it has failed."""
-        self._say("FailureTarget", reason, message)
+        if why is not None:
+            self._say("FailureTarget", *why)
+            self.ctx.record(*why, "Warning")
         for pod in self.active:
-            await self.ctx.delete(pod)
+            await stop(self.ctx, pod)
             self.ctx.record("SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
-        self.ctx.record(reason, message, "Warning")
-        self.pods = [pod for pod in self.pods if not is_active(pod)]
-        await self._write()
+        await self._end("Failed", "FailureTarget")
 
     def _has_succeeded(self) -> bool:
         if self.active or self.job.spec.suspend:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 import kubewright as kw
 from kubewright.api import Object, Selector, SelectorError, controller_of, core, meta, remove_owner, set_controller
 from kubewright.cache import ObjectKey
+from kubewright.client import NotFound
 from kubewright.controller import Reader, Watch
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "pod_from",
     "ready_since",
     "selector_of",
+    "stop",
     "until_available",
 ]
 
@@ -123,6 +126,16 @@ def pod_from(template: core.PodTemplateSpec, *, name: str = "", prefix: str = ""
     else:
         metadata.generate_name = f"{prefix}-"
     return core.Pod(metadata=metadata, spec=copy.deepcopy(template.spec))
+
+
+async def stop(ctx: kw.Context[Any], pod: core.Pod) -> None:
+    """Ask for a pod's deletion, and go on seeing it until it is gone.
+
+    `ctx.delete` would hide it until the watch tells that it is on its way out. Whoever waits for its end, or counts how
+    it ended, must not take that for the end.
+    """
+    with contextlib.suppress(NotFound):
+        await ctx.client.delete(pod)
 
 
 # Belonging

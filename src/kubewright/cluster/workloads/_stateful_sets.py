@@ -18,6 +18,7 @@ from kubewright.cluster.workloads._pods import (
     orphans,
     pod_from,
     selector_of,
+    stop,
     until_available,
 )
 from kubewright.cluster.workloads._revisions import POD_REVISION, newest_revision, revisions_of, template_in, truncate
@@ -211,7 +212,7 @@ class Step:
                 await self.ctx.update(claim)
 
     async def _delete(self, pod: core.Pod) -> None:
-        await self.ctx.delete(pod)
+        await stop(self.ctx, pod)
         text = f"delete Pod {pod.metadata.name} in StatefulSet {self.set.metadata.name} successful"
         self.ctx.record("SuccessfulDelete", text)
 
