@@ -74,7 +74,7 @@ class Kubectl:
                 if "until" not in step or re.search(step["until"], printed.output):
                     break
                 await asyncio.sleep(0.1)  # between looks at a condition that nothing announces
-        output = normalised(printed.output)
+        output = self._normalised(printed.output)
         if step.get("fields"):
             output = fields(output)
         lines = output.splitlines(keepends=True)
@@ -83,7 +83,10 @@ class Kubectl:
                 output = "".join(lines[-1:])
             case "any order":
                 output = "".join(sorted(lines))
-        return Printed(printed.command, printed.code, output, normalised(printed.errors))
+        return Printed(printed.command, printed.code, output, self._normalised(printed.errors))
+
+    def _normalised(self, text: str) -> str:
+        return normalised(text.replace(str(self.home), "HOME"))
 
     async def run(self, *arguments: str, stdin: Any = None, editor: str | None = None) -> Printed:
         """Run kubectl once; what it prints, as it is."""
@@ -140,7 +143,7 @@ _RULES: Final = [
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "TIME"),
     (re.compile(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000"), "TIME"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ \+0000"), "TIME"),  # of a file, as diff says it
-    (re.compile(r"^([WE])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ", re.MULTILINE), r"\1 "),  # of a line of a log
+    (re.compile(r"^[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ .*\n", re.MULTILINE), ""),  # kubectl's own log: how fast it all was
     (re.compile(r'((?:resourceVersion"?|Resource Version): +)"?\d+"?'), r"\1RV"),
     (re.compile(r"https://[\w.]+:\d+"), "https://SERVER"),
     (re.compile(r"\b\d+\.\d+\.\d+\.\d+\b"), "IP"),
@@ -148,7 +151,7 @@ _RULES: Final = [
     (re.compile(rf"-{_NAME}{{6,10}}\b"), "-HASH"),
     (re.compile(rf"(?<=[a-z0-9])-{_NAME}{{5}}(?=\s|$|\")"), "-NAME"),
     (re.compile(rf"((?:pod-template-hash|controller-revision-hash)[=:] ?\"?){_NAME}+\"?"), r"\1HASH"),
-    (re.compile(r"/tmp/\S+"), "FILE"),  # what kubectl says of its own files
+    (re.compile(r"\S*/(?:LIVE|MERGED)-\d+/\S+"), "FILE"),  # what diff compares
     # Ages, in columns of their own: `5s`, `2m3s`, also `3s (x2 over 5s)`.
     (re.compile(r"(?<=\s)(\d+[smhd])+( ago)?( \(x(\d+) over (\d+[smhd])+\))?(?=\s|$)"), "AGE"),
     (re.compile(r"<invalid>|<unknown>(?= {2,}\w)"), "AGE"),
