@@ -481,8 +481,11 @@ def plain(obj: dict[str, Any]) -> dict[str, Any]:
     for unordered in ("endpoints", "ports"):  # of an EndpointSlice
         if unordered in obj:
             obj[unordered] = sorted(obj[unordered] or (), key=lambda each: json.dumps(each.get("targetRef") or each))
-    writers = {(each["manager"], each.get("subresource", "")) for each in metadata.get("managedFields") or ()}
-    shown = {name: metadata[name] for name in kept if name in metadata} | {"managedFields": sorted(writers)}
+    entries = [{**each, "time": ""} for each in metadata.get("managedFields") or ()]
+    managed = sorted(json.dumps(each, sort_keys=True) for each in entries)
+    # On the real server nobody manages this one: the server itself sets it when a volume's phase changes.
+    managed = [each.replace('"f:lastPhaseTransitionTime": {}, ', "") for each in managed]
+    shown = {name: metadata[name] for name in kept if name in metadata} | {"managedFields": managed}
     return {**obj, "metadata": shown, "status": status}
 
 
