@@ -2,8 +2,9 @@
 
 The environment says which namespace it looks after (TOYS_NAMESPACE) and what it writes into children (TOYS_WORD). What
 it does is told on standard output, as lines of JSON: what, the toy's name, its uid and its generation; and which
-writes the fence has let through, in the last moment before they are sent. It obeys its
-standard input: after the line `store` it tells the names, uids and versions in its caches, after `load` what it needs.
+writes the fence has let through, in the last moment before they are sent, with the time at which it was asked. It obeys
+its standard input: after the line `store` it tells the names, uids and versions in its caches, after `load` what it
+needs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -45,8 +47,9 @@ class Told(Journal):
 
 def told(check: Callable[[Fence, str], float]) -> Callable[[Fence, str], float]:
     def checked(fence: Fence, what: str = "this write") -> float:
+        began = time.clock_gettime(time.CLOCK_BOOTTIME)
         left = check(fence, what)
-        tell("let through", what)
+        tell("let through", what, began)
         return left
 
     return checked

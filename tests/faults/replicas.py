@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -76,22 +77,20 @@ class Replica:
     async def wake_too_late(self) -> list[str]:
         """Let it go on after its lease, until its end. The answer is what it wrote, which must be nothing.
 
-        What counts is what its fence lets through. A request that it had let through already when the process was
-        paused may leave the process now, as it might have been held up in the network.
+        What counts is what its fence lets through when it is asked after the pause. A request about which it was asked
+        before may leave the process now, as it might have been held up in the network.
         """
-        told, sent = len(self.told), len(self.gateway.exchanges)
+        sent, woken = len(self.gateway.exchanges), time.clock_gettime(time.CLOCK_BOOTTIME)
         self.signal(signal.SIGCONT)
         code = await self.end()
         assert code == ExitCode.LEASE_LOST, self.log.read_text()
-        before, after = self._let_through(self.told[:told]), self._let_through(self.told[told:])
+        allowed = [(words[1], words[2]) for words in self.told if words[0] == "let through"]
+        after = [what for what, asked in allowed if asked >= woken]
+        before = [what for what, asked in allowed if asked < woken][-_AT_ONCE:]
         arrived = [seen for seen in self.gateway.exchanges[sent:] if seen.writes]
         # A renewal that was on its way is for a version of the Lease that is no more: the server refuses it.
         strange = [seen.path for seen in arrived if "/leases/" not in seen.path or seen.status < 400]
-        return [*after, *(path for path in strange if not any(_name_of(path) in what for what in before[-_AT_ONCE:]))]
-
-    @staticmethod
-    def _let_through(told: list[list[Any]]) -> list[str]:
-        return [words[1] for words in told if words[0] == "let through"]
+        return [*after, *(path for path in strange if not any(_name_of(path) in what for what in before))]
 
     async def end(self) -> int:
         """Wait for its end and for its last words. The answer is its exit code."""
