@@ -60,6 +60,6 @@ def test_what_is_missing_is_named(tmp_path: Path, target: str, message: str) -> 
 
 
 def test_what_goes_wrong_inside_the_module_comes_out_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "foo.py").write_text("import no_such_library\n")
+    (tmp_path / "broken_program.py").write_text("import no_such_library\n")
     with pytest.raises(ModuleNotFoundError, match="no_such_library"):
-        load_operator("foo")
+        load_operator("broken_program")
