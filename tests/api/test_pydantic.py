@@ -61,14 +61,14 @@ class Thing(kw.Resource[Spec, Status]):
     """A thing."""
 
 
-class LampStatus(Camel):
+class BulbStatus(Camel):
     ready_replicas: int = 0
     conditions: list[Any] | None = None
 
 
 @kw.resource("pydantic.example.com/v1")
-class Lamp(kw.Resource[Port, LampStatus]):
-    """A lamp."""
+class Bulb(kw.Resource[Port, BulbStatus]):
+    """A bulb."""
 
 
 RAW = (
@@ -281,16 +281,16 @@ def test_a_model_that_could_not_be_read_back_is_refused_at_once() -> None:
 
 
 async def test_a_reconciler_writes_a_status_of_pydantic(client: Client, namespace: str) -> None:
-    operator = kw.Operator("lamps")
+    operator = kw.Operator("bulbs")
 
-    @operator.reconciles(Lamp)
-    async def sync(lamp: Lamp, ctx: kw.Context[Lamp]) -> None:
-        await ctx.patch_status(LampStatus(ready_replicas=lamp.spec.number))
+    @operator.reconciles(Bulb)
+    async def sync(bulb: Bulb, ctx: kw.Context[Bulb]) -> None:
+        await ctx.patch_status(BulbStatus(ready_replicas=bulb.spec.number))
 
     async with operator.running(client, namespaces=[namespace]):
-        metadata = meta.ObjectMeta(name="lamp", namespace=namespace)
-        await client.create(Lamp(metadata=metadata, spec=Port(port_name="a", number=7)))
-        await client.wait_for(Lamp, "lamp", lambda lamp: lamp.status.ready_replicas == 7, namespace)
+        metadata = meta.ObjectMeta(name="bulb", namespace=namespace)
+        await client.create(Bulb(metadata=metadata, spec=Port(port_name="a", number=7)))
+        await client.wait_for(Bulb, "bulb", lambda bulb: bulb.status.ready_replicas == 7, namespace)
 
 
 async def test_a_server_takes_the_definition_and_keeps_what_the_model_does_not_know(

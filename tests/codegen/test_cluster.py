@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from kubewright.api import Object, apiextensions, from_dict
 from kubewright.cli._main import run
-from kubewright.client import Client
+from kubewright.client import Client, NotFound
 from kubewright.codegen import CodegenError, from_cluster, generate, read_definition
 from kubewright.crd import install
 from kubewright.testing import ControlPlane
@@ -102,16 +103,30 @@ async def test_the_server_takes_the_generated_definition_and_gives_it_back(
     assert (made.spec.watts, made.spec.rooms[0].name, made.spec.extra) == (40, "hall", {"a": 1})
 
 
+async def documented(client: Client) -> None:
+    """Wait for the OpenAPI document of the group, which the server makes a moment after it serves the kind."""
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                document = await client.request("GET", f"/openapi/v3/apis/{GROUP}/v1")
+            except NotFound:
+                document = b""
+            if b"LampSpec" in document or b'"Lamp"' in document:
+                return
+            await asyncio.sleep(0.1)
+
+
 async def test_whoever_may_not_read_definitions_gets_the_schema_from_openapi(
     client: Client, lamp: type[Object], control_plane: ControlPlane
 ) -> None:
+    await documented(client)
     async with Client.connect(kubeconfig=control_plane.add_user("reader")) as reader:
         with pytest.raises(CodegenError, match="you may not list its definitions; name the kinds with --kind"):
             await from_cluster(reader)
-        (found,) = await from_cluster(reader, ["Lamp"])
+        (found,) = await from_cluster(reader, [f"lamps.{GROUP}"])
         with pytest.raises(CodegenError, match="it serves no kind Nonsense; kinds of Kubernetes itself"):
             await from_cluster(reader, ["Nonsense"])
-    (defined,) = await from_cluster(client, ["Lamp"])
+    (defined,) = await from_cluster(client, [f"lamps.{GROUP}"])
     assert found.versions[0].schema == defined.versions[0].schema
     assert (found.name, found.short_names, found.categories) == (defined.name, ("lp",), ("house",))
     assert found.versions[0].has_status
@@ -129,8 +144,6 @@ async def test_kinds_without_a_definition_come_from_openapi(client: Client, tmp_
 
 
 async def test_the_command_reads_a_cluster(lamp: type[Object], control_plane: ControlPlane, tmp_path: Path) -> None:
-    import asyncio
-
     out = tmp_path / "lamp.py"
     command = [
         "codegen",
@@ -138,7 +151,7 @@ async def test_the_command_reads_a_cluster(lamp: type[Object], control_plane: Co
         "--kubeconfig",
         str(control_plane.kubeconfig),
         "--kind",
-        "lamps",
+        f"lamps.{GROUP}",
         "--out",
         str(out),
     ]

@@ -56,7 +56,11 @@ def resources(plane: ControlPlane) -> dict[str, Any]:
 
 def group_versions(plane: ControlPlane) -> Iterator[tuple[str, str]]:
     yield "v1", "/api/v1"
+    definitions = plane.request("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions")["items"]
+    custom = {definition["spec"]["group"] for definition in definitions}  # of others, on a server that is shared
     for group in plane.request("GET", "/apis")["groups"]:
+        if group["name"] in custom:
+            continue
         for version in group["versions"]:
             yield version["groupVersion"], f"/apis/{version['groupVersion']}"
 
