@@ -147,11 +147,11 @@ _RULES: Final = [
     (re.compile(r'((?:resourceVersion"?|Resource Version): +)"?\d+"?'), r"\1RV"),
     (re.compile(r"https://[\w.]+:\d+"), "https://SERVER"),
     (re.compile(r"\b\d+\.\d+\.\d+\.\d+\b"), "IP"),
+    (re.compile(r"\S*/(?:LIVE|MERGED)-\d+/\S+"), "FILE"),  # what diff compares
     (re.compile(rf"-{_NAME}{{6,10}}-{_NAME}{{5}}\b"), "-HASH-NAME"),
     (re.compile(rf"-{_NAME}{{6,10}}\b"), "-HASH"),
     (re.compile(rf"(?<=[a-z0-9])-{_NAME}{{5}}(?=\s|$|\")"), "-NAME"),
     (re.compile(rf"((?:pod-template-hash|controller-revision-hash)[=:] ?\"?){_NAME}+\"?"), r"\1HASH"),
-    (re.compile(r"\S*/(?:LIVE|MERGED)-\d+/\S+"), "FILE"),  # what diff compares
     # Ages, in columns of their own: `5s`, `2m3s`, also `3s (x2 over 5s)`.
     (re.compile(r"(?<=\s)(\d+[smhd])+( ago)?( \(x(\d+) over (\d+[smhd])+\))?(?=\s|$)"), "AGE"),
     (re.compile(r"<invalid>|<unknown>(?= {2,}\w)"), "AGE"),

@@ -77,4 +77,5 @@ def test_what_differs_by_chance_is_normalised_and_what_does_not_is_kept() -> Non
     assert normalised(text) == "web-HASH-NAME  1/1  Running  0  AGE  IP\n"
     assert normalised("Scaled up replica set web-66b9f77c9 from 0 to 2") == "Scaled up replica set web-HASH from 0 to 2"
     assert normalised('  resourceVersion: "12"\n  generation: 12\n') == "  resourceVersion: RV\n  generation: 12\n"
+    assert normalised("+++ /x/MERGED-2456789/apps.v1.Deployment.x.web") == "+++ FILE"
     assert normalised("ReplicaSetUpdated node-1 kube-root-ca.crt") == "ReplicaSetUpdated node-1 kube-root-ca.crt"
