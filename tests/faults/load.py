@@ -42,6 +42,15 @@ def _action(rng: random.Random, name: str) -> Action:
     return Action(rng.choices(("change", "delete", "create"), (10, 4, 2))[0], name, rng.randrange(1000))
 
 
+async def delete(client: Client, toy: Toy) -> None:
+    """Delete a toy in the very state that was read; raises `Conflict` when it has another one by now.
+
+    Without that, kube-apiserver lets an object go without its clean-up when its first finalizer is added in the same
+    moment: it looks for finalizers, and then deletes whatever is there.
+    """
+    await client.delete(toy, resource_version=toy.metadata.resource_version)
+
+
 class Load:
     """Does actions, those on one toy in their order, until the server has done each of them or they make no sense."""
 
@@ -80,4 +89,4 @@ class Load:
                 patch = MergePatch({"spec": {"size": action.size}})
                 await self._client.patch(Toy, action.name, patch, self._namespace)
             case "delete":
-                await self._client.delete(Toy, action.name, self._namespace)
+                await delete(self._client, await self._client.get(Toy, action.name, self._namespace))

@@ -11,8 +11,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from kubewright.api import core, meta, rbac
-from kubewright.client import AlreadyExists, ApiError, Client, NotFound
+from kubewright.client import AlreadyExists, ApiError, Client, Conflict, NotFound
 from kubewright.testing import ControlPlane, Exchange, Fault, Refusal, ServiceAccount, every
+from tests.faults.load import delete
 from tests.faults.replicas import LEASE, Replica, replicas
 from tests.faults.toys import PATIENCE, Toy, has_child, holds, until
 
@@ -185,7 +186,7 @@ class World:
         self.fault = lambda exchange: "reset"
         await self.cut()
         for found in (await insist(lambda: self.admin.list(Toy, self.room, labels="!keep")))[:_SOME]:
-            await insist(lambda: self.admin.delete(Toy, found.metadata.name, self.room))  # noqa: B023
+            await insist(lambda: delete(self.admin, found))  # noqa: B023
         await asyncio.to_thread(self.plane.expire_history)
         self.fault = None
 
@@ -255,11 +256,11 @@ async def versions(client: Client, kind: type[Any], namespace: str) -> dict[str,
 
 
 async def insist(work: Callable[[], Awaitable[Any]]) -> Any:
-    """Do something until the server has done it, or says that it is done."""
+    """Do something until the server has done it, or says that it is done or cannot be any more."""
     while True:
         try:
             return await work()
-        except (AlreadyExists, NotFound):
+        except (AlreadyExists, Conflict, NotFound):
             return None
         except ApiError:
             await asyncio.sleep(0.1)
