@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
@@ -197,16 +198,22 @@ class World:
 
     async def leader_killed(self) -> None:
         """SIGKILL; until another one leads."""
-        killed = await self.a_leader()
-        killed.signal(signal.SIGKILL)
-        await self.a_leader(other_than=killed)
+        await self._strike(signal.SIGKILL)
 
     async def leader_paused(self) -> None:
         """SIGSTOP until another one leads; then it wakes, and must end without having written."""
-        paused = await self.a_leader()
-        paused.signal(signal.SIGSTOP)
-        await self.a_leader(other_than=paused)
+        paused = await self._strike(signal.SIGSTOP)
         self.written_too_late += await paused.wake_too_late()
+
+    async def _strike(self, number: signal.Signals) -> Replica:
+        """Send the leader a signal and wait until another one leads. The next one, if it was about to end by itself."""
+        while True:
+            struck = await self.a_leader()
+            with contextlib.suppress(ProcessLookupError):
+                struck.signal(number)
+            await self.a_leader(other_than=struck)
+            if struck.process.returncode in (None, -number):
+                return struck
 
     # What must be true in the end
 
