@@ -165,7 +165,16 @@ def normalised(text: str) -> str:
     """The text without what differs between any two clusters: uids, times, ages, addresses, names made by chance."""
     for pattern, instead in _RULES:
         text = pattern.sub(instead, text)
-    return text
+    return _MANAGED_FIELDS.sub(_in_one_order, text)
+
+
+# Entries stand in the order of their times, of which the server keeps the seconds: two writes within one second stand
+# in the order of their managers, and whether they are within one second is chance.
+_MANAGED_FIELDS: Final = re.compile(r"(?<=^  managedFields:\n)(?:  [- ] .*\n)+", re.MULTILINE)
+
+
+def _in_one_order(entries: re.Match[str]) -> str:
+    return "".join(sorted(re.split(r"^(?=  - )", entries[0], flags=re.MULTILINE)))
 
 
 def fields(text: str) -> str:

@@ -79,3 +79,10 @@ def test_what_differs_by_chance_is_normalised_and_what_does_not_is_kept() -> Non
     assert normalised('  resourceVersion: "12"\n  generation: 12\n') == "  resourceVersion: RV\n  generation: 12\n"
     assert normalised("+++ /x/MERGED-2456789/apps.v1.Deployment.x.web") == "+++ FILE"
     assert normalised("ReplicaSetUpdated node-1 kube-root-ca.crt") == "ReplicaSetUpdated node-1 kube-root-ca.crt"
+
+
+def test_the_order_of_managed_fields_is_not_compared() -> None:
+    entries = [f"  - fieldsV1:\n      f:data: {{}}\n    manager: {name}\n" for name in ("kubectl-edit", "kubectl-patch")]
+    one, other = (f"metadata:\n  managedFields:\n{''.join(order)}  name: x\n" for order in (entries, entries[::-1]))
+    assert normalised(one) == normalised(other) == one
+    assert normalised(one) != normalised(one.replace("kubectl-edit", "kubectl"))
