@@ -82,7 +82,9 @@ def test_what_differs_by_chance_is_normalised_and_what_does_not_is_kept() -> Non
 
 
 def test_the_order_of_managed_fields_is_not_compared() -> None:
-    entries = [f"  - fieldsV1:\n      f:data: {{}}\n    manager: {name}\n" for name in ("kubectl-edit", "kubectl-patch")]
+    entries = [
+        f"  - fieldsV1:\n      f:data: {{}}\n    manager: {name}\n" for name in ("kubectl-edit", "kubectl-patch")
+    ]
     one, other = (f"metadata:\n  managedFields:\n{''.join(order)}  name: x\n" for order in (entries, entries[::-1]))
     assert normalised(one) == normalised(other) == one
     assert normalised(one) != normalised(one.replace("kubectl-edit", "kubectl"))
