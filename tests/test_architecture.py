@@ -16,6 +16,7 @@ FLOORS = [
     {"cluster"},
     {"manifests"},
     {"operator", "codegen"},
+    {"webhook"},
     {"controller"},
     {"observe"},
     {"events", "election"},

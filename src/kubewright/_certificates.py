@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -28,7 +28,7 @@ class KeyPair:
     """A certificate and its private key, both PEM."""
 
     certificate: bytes
-    key: bytes
+    key: bytes = field(repr=False)
 
     def write(self, folder: Path, name: str) -> tuple[Path, Path]:
         """Write `<name>.crt` and `<name>.key`, which only this user can read."""
