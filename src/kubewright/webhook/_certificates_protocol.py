@@ -3,6 +3,8 @@
 The server asks the source for its key pair at every new connection; a connection that stands goes on with the one that
 it began with. So a source renews by answering another pair, at any time, and no request is dropped. What a source has
 to know about the program that it serves is in `Served`.
+
+Which source it is, the settings say: `kubewright.webhook.certificates.source_for(way, served, folder=...)` makes it.
 """
 
 from __future__ import annotations
