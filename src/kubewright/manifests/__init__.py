@@ -34,7 +34,6 @@ from kubewright.manifests._rules import (
     service_account_of,
     system_namespace,
 )
-from kubewright.manifests._webhook_declarations import ConversionDeclaration, WebhookDeclaration, rule_for
 from kubewright.manifests._write import (
     MARK,
     Drift,
@@ -46,6 +45,7 @@ from kubewright.manifests._write import (
     write,
     yaml_file,
 )
+from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration, rule_for
 
 __all__ = [
     "MARK",

@@ -13,8 +13,8 @@ from kubewright.api.networking.v1 import NetworkPolicyEgressRule
 from kubewright.crd._descriptions import Descriptions
 from kubewright.manifests._image import Image
 from kubewright.manifests._rules import labels_of, system_namespace
-from kubewright.manifests._webhook_declarations import ConversionDeclaration, WebhookDeclaration
 from kubewright.operator import Operator
+from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration
 
 __all__ = ["Certificates", "Project"]
 

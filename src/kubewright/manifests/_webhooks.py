@@ -7,7 +7,7 @@ from typing import Final
 from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core, info_of
 from kubewright.manifests._manager import Addition
 from kubewright.manifests._project import Project
-from kubewright.manifests._webhook_declarations import ConversionDeclaration, WebhookDeclaration
+from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration
 
 __all__ = [
     "WEBHOOK_PORT",

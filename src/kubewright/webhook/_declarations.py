@@ -1,6 +1,7 @@
 """What a program says about the webhooks that it serves, before anything is deployed.
 
-The configurations of the API server are made from these declarations, and so will be the routes of the server.
+The configurations of the API server are made from these declarations. Those of handlers that belong to an operator are
+derived; what the program serves by other means can be declared by hand.
 """
 
 from __future__ import annotations
@@ -8,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from kubewright.api import Object, admissionregistration, info_of, meta
 
-__all__ = ["ConversionDeclaration", "WebhookDeclaration", "rule_for"]
+__all__ = ["ConversionDeclaration", "RuleOperation", "WebhookDeclaration", "rule_for"]
 
-Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT", "*"]
+RuleOperation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT", "*"]
 
 _PATH: Final = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -87,7 +88,7 @@ class ConversionDeclaration:
 
 
 def rule_for(
-    kind: type[Object], *operations: Operation, subresource: str | None = None
+    kind: type[Object], *operations: RuleOperation, subresource: str | None = None
 ) -> admissionregistration.RuleWithOperations:
     """The rule for requests of that kind, or of a part of it: `rule_for(Foo, "UPDATE", subresource="status")`."""
     if not operations:
