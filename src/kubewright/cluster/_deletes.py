@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
@@ -15,12 +15,23 @@ from kubewright.cluster._field_errors import FieldError, invalid, not_supported
 from kubewright.cluster._kinds import JSONObject, ResourceType, UnreadableObject
 from kubewright.cluster._reads import select
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry
+from kubewright.cluster._storage import Entry, RevisionConflict
 from kubewright.cluster._typed import reader_of
 from kubewright.cluster._views import decoded, view_of
 from kubewright.cluster._writes import commit, stored_form
+from kubewright.cluster.admission import Attributes
+from kubewright.cluster.admission._attributes import attributes_of
 
-__all__ = ["DeleteOptions", "check_preconditions", "delete", "delete_collection", "delete_object", "read_options"]
+__all__ = [
+    "DeleteOptions",
+    "admit_deletion",
+    "check_preconditions",
+    "delete",
+    "delete_collection",
+    "delete_object",
+    "deletion_of",
+    "read_options",
+]
 
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
@@ -38,6 +49,20 @@ class DeleteOptions:
     uid: str | None = None
     resource_version: str | None = None
     dry_run: bool = False
+
+    def shown(self) -> JSONObject:
+        """As an object of `meta.k8s.io`, for admission."""
+        preconditions = {"uid": self.uid, "resourceVersion": self.resource_version}
+        made: JSONObject = {
+            "kind": "DeleteOptions",
+            "apiVersion": "meta.k8s.io/v1",
+            "gracePeriodSeconds": self.grace,
+            "preconditions": {name: value for name, value in preconditions.items() if value is not None} or None,
+            "orphanDependents": self.orphan,
+            "propagationPolicy": self.policy,
+            "dryRun": ["All"] if self.dry_run else None,
+        }
+        return {name: value for name, value in made.items() if value is not None}
 
 
 def read_options(state: State, call: Call) -> DeleteOptions:
@@ -75,7 +100,7 @@ def read_options(state: State, call: Call) -> DeleteOptions:
     return made
 
 
-def delete(state: State, call: Call) -> Answer:
+async def delete(state: State, call: Call) -> Answer:
     """DELETE of one object."""
     options = read_options(state, call)
     if call.type.qualified == "namespaces" and call.name in _KEPT_NAMESPACES:
@@ -83,7 +108,7 @@ def delete(state: State, call: Call) -> Answer:
     found = state.storage.get(call.type.storage, call.namespace, call.name)
     if found is None:
         raise not_found(call.type, call.name)
-    left, gone = delete_object(state, call.type, found, options)
+    left, gone = await delete_object(state, call.type, found, options, deletion_of(call, call.name))
     if gone and not call.type.strategy.returns_deleted:
         return Answer(encode(_success(call.type, decoded(call.type, found))), warnings=call.warnings)
     status = 202 if not gone and options.orphan is False else 200
@@ -108,23 +133,41 @@ def _success(type_: ResourceType, obj: JSONObject) -> JSONObject:
     }
 
 
-def delete_collection(state: State, call: Call) -> Answer:
+def deletion_of(call: Call, name: str) -> Attributes:
+    """What admission is told of a call that deletes."""
+    asked = attributes_of(call, "DELETE")
+    asked.name = name
+    return asked
+
+
+async def delete_collection(state: State, call: Call) -> Answer:
     """DELETE of a collection: of all objects that the selectors select."""
     options = read_options(state, call)
     entries, metadata = select(state, call)
-    deleted = []
-    for entry in entries:
-        found = state.storage.get(call.type.storage, entry.namespace, entry.name)
-        if found is not None:
-            delete_object(state, call.type, found, options)
-            deleted.append(entry)
+    deleted = [entry for entry in entries if await _delete_current(state, call, entry, options)]
     return Answer(view_of(call).list(state, deleted, metadata), warnings=call.warnings)
 
 
-def delete_object(
-    state: State, type_: ResourceType, found: Entry, options: DeleteOptions
+async def _delete_current(state: State, call: Call, entry: Entry, options: DeleteOptions) -> bool:
+    """Delete one of a collection as it is now. False when it is gone already."""
+    while (found := state.storage.get(call.type.storage, entry.namespace, entry.name)) is not None:
+        try:
+            # The real server does not tell admission the names of those in a collection.
+            await delete_object(state, call.type, found, options, deletion_of(call, ""))
+        except RevisionConflict:
+            continue
+        return True
+    return False
+
+
+async def delete_object(
+    state: State, type_: ResourceType, found: Entry, options: DeleteOptions, asked: Attributes | None
 ) -> tuple[Entry | JSONObject, bool]:
-    """Delete an object, or begin to. Answers with what is left, or was last, and whether it is gone."""
+    """Delete an object, or begin to. Answers with what is left, or was last, and whether it is gone.
+
+    `asked` is what admission is told of it; None asks nobody. Raises `RevisionConflict` when the object changed while
+    admission was asked.
+    """
     obj, before = decoded(type_, found), decoded(type_, found)
     check_preconditions(type_, obj, options)
     metadata, strategy = obj["metadata"], type_.strategy
@@ -137,18 +180,32 @@ def delete_object(
     else:
         metadata.pop("finalizers", None)
     held = bool(strategy.finalizers(obj))
+    if asked is not None and (held or graceful or finalizers != (before["metadata"].get("finalizers") or [])):
+        await admit_deletion(state, asked, before, options)
     if held and not graceful:
         _mark(state, obj, 0)
     if held or graceful:
         strategy.prepare_delete(obj)
     stays = held or (graceful and metadata["deletionGracePeriodSeconds"] > 0)
+    changes = held or graceful
     if options.dry_run:
+        if asked is not None and not changes:
+            await admit_deletion(state, asked, before, options)
         return obj, not stays
-    if (held or graceful) and obj != before:
+    if changes and obj != before:
         found = commit(state, type_, obj, found)
     if stays:
         return found, False
+    if asked is not None:
+        await admit_deletion(state, asked, decoded(type_, found), options)
     return state.storage.delete(type_.storage, stored_form(type_, decoded(type_, found)), found), True
+
+
+async def admit_deletion(state: State, asked: Attributes, old: JSONObject, options: DeleteOptions) -> None:
+    """Both phases. The real server asks twice about an object that it first marks and then deletes."""
+    told = replace(asked, old=old, options=options.shown(), dry_run=options.dry_run)
+    await state.admission.mutate(told)
+    await state.admission.validate(told)
 
 
 def check_preconditions(type_: ResourceType, obj: JSONObject, options: DeleteOptions) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from kubewright.client import Request
 from kubewright.cluster import _deletes, _patches, _reads, _scale, _watches, _writes
 from kubewright.cluster._answers import Answer, failed
-from kubewright.cluster._calls import Call, User, parse_call
+from kubewright.cluster._calls import Call, User, header_of, parse_call
 from kubewright.cluster._documents import Documents
 from kubewright.cluster._failures import Failure, PlainFailure, bad_request, internal, unsupported
 from kubewright.cluster._finalize import finalize
@@ -16,6 +16,7 @@ from kubewright.cluster._reviews import review
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import RevisionConflict
 from kubewright.cluster._unsupported import check_supported
+from kubewright.cluster._views import wants_yaml
 
 __all__ = ["Dispatcher", "Override"]
 
@@ -36,6 +37,12 @@ class Dispatcher:
 
     async def handle(self, request: Request, user: User) -> Answer:
         """The answer to a request. Whatever goes wrong is an answer, too."""
+        answer = await self._answer(request, user)
+        if request.path.startswith("/api") and wants_yaml(header_of(request, "Accept")) and answer.is_json:
+            answer.in_yaml()
+        return answer
+
+    async def _answer(self, request: Request, user: User) -> Answer:
         call: Call | None = None
         try:
             call = parse_call(request, user, self.state.types)
@@ -70,34 +77,44 @@ class Dispatcher:
                 return await _watches.watch(state, call)
             case "create" if "get" not in call.type.verbs:
                 return review(state, call)
-        return self.write(call)
+        return await self.write(call)
 
-    def write(self, call: Call) -> Answer:
-        """Create, update, patch or delete. Raises the refusal."""
+    async def write(self, call: Call) -> Answer:
+        """Create, update, patch or delete. Raises the refusal.
+
+        Admission may wait for others. When the object has changed meanwhile, all of it begins again.
+        """
+        warned = len(call.warnings)
+        while True:
+            try:
+                return await self._written(call)
+            except RevisionConflict:
+                del call.warnings[warned:]
+
+    async def _written(self, call: Call) -> Answer:
         state = self.state
-        try:
-            match call.verb:
-                case "create":
-                    return _writes.create(state, call)
-                case "update":
-                    return _writes.update(state, call)
-                case "patch":
-                    return _patches.patch(state, call)
-                case "delete":
-                    return _deletes.delete(state, call)
-                case _:
-                    return _deletes.delete_collection(state, call)
-        except RevisionConflict:  # nothing waits between reading and writing, so this cannot be
-            raise internal("an object changed while it was written") from None
+        if call.subresource == "scale":
+            return await _scale.write_scale(state, call)
+        if call.subresource == "finalize":
+            return await finalize(state, call)
+        match call.verb:
+            case "create":
+                return await _writes.create(state, call)
+            case "update":
+                return await _writes.update(state, call)
+            case "patch":
+                return await _patches.patch(state, call)
+            case "delete":
+                return await _deletes.delete(state, call)
+            case _:
+                return await _deletes.delete_collection(state, call)
 
     async def _subresource(self, call: Call) -> Answer:
         state, name = self.state, call.subresource
         if name == "status" and call.verb == "get":
             return await _reads.get(state, call)
-        if name == "status":
-            return _writes.update(state, call) if call.verb == "update" else _patches.patch(state, call)
-        if name == "scale":
-            return _scale.get_scale(state, call) if call.verb == "get" else _scale.write_scale(state, call)
-        if name == "finalize":
-            return finalize(state, call)
+        if name == "scale" and call.verb == "get":
+            return _scale.get_scale(state, call)
+        if name in ("status", "scale", "finalize"):
+            return await self.write(call)
         raise unsupported(f"the subresource {name!r} of {call.type.qualified}")

@@ -14,7 +14,7 @@ from kubewright.cluster._writes import update_object
 __all__ = ["finalize"]
 
 
-def finalize(state: State, call: Call) -> Answer:
+async def finalize(state: State, call: Call) -> Answer:
     """PUT with the finalizers of the spec that remain. The namespace goes when none is left and it is being deleted."""
     call.check_options()
     obj = read_object(state, call)
@@ -28,6 +28,6 @@ def finalize(state: State, call: Call) -> Answer:
     else:
         wanted["spec"].pop("finalizers", None)
     wanted["metadata"]["resourceVersion"] = obj["metadata"].get("resourceVersion", "")
-    made = update_object(state, call, wanted, found, old, managed=True)
+    made = await update_object(state, call, wanted, found, old, managed=True)
     view = view_of(call)
     return Answer(view.raw(state, made) if isinstance(made, Entry) else view.object(state, made))

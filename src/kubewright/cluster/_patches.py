@@ -25,7 +25,7 @@ from kubewright.cluster._state import State
 from kubewright.cluster._views import decoded
 from kubewright.cluster._writes import NOT_HERE, answer, create_object, place, update_object
 
-__all__ = ["APPLY", "PATCHES", "apply", "patch", "patched_document"]
+__all__ = ["APPLY", "PATCHES", "applied_config", "apply", "patch", "patched_document"]
 
 APPLY: Final = ("application/apply-patch+yaml", "application/apply-patch+cbor")
 PATCHES: Final = {
@@ -36,11 +36,11 @@ PATCHES: Final = {
 _CUSTOM_PATCHES: Final = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
 
 
-def patch(state: State, call: Call) -> Answer:
+async def patch(state: State, call: Call) -> Answer:
     """PATCH: JSON patch, merge patch, strategic merge patch, or server-side apply."""
     media_type = media_type_of(call)
     if media_type == APPLY[0]:
-        return apply(state, call)
+        return await apply(state, call)
     kind = PATCHES.get(media_type)
     if kind is None or (kind == "strategic" and call.type.custom):
         if call.type.custom:
@@ -56,7 +56,7 @@ def patch(state: State, call: Call) -> Answer:
     patched = patched_document(state, call, kind, decoded(call.type, found))
     obj = fit(call, call.type, patched, patched=True)
     _check_patched(call, obj)
-    return answer(state, call, update_object(state, call, obj, found, decoded(call.type, found)), 200)
+    return answer(state, call, await update_object(state, call, obj, found, decoded(call.type, found)), 200)
 
 
 def patched_document(state: State, call: Call, kind: str, document: JSONObject, *, schema: Any = None) -> JSONObject:
@@ -102,7 +102,7 @@ def _check_patched(call: Call, obj: JSONObject) -> None:
 # Apply
 
 
-def apply(state: State, call: Call) -> Answer:
+async def apply(state: State, call: Call) -> Answer:
     """Server-side apply: create the object, or bring the manager's fields to what it sends."""
     from kubewright.cluster.merge import Refused
 
@@ -111,7 +111,7 @@ def apply(state: State, call: Call) -> Answer:
     if not call.query.get("fieldManager"):
         error = required("fieldManager", "is required for apply patch")
         raise invalid_options("PatchOptions", [error])
-    config = _applied(state, call)
+    config = applied_config(call, type_.api_version, type_.kind)
     found = state.storage.get(type_.storage, call.namespace, call.name)
     live = None if found is None else decoded(type_, found)
     if live is None and call.subresource:
@@ -128,22 +128,21 @@ def apply(state: State, call: Call) -> Answer:
             text = "and no existing object was found"
             uid = obj["metadata"]["uid"]
             raise conflict(type_, call.name, f"uid mismatch: the provided object specified uid {uid}, {text}")
-        return answer(state, call, create_object(state, call, obj), 201)
+        return answer(state, call, await create_object(state, call, obj), 201)
     uid = obj["metadata"].get("uid")
     if uid and uid != live["metadata"]["uid"]:
         raise uid_mismatch(type_, call.namespace, call.name, uid, live["metadata"]["uid"])
-    return answer(state, call, update_object(state, call, obj, found, live, managed=True), 200)
+    return answer(state, call, await update_object(state, call, obj, found, live, managed=True), 200)
 
 
-def _applied(state: State, call: Call) -> JSONObject:
+def applied_config(call: Call, api_version: str, kind: str) -> JSONObject:
     """The applied configuration: checked, but neither completed nor defaulted, since only what it says is owned."""
-    type_ = call.type
     config = decode_yaml(call.request.body or b"")
     if not isinstance(config, dict):
         raise bad_request("error decoding YAML: the applied configuration is not an object")
-    if config.get("apiVersion") != type_.api_version or config.get("kind") != type_.kind:
-        version, kind = config.get("apiVersion") or "", config.get("kind") or ""
-        raise bad_request(f"invalid object type: {version if '/' in version else f'/{version}'}, Kind={kind}")
+    if config.get("apiVersion") != api_version or config.get("kind") != kind:
+        version, given = config.get("apiVersion") or "", config.get("kind") or ""
+        raise bad_request(f"invalid object type: {version if '/' in version else f'/{version}'}, Kind={given}")
     metadata = config.setdefault("metadata", {})
     if not isinstance(metadata, dict):
         raise bad_request("error decoding YAML: the metadata of the applied configuration is not an object")

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from kubewright.api import Selector, SelectorError
 from kubewright.cluster._answers import Answer, encode
 from kubewright.cluster._bodies import decode_body, media_type_of
 from kubewright.cluster._calls import Call
-from kubewright.cluster._failures import Failure, bad_request, not_found, unsupported
-from kubewright.cluster._field_errors import FieldError, invalid
+from kubewright.cluster._failures import Failure, bad_request, conflict, invalid_options, not_found
+from kubewright.cluster._field_errors import FieldError, invalid, required
 from kubewright.cluster._kinds import JSONObject, ResourceType, Subresource, UnreadableObject
 from kubewright.cluster._managing import manager_name_of, refusal
-from kubewright.cluster._patches import APPLY, PATCHES, patched_document
+from kubewright.cluster._patches import APPLY, PATCHES, applied_config, patched_document
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry
 from kubewright.cluster._typed import reader_of
 from kubewright.cluster._views import decoded
 from kubewright.cluster._writes import update_object
+from kubewright.cluster.admission._attributes import attributes_of
 
 __all__ = ["get_scale", "write_scale"]
 
@@ -37,41 +39,58 @@ def _found(state: State, call: Call) -> Entry:
     return found
 
 
-def write_scale(state: State, call: Call) -> Answer:
-    """PUT or PATCH of the Scale: changes the replicas of its parent, and nothing else."""
+async def write_scale(state: State, call: Call) -> Answer:
+    """PUT, PATCH or apply of the Scale: changes the replicas of its parent, and nothing else."""
     type_, sub = call.type, call.type.subresources["scale"]
     call.check_options()
+    applies = call.verb == "patch" and media_type_of(call) in APPLY
+    if applies and not call.query.get("fieldManager"):
+        raise invalid_options("PatchOptions", [required("fieldManager", "is required for apply patch")])
     found = _found(state, call)
+    config = applied_config(call, "autoscaling/v1", "Scale") if applies else None
     old = decoded(type_, found)
+    mappings = _mappings(state, call, sub)
     scale = scale_of(type_, sub, old)
+    entries = scale_managed_fields_of(old, mappings)
+    given = None if applies else _given(state, call, scale)
+    before = {**scale, "metadata": {**scale["metadata"], "managedFields": entries}}
+    wanted = _managed(state, call, before, given, config)
+    asked = attributes_of(call, "UPDATE", {**wanted, "kind": "Scale", "apiVersion": "autoscaling/v1"}, scale)
+    await state.admission.mutate(asked)
+    assert asked.object is not None
+    wanted = asked.object
+    _check(call, wanted, old)
+    obj = decoded(type_, found)
+    _set(obj, sub.spec_replicas, (wanted.get("spec") or {}).get("replicas", 0))
+    obj["metadata"] = _parent_metadata(call, obj["metadata"], wanted["metadata"], mappings)
+    see = partial(scale_of, type_, sub)
+    stored = await update_object(state, call, obj, found, old, managed=True, shown=see)
+    return Answer(encode(see(decoded(type_, stored) if isinstance(stored, Entry) else stored)), warnings=call.warnings)
+
+
+def _given(state: State, call: Call, scale: JSONObject) -> JSONObject:
+    """The Scale in the body, or the one that the patch in it makes."""
     if call.verb == "update":
-        given = decode_body(state, call, None)
-    else:
-        media_type = media_type_of(call)
-        if media_type in APPLY:
-            raise unsupported("server-side apply to the scale subresource")
-        kind = PATCHES.get(media_type)
-        if kind is None or (kind == "strategic" and type_.custom):
-            raise Failure(415, "UnsupportedMediaType", f"the patch type {media_type} is not supported for a scale")
-        given = patched_document(state, call, kind, scale, schema=_scale_schema())
-    wanted = _read(given)
-    errors = _errors(wanted)
+        return _read(decode_body(state, call, None))
+    media_type = media_type_of(call)
+    kind = PATCHES.get(media_type)
+    if kind is None or (kind == "strategic" and call.type.custom):
+        raise Failure(415, "UnsupportedMediaType", f"the patch type {media_type} is not supported for a scale")
+    return _read(patched_document(state, call, kind, scale, schema=_scale_schema()))
+
+
+def _check(call: Call, scale: JSONObject, old: JSONObject) -> None:
+    errors = _errors(scale)
     if errors:
         causes = [{"reason": error.reason, "message": error.message, "field": error.field} for error in errors]
         text = f'Scale.autoscaling "{call.name}" is invalid: {errors[0]}'
         raise Failure(
             422, "Invalid", text, {"name": call.name, "group": "autoscaling", "kind": "Scale", "causes": causes}
         )
-    replicas = (wanted.get("spec") or {}).get("replicas", 0)
-    obj = decoded(type_, found)
-    _set(obj, sub.spec_replicas, replicas)
-    obj["metadata"]["resourceVersion"] = wanted["metadata"].get("resourceVersion", "")
-    if not obj["metadata"]["resourceVersion"]:
-        del obj["metadata"]["resourceVersion"]
-    made = _manage(state, call, sub, old, obj)
-    stored = update_object(state, call, made, found, old, managed=True)
-    shown = decoded(type_, stored) if isinstance(stored, Entry) else stored
-    return Answer(encode(scale_of(type_, sub, shown)), warnings=call.warnings)
+    uid = scale["metadata"].get("uid")
+    if uid and uid != old["metadata"]["uid"]:
+        text = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
+        raise conflict(call.type, call.name, text)
 
 
 def _scale_schema() -> Any:
@@ -95,23 +114,45 @@ def _errors(scale: JSONObject) -> list[FieldError]:
     return []
 
 
-def _manage(state: State, call: Call, sub: Subresource, old: JSONObject, obj: JSONObject) -> JSONObject:
-    """Let whoever writes the Scale own the parent's replicas."""
-    from kubewright.cluster.merge import FieldManager, Refused, parent_managed_fields, scale_managed_fields
-
+def _mappings(state: State, call: Call, sub: Subresource) -> dict[str, tuple[str, ...]]:
+    """Where the replicas stand in each version of the parent."""
     path = tuple(sub.spec_replicas.strip(".").split("."))
-    mappings = {type_.api_version: path for type_ in state.types.stored_as(call.type.storage)}
-    entries = old["metadata"].get("managedFields") or []
-    before, after = scale_of(call.type, sub, old), scale_of(call.type, sub, obj)
-    before["metadata"]["managedFields"] = scale_managed_fields(entries, mappings)
+    return {type_.api_version: path for type_ in state.types.stored_as(call.type.storage)}
+
+
+def _managed(
+    state: State, call: Call, before: JSONObject, given: JSONObject | None, config: JSONObject | None
+) -> JSONObject:
+    """The Scale after an update to `given` or an apply of `config`, with whoever owns its replicas."""
+    from kubewright.cluster.merge import FieldManager, Refused
+
     manager = FieldManager("autoscaling/v1", "Scale", schema_of=lambda _: _scale_schema(), subresource="scale")
+    name, now = manager_name_of(call), state.now()
     try:
-        managed = manager.update(before, after, manager_name_of(call), state.now())
+        if config is not None:
+            return _read(manager.apply(before, config, name, now, force=call.flag("force")))
+        assert given is not None
+        return manager.update(before, given, name, now)
     except Refused as error:
         raise refusal(error, call.type, call.name) from None
-    scale_entries = managed["metadata"].get("managedFields") or []
-    merged = parent_managed_fields(entries, scale_entries, mappings, call.type.api_version)
-    return {**obj, "metadata": {**obj["metadata"], "managedFields": merged}}
+
+
+def _parent_metadata(call: Call, parent: JSONObject, scale: JSONObject, mappings: Any) -> JSONObject:
+    """The parent's metadata after a write to its Scale: the owners, and the revision that the writer had read."""
+    from kubewright.cluster.merge import parent_managed_fields
+
+    entries = parent.get("managedFields") or []
+    merged = parent_managed_fields(entries, scale.get("managedFields") or [], mappings, call.type.api_version)
+    made = {**parent, "managedFields": merged}
+    del made["resourceVersion"]
+    return made | ({"resourceVersion": scale["resourceVersion"]} if scale.get("resourceVersion") else {})
+
+
+def scale_managed_fields_of(parent: JSONObject, mappings: Any) -> list[JSONObject]:
+    """Who owns the replicas of a Scale, from the managed fields of its parent."""
+    from kubewright.cluster.merge import scale_managed_fields
+
+    return scale_managed_fields(parent["metadata"].get("managedFields") or [], mappings)
 
 
 def scale_of(type_: ResourceType, sub: Subresource, obj: JSONObject) -> JSONObject:

@@ -11,6 +11,7 @@ from kubewright.clock import Clock
 from kubewright.cluster._answers import Stream
 from kubewright.cluster._kinds import JSONObject, ResourceType, ResourceTypes
 from kubewright.cluster._storage import Storage
+from kubewright.cluster.admission import Chain
 
 if TYPE_CHECKING:
     from kubewright.cluster.merge import FieldManager
@@ -43,6 +44,8 @@ class State:
         self.custom_kinds: Callable[[], Sequence[CustomKind]] = tuple
         """The kinds of CRDs, for OpenAPI documents; set by whoever registers them."""
         self.managers: dict[tuple[ResourceType, str], FieldManager] = {}
+        self.admission = Chain()
+        """What has a say in every write; see `kubewright.cluster.admission`."""
         self.ca_certificate = ""
         """The certificate, in PEM, of whoever signs the server's own; empty while it is not served over TLS."""
 

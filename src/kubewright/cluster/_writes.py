@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from kubewright.cluster import _metadata
@@ -23,8 +25,10 @@ from kubewright.cluster._field_errors import invalid as invalid_field
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._managing import manager_name_of, manager_of
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry
+from kubewright.cluster._storage import Entry, RevisionConflict
 from kubewright.cluster._views import decoded, view_of
+from kubewright.cluster.admission import Attributes
+from kubewright.cluster.admission._attributes import attributes_of
 
 __all__ = [
     "NOT_HERE",
@@ -46,7 +50,7 @@ _NAMESPACES: Final = "/namespaces"
 # Create
 
 
-def create(state: State, call: Call) -> Answer:
+async def create(state: State, call: Call) -> Answer:
     """POST to a collection."""
     view_of(call)  # refuses a form that we cannot write, before anything is written
     call.check_options()
@@ -55,7 +59,7 @@ def create(state: State, call: Call) -> Answer:
     for field in _SYSTEM_FIELDS:
         obj["metadata"].pop(field, None)
     obj = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
-    return answer(state, call, create_object(state, call, obj), 201)
+    return answer(state, call, await create_object(state, call, obj), 201)
 
 
 def answer(state: State, call: Call, made: Entry | JSONObject, status: int) -> Answer:
@@ -68,14 +72,7 @@ def answer(state: State, call: Call, made: Entry | JSONObject, status: int) -> A
 def place(call: Call, obj: JSONObject) -> None:
     """The object's namespace and name must be those of the path."""
     metadata = obj.setdefault("metadata", {})
-    namespace = metadata.get("namespace", "")
-    if call.namespace:
-        if not namespace:
-            metadata["namespace"] = call.namespace
-        elif namespace != call.namespace:
-            raise bad_request(NOT_HERE)
-    else:
-        metadata.pop("namespace", None)
+    _check_namespace(call, obj)
     if call.name and call.verb != "create":
         name = metadata.get("name", "")
         if not name:
@@ -84,13 +81,42 @@ def place(call: Call, obj: JSONObject) -> None:
             raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
 
 
+def _check_namespace(call: Call, obj: JSONObject) -> None:
+    metadata = obj["metadata"]
+    namespace = metadata.get("namespace", "")
+    if not call.namespace:
+        metadata.pop("namespace", None)
+    elif not namespace:
+        metadata["namespace"] = call.namespace
+    elif namespace != call.namespace:
+        raise bad_request(NOT_HERE)
+
+
 NOT_HERE: Final = "the namespace of the provided object does not match the namespace sent on the request"
 
 
-def create_object(state: State, call: Call, obj: JSONObject) -> Entry | JSONObject:
+async def create_object(state: State, call: Call, obj: JSONObject) -> Entry | JSONObject:
     """Store a new object, or show what would be stored. Fills in what the server decides."""
-    type_ = call.type
     check_namespace(state, call, obj)
+    asked = attributes_of(call, "CREATE", obj)
+    await state.admission.mutate(asked)
+    assert asked.object is not None
+    _check_namespace(call, asked.object)
+    generated = not asked.object["metadata"].get("name") and bool(asked.object["metadata"].get("generateName"))
+    for _ in range(_NAME_TRIES - 1 if generated else 0):
+        try:
+            return await _create_admitted(state, call, asked)
+        except RevisionConflict:  # somebody took the name meanwhile; there are others
+            continue
+    try:
+        return await _create_admitted(state, call, asked)
+    except RevisionConflict:
+        raise already_exists(call.type, asked.name) from None
+
+
+async def _create_admitted(state: State, call: Call, asked: Attributes) -> Entry | JSONObject:
+    type_, obj = call.type, asked.object
+    assert obj is not None
     obj = {**obj, "metadata": {**obj["metadata"]}}
     metadata = obj["metadata"]
     if metadata.get("resourceVersion"):
@@ -111,6 +137,7 @@ def create_object(state: State, call: Call, obj: JSONObject) -> Entry | JSONObje
     if errors:
         raise invalid(type_, metadata.get("name", ""), errors)
     call.warnings += _metadata.warnings(type_, metadata, None) + type_.strategy.warnings(obj, None)
+    await state.admission.validate(replace(asked, object=obj, name=metadata["name"]))
     if state.storage.get(type_.storage, metadata.get("namespace", ""), metadata["name"]) is not None:
         raise already_exists(type_, metadata["name"])
     if call.dry_run:
@@ -167,56 +194,59 @@ def commit(state: State, type_: ResourceType, obj: JSONObject, old: Entry | None
 # Update
 
 
-def update(state: State, call: Call) -> Answer:
+async def update(state: State, call: Call) -> Answer:
     """PUT of an object, or of its status."""
     call.check_options()
     obj = read_object(state, call)
     place(call, obj)
     found = state.storage.get(call.type.storage, call.namespace, call.name)
     if found is None:
-        return _create_by_update(state, call, obj)
+        return await _create_by_update(state, call, obj)
     old = decoded(call.type, found)
     metadata = obj["metadata"]
     uid = metadata.get("uid")
     if uid and uid != old["metadata"]["uid"]:
         raise uid_mismatch(call.type, call.namespace, call.name, uid, old["metadata"]["uid"])
-    return answer(state, call, update_object(state, call, obj, found, old), 200)
+    return answer(state, call, await update_object(state, call, obj, found, old), 200)
 
 
-def _create_by_update(state: State, call: Call, obj: JSONObject) -> Answer:
+async def _create_by_update(state: State, call: Call, obj: JSONObject) -> Answer:
     if call.subresource or not call.type.strategy.allows_create_on_update:
         raise not_found(call.type, call.name)
     if obj["metadata"].get("uid"):
         raise uid_mismatch(call.type, call.namespace, call.name, obj["metadata"]["uid"], "")
     obj["metadata"].pop("resourceVersion", None)
     obj = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
-    return answer(state, call, create_object(state, call, obj), 201)
+    return answer(state, call, await create_object(state, call, obj), 201)
 
 
-def update_object(
-    state: State, call: Call, obj: JSONObject, found: Entry, old: JSONObject, *, managed: bool = False
+async def update_object(
+    state: State,
+    call: Call,
+    obj: JSONObject,
+    found: Entry,
+    old: JSONObject,
+    *,
+    managed: bool = False,
+    shown: Callable[[JSONObject], JSONObject] | None = None,
 ) -> Entry | JSONObject:
     """Write a changed object, or show what would be written. `managed` tells that its managed fields are set already.
 
     Nothing is written when nothing changed. An object that was only waiting for its finalizers goes when they are gone.
+    `shown` makes of the object what admission sees of it, such as a Scale; its first phase is then the caller's.
     """
     type_, before = call.type, old["metadata"]
     strategy = type_.strategy
-    asked = obj["metadata"].get("resourceVersion", "")
-    if not asked:
-        if not strategy.allows_unconditional_update and call.verb == "update":
-            error = invalid_field("metadata.resourceVersion", 0, "must be specified for an update")
-            raise invalid_as(type_.plural, type_, call.name, [error])
-    elif asked != before["resourceVersion"]:
-        if not asked.isdigit():
-            error = invalid_field(
-                "metadata.resourceVersion", asked, f'strconv.ParseUint: parsing "{asked}": invalid syntax'
-            )
-            raise invalid(type_, call.name, [error])
-        raise modified(type_, call.name)
     if not managed:
         manager = manager_of(state, type_, call.subresource)
         obj = manager.update(old, obj, manager_name_of(call), state.now())
+    asked = attributes_of(call, "UPDATE", obj, old)
+    if shown is None:
+        await state.admission.mutate(asked)
+        assert asked.object is not None
+        obj = asked.object
+        _check_namespace(call, obj)
+    _check_revision(call, obj, before)
     obj = _within_subresource(type_, obj, old, call.subresource)
     metadata = obj["metadata"]
     _keep(metadata, before, "generation")
@@ -233,15 +263,37 @@ def update_object(
     if errors:
         raise invalid(type_, call.name, errors)
     call.warnings += _metadata.warnings(type_, metadata, before) + strategy.warnings(obj, old)
+    from kubewright.cluster.merge import keep_times
+
+    metadata["resourceVersion"] = before["resourceVersion"]
+    obj = keep_times(old, obj)
+    see = shown or _itself
+    await state.admission.validate(replace(asked, object=see(obj), old=see(old)))
     return _store_changed(state, call, obj, found, old)
 
 
+def _check_revision(call: Call, obj: JSONObject, before: JSONObject) -> None:
+    """A writer who names a revision must have read the last one."""
+    type_, named = call.type, obj["metadata"].get("resourceVersion", "")
+    if not named:
+        if not type_.strategy.allows_unconditional_update and call.verb == "update":
+            error = invalid_field("metadata.resourceVersion", 0, "must be specified for an update")
+            raise invalid_as(type_.plural, type_, call.name, [error])
+    elif named != before["resourceVersion"]:
+        if not named.isdigit():
+            problem = f'strconv.ParseUint: parsing "{named}": invalid syntax'
+            raise invalid(type_, call.name, [invalid_field("metadata.resourceVersion", named, problem)])
+        raise modified(type_, call.name)
+
+
+def _itself(obj: JSONObject) -> JSONObject:
+    return obj
+
+
 def _store_changed(state: State, call: Call, obj: JSONObject, found: Entry, old: JSONObject) -> Entry | JSONObject:
-    from kubewright.cluster.merge import keep_times, same
+    from kubewright.cluster.merge import same
 
     type_ = call.type
-    obj["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-    obj = keep_times(old, obj)
     if call.dry_run:
         return obj
     metadata = obj["metadata"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Final
 
+from kubewright.clock import Timer
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Event
 from kubewright.cluster.controllers._garbage import GarbageCollector
@@ -12,6 +14,8 @@ from kubewright.cluster.controllers._namespaces import Namespaces
 from kubewright.cluster.controllers._protection import VolumeProtection
 
 __all__ = ["Controllers"]
+
+_RETRY_SECONDS: Final = 1.0  # before something is tried again that admission has refused
 
 log = logging.getLogger("kubewright.cluster")
 
@@ -22,7 +26,8 @@ class Controllers:
     def __init__(self, state: State) -> None:
         self._state = state
         self._parts = (GarbageCollector(state), Namespaces(state), VolumeProtection(state))
-        self._turn: asyncio.Handle | None = None
+        self._turn: asyncio.Task[None] | None = None
+        self._retry: Timer | None = None
         self._stopped = False
 
     def start(self) -> None:
@@ -34,6 +39,8 @@ class Controllers:
         """Do nothing any more."""
         self._stopped = True
         self._state.storage.unsubscribe_all(self)
+        if self._retry is not None:
+            self._retry.cancel()
         if self._turn is not None:
             self._turn.cancel()
             self._turn = None
@@ -46,18 +53,26 @@ class Controllers:
 
     async def settled(self) -> None:
         """Wait until nothing is left to do."""
-        while self._turn is not None:  # noqa: ASYNC110  # turns of the loop are what is waited for
-            await asyncio.sleep(0)
+        while self._turn is not None:
+            await asyncio.wait([self._turn])
 
     def _schedule(self) -> None:
         if self._turn is None and not self._stopped and any(part.busy for part in self._parts):
-            self._turn = asyncio.get_running_loop().call_soon(self._run)
+            self._turn = asyncio.get_running_loop().create_task(self._run(), name="kubewright-cluster-controllers")
 
-    def _run(self) -> None:
-        self._turn = None
+    async def _run(self) -> None:
         for part in self._parts:
             try:
-                part.work()
+                await part.work()
             except Exception:  # a bug of ours must not end the program that embeds us, nor the other controllers
                 log.exception("a controller of the embedded cluster failed")
+        self._turn = None
+        self._schedule()
+        if self._retry is None and any(part.later for part in self._parts):
+            self._retry = self._state.clock.call_later(_RETRY_SECONDS, self._again)
+
+    def _again(self) -> None:
+        self._retry = None
+        for part in self._parts:
+            part.again()
         self._schedule()

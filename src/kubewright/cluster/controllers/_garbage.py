@@ -12,17 +12,19 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from kubewright.cluster._deletes import DeleteOptions, delete_object
+from kubewright.cluster._deletes import DeleteOptions
+from kubewright.cluster._failures import Failure
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry, Event
+from kubewright.cluster._storage import Entry, Event, RevisionConflict
 from kubewright.cluster._views import decoded
-from kubewright.cluster.controllers._writing import type_of, update
+from kubewright.cluster.controllers._writing import controller_user, delete, type_of, update
 
 __all__ = ["GarbageCollector"]
 
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
+_USER: Final = controller_user("generic-garbage-collector")
 
 
 class _Place(NamedTuple):
@@ -63,6 +65,7 @@ class GarbageCollector:
         self._owners: dict[_Place, tuple[str, ...]] = {}
         self._todo: dict[_Place, None] = {}
         self._gone: dict[str, None] = {}
+        self.later: dict[_Place, None] = {}
         for storage, entry in state.storage.dump():
             self._learn(_Place(storage, entry.namespace, entry.name), _header.decode(entry.raw).metadata)
 
@@ -110,17 +113,31 @@ class GarbageCollector:
         """Whether something is left to do."""
         return bool(self._todo or self._gone)
 
-    def work(self) -> None:
+    async def work(self) -> None:
         """Everything that follows from what was noticed so far."""
         while self.busy:
             for uid in list(self._gone):
                 del self._gone[uid]
                 self._todo.update(dict.fromkeys(sorted(self._dependents.get(uid, ()))))
             for place in list(self._todo):
-                del self._todo[place]
-                self._look_at(place)
+                self._todo.pop(place, None)  # it may have gone while another one was looked at
+                await self._try(place)
 
-    def _look_at(self, place: _Place) -> None:
+    async def _try(self, place: _Place) -> None:
+        """Look at an object; again when it changed meanwhile, and later when admission refused what is to be done."""
+        try:
+            await self._look_at(place)
+        except RevisionConflict:
+            self._todo[place] = None
+        except Failure:
+            self.later[place] = None
+
+    def again(self) -> None:
+        """Look once more at what admission has refused."""
+        self._todo |= self.later
+        self.later.clear()
+
+    async def _look_at(self, place: _Place) -> None:
         found = self._found(place)
         if found is None:
             return
@@ -130,19 +147,19 @@ class GarbageCollector:
         if metadata.get("deletionTimestamp"):
             finalizers = metadata.get("finalizers") or []
             if _ORPHAN in finalizers:
-                self._orphan(entry, type_, obj)
+                await self._orphan(entry, type_, obj)
             elif _FOREGROUND in finalizers:
-                self._wait_for_dependents(entry, type_, obj)
+                await self._wait_for_dependents(entry, type_, obj)
             return
         if metadata.get("ownerReferences"):
-            self._check_owners(entry, type_, obj)
+            await self._check_owners(entry, type_, obj)
 
     def _found(self, place: _Place) -> tuple[Entry, ResourceType] | None:
         entry = self._state.storage.get(place.storage, place.namespace, place.name)
         type_ = type_of(self._state, place.storage)
         return None if entry is None or type_ is None else (entry, type_)
 
-    def _check_owners(self, entry: Entry, type_: ResourceType, obj: JSONObject) -> None:
+    async def _check_owners(self, entry: Entry, type_: ResourceType, obj: JSONObject) -> None:
         """Delete an object without owners, or drop the references to those that are gone."""
         references = obj["metadata"]["ownerReferences"]
         solid = [each for each in references if self._is_there(each, entry.namespace)]
@@ -152,12 +169,12 @@ class GarbageCollector:
         uid = obj["metadata"]["uid"]
         if [each for each in solid if each not in waiting]:
             metadata = {**obj["metadata"], "ownerReferences": [each for each in solid if each not in waiting]}
-            update(self._state, type_, entry, {**obj, "metadata": metadata})
+            await update(self._state, type_, entry, {**obj, "metadata": metadata}, _USER)
         elif waiting:
             policy = "Foreground" if self._dependents.get(uid) else "Background"
-            delete_object(self._state, type_, entry, DeleteOptions(policy=policy, uid=uid))
+            await delete(self._state, type_, entry, DeleteOptions(policy=policy, uid=uid), _USER)
         else:
-            delete_object(self._state, type_, entry, DeleteOptions(policy="Background", uid=uid))
+            await delete(self._state, type_, entry, DeleteOptions(policy="Background", uid=uid), _USER)
 
     def _is_there(self, reference: JSONObject, namespace: str) -> bool:
         """An owner lives in the object's own namespace, or in none; whoever has another uid is somebody else."""
@@ -173,7 +190,7 @@ class GarbageCollector:
         metadata = _header.decode(found[0].raw).metadata
         return metadata.deletion_timestamp is not None and _FOREGROUND in (metadata.finalizers or ())
 
-    def _orphan(self, entry: Entry, type_: ResourceType, obj: JSONObject) -> None:
+    async def _orphan(self, entry: Entry, type_: ResourceType, obj: JSONObject) -> None:
         uid = obj["metadata"]["uid"]
         for place in sorted(self._dependents.get(uid, ())):
             found = self._found(place)
@@ -183,10 +200,10 @@ class GarbageCollector:
                 metadata = {**child["metadata"], "ownerReferences": kept}
                 if not kept:
                     del metadata["ownerReferences"]
-                update(self._state, found[1], found[0], {**child, "metadata": metadata})
-        self._release(entry, type_, obj, _ORPHAN)
+                await update(self._state, found[1], found[0], {**child, "metadata": metadata}, _USER)
+        await self._release(entry, type_, obj, _ORPHAN)
 
-    def _wait_for_dependents(self, entry: Entry, type_: ResourceType, obj: JSONObject) -> None:
+    async def _wait_for_dependents(self, entry: Entry, type_: ResourceType, obj: JSONObject) -> None:
         uid = obj["metadata"]["uid"]
         blocking = False
         for place in sorted(self._dependents.get(uid, ())):
@@ -197,11 +214,11 @@ class GarbageCollector:
             blocking |= any(each.uid == uid and each.block_owner_deletion for each in references)
             self._todo[place] = None
         if not blocking:
-            self._release(entry, type_, obj, _FOREGROUND)
+            await self._release(entry, type_, obj, _FOREGROUND)
 
-    def _release(self, entry: Entry, type_: ResourceType, obj: JSONObject, finalizer: str) -> None:
+    async def _release(self, entry: Entry, type_: ResourceType, obj: JSONObject, finalizer: str) -> None:
         left = [each for each in obj["metadata"]["finalizers"] if each != finalizer]
         metadata = {**obj["metadata"], "finalizers": left}
         if not left:
             del metadata["finalizers"]
-        update(self._state, type_, entry, {**obj, "metadata": metadata})
+        await update(self._state, type_, entry, {**obj, "metadata": metadata}, _USER)

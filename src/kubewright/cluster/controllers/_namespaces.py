@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubewright.cluster._deletes import DeleteOptions, delete_object
+from kubewright.cluster._deletes import DeleteOptions
+from kubewright.cluster._failures import Failure
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry, Event
+from kubewright.cluster._storage import Entry, Event, RevisionConflict
 from kubewright.cluster._views import decoded
-from kubewright.cluster.controllers._writing import create, type_of, update
+from kubewright.cluster.controllers._writing import controller_user, create, delete, type_of, update
 
 __all__ = ["Namespaces"]
 
 _NAMESPACES: Final = "/namespaces"
 _ROOT_CA: Final = "kube-root-ca.crt"
+_USER: Final = controller_user("namespace-controller")
+_ACCOUNTS_USER: Final = controller_user("service-account-controller")
+_ROOT_CA_USER: Final = controller_user("root-ca-cert-publisher")
 
 
 class Namespaces:
@@ -23,6 +27,7 @@ class Namespaces:
     def __init__(self, state: State) -> None:
         self._state = state
         self._todo: dict[str, None] = dict.fromkeys(entry.name for entry in state.storage.entries(_NAMESPACES))
+        self.later: dict[str, None] = {}
         self._terminating: set[str] = set()
 
     def notice(self, event: Event) -> None:
@@ -41,25 +46,39 @@ class Namespaces:
         """Whether something is left to do."""
         return bool(self._todo)
 
-    def work(self) -> None:
+    async def work(self) -> None:
         """Everything that follows from what was noticed so far."""
         for name in list(self._todo):
             self._todo.pop(name, None)
-            entry = self._state.storage.get(_NAMESPACES, "", name)
-            if entry is None:
-                continue
-            type_ = type_of(self._state, _NAMESPACES)
-            assert type_ is not None
-            namespace = decoded(type_, entry)
-            if not namespace["metadata"].get("deletionTimestamp"):
-                self._fill(name)
-            elif self._emptied(name):
-                self._let_go(entry, namespace)
+            try:
+                await self._look_at(name)
+            except RevisionConflict:  # it changed while admission was asked
+                self._todo[name] = None
+            except Failure:  # admission refuses what is to be done: perhaps not for ever
+                self.later[name] = None
 
-    def _fill(self, name: str) -> None:
+    def again(self) -> None:
+        """Look once more at those where admission has refused something."""
+        self._todo |= self.later
+        self.later.clear()
+
+    async def _look_at(self, name: str) -> None:
+        entry = self._state.storage.get(_NAMESPACES, "", name)
+        if entry is None:
+            return
+        type_ = type_of(self._state, _NAMESPACES)
+        assert type_ is not None
+        namespace = decoded(type_, entry)
+        if not namespace["metadata"].get("deletionTimestamp"):
+            await self._fill(name)
+        elif await self._emptied(name):
+            await self._let_go(entry, namespace)
+
+    async def _fill(self, name: str) -> None:
         accounts, maps = type_of(self._state, "/serviceaccounts"), type_of(self._state, "/configmaps")
         if accounts is not None:
-            create(self._state, accounts, {"metadata": {"name": "default", "namespace": name}})
+            account = {"metadata": {"name": "default", "namespace": name}}
+            await create(self._state, accounts, account, _ACCOUNTS_USER)
         if maps is not None:
             note = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints."
             metadata = {
@@ -67,9 +86,10 @@ class Namespaces:
                 "namespace": name,
                 "annotations": {"kubernetes.io/description": note},
             }
-            create(self._state, maps, {"metadata": metadata, "data": {"ca.crt": self._state.ca_certificate}})
+            content = {"metadata": metadata, "data": {"ca.crt": self._state.ca_certificate}}
+            await create(self._state, maps, content, _ROOT_CA_USER)
 
-    def _emptied(self, name: str) -> bool:
+    async def _emptied(self, name: str) -> bool:
         """Ask everything in it to go. Whether nothing is left."""
         storage = self._state.storage
         left = False
@@ -81,16 +101,20 @@ class Namespaces:
                 if name in self._terminating and b'"deletionTimestamp"' in entry.raw:
                     left = True
                     continue
-                _, gone = delete_object(self._state, type_, entry, DeleteOptions(policy="Background"))
+                if storage.get(kind, name, entry.name) is not entry:
+                    left = True  # it changed while admission was asked about another one
+                    self._todo[name] = None
+                    continue
+                _, gone = await delete(self._state, type_, entry, DeleteOptions(policy="Background"), _USER)
                 left |= not gone
         self._terminating.add(name)
         return not left
 
-    def _let_go(self, entry: Entry, namespace: JSONObject) -> None:
+    async def _let_go(self, entry: Entry, namespace: JSONObject) -> None:
         type_ = type_of(self._state, _NAMESPACES)
         assert type_ is not None
         spec = {**namespace["spec"]}
         spec["finalizers"] = [each for each in spec.get("finalizers") or () if each != "kubernetes"]
         if not spec["finalizers"]:
             del spec["finalizers"]
-        update(self._state, type_, entry, {**namespace, "spec": spec})
+        await update(self._state, type_, entry, {**namespace, "spec": spec}, _USER, "finalize")

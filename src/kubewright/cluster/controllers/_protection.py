@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
+from kubewright.cluster._failures import Failure
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry, Event
+from kubewright.cluster._storage import Entry, Event, RevisionConflict
 from kubewright.cluster._views import decoded
-from kubewright.cluster.controllers._writing import type_of, update
+from kubewright.cluster.controllers._writing import controller_user, type_of, update
 
 __all__ = ["VolumeProtection"]
 
 _CLAIMS: Final = "/persistentvolumeclaims"
 _VOLUMES: Final = "/persistentvolumes"
 _PODS: Final = "/pods"
+_CLAIMS_USER: Final = controller_user("pvc-protection-controller")
+_VOLUMES_USER: Final = controller_user("pv-protection-controller")
 _PROTECTIONS: Final = {_CLAIMS: "kubernetes.io/pvc-protection", _VOLUMES: "kubernetes.io/pv-protection"}
 
 
@@ -23,6 +26,7 @@ class VolumeProtection:
     def __init__(self, state: State) -> None:
         self._state = state
         self._look = True
+        self.later = False
 
     def notice(self, event: Event) -> None:
         """A volume or claim is to go, or a pod or claim that used one has gone."""
@@ -34,15 +38,24 @@ class VolumeProtection:
         """Whether something is left to do."""
         return self._look
 
-    def work(self) -> None:
+    async def work(self) -> None:
         """Let go of everything that waits in vain."""
         self._look = False
         for storage, protection in _PROTECTIONS.items():
             for entry in list(self._state.storage.entries(storage)):
                 if b'"deletionTimestamp"' in entry.raw:
-                    self._release(storage, protection, entry)
+                    try:
+                        await self._release(storage, protection, entry)
+                    except RevisionConflict:  # it changed while admission was asked
+                        self._look = True
+                    except Failure:  # admission refuses it: perhaps not for ever
+                        self.later = True
 
-    def _release(self, storage: str, protection: str, entry: Entry) -> None:
+    def again(self) -> None:
+        """Look once more, because admission has refused something."""
+        self._look, self.later = True, False
+
+    async def _release(self, storage: str, protection: str, entry: Entry) -> None:
         type_ = type_of(self._state, storage)
         assert type_ is not None
         obj = decoded(type_, entry)
@@ -55,7 +68,8 @@ class VolumeProtection:
         changed = {**metadata, "finalizers": left}
         if not left:
             del changed["finalizers"]
-        update(self._state, type_, entry, {**obj, "metadata": changed})
+        user = _CLAIMS_USER if storage == _CLAIMS else _VOLUMES_USER
+        await update(self._state, type_, entry, {**obj, "metadata": changed}, user)
 
     def _is_mounted(self, claim: Entry) -> bool:
         """Whether a pod that has not ended names the claim."""

@@ -1,19 +1,28 @@
-"""How controllers write: straight into the storage, as the real ones do through the API."""
+"""How controllers write: straight into the storage, once admission agrees, as the real ones do through the API."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from kubewright.cluster._calls import User
+from kubewright.cluster._deletes import DeleteOptions, delete_object
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._managing import manager_of
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry
 from kubewright.cluster._views import decoded
 from kubewright.cluster._writes import commit, stored_form
+from kubewright.cluster.admission import Attributes
 
-__all__ = ["MANAGER", "create", "type_of", "update"]
+__all__ = ["MANAGER", "controller_user", "create", "delete", "type_of", "update"]
 
 MANAGER: Final = "kube-controller-manager"
+_GROUPS: Final = ("system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated")
+
+
+def controller_user(name: str) -> User:
+    """The service account in whose name a controller of the real kube-controller-manager writes."""
+    return User(f"system:serviceaccount:kube-system:{name}", _GROUPS)
 
 
 def type_of(state: State, storage: str) -> ResourceType | None:
@@ -22,10 +31,30 @@ def type_of(state: State, storage: str) -> ResourceType | None:
     return next((each for each in versions if each.conversion is None), versions[0] if versions else None)
 
 
-def update(state: State, type_: ResourceType, entry: Entry, changed: JSONObject) -> Entry:
-    """Write a changed object. One that was only waiting for its finalizers goes when it has none left."""
+async def update(
+    state: State, type_: ResourceType, entry: Entry, changed: JSONObject, user: User, subresource: str = ""
+) -> Entry:
+    """Write a changed object. One that was only waiting for its finalizers goes when it has none left.
+
+    Raises the refusal of admission, and `RevisionConflict` when the object changed while it was asked.
+    """
     old = decoded(type_, entry)
     changed = manager_of(state, type_).update(old, changed, MANAGER, state.now())
+    asked = Attributes(
+        operation="UPDATE",
+        type=type_,
+        user=user,
+        namespace=_namespace_of(type_, entry),
+        name=entry.name,
+        subresource=subresource,
+        object=changed,
+        old=old,
+        options={"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1"},
+    )
+    await state.admission.mutate(asked)
+    await state.admission.validate(asked)
+    assert asked.object is not None
+    changed = asked.object
     metadata = changed["metadata"]
     waits = metadata.get("deletionGracePeriodSeconds") or type_.strategy.finalizers(changed)
     if metadata.get("deletionTimestamp") and not waits:
@@ -33,12 +62,37 @@ def update(state: State, type_: ResourceType, entry: Entry, changed: JSONObject)
     return commit(state, type_, {**changed, "metadata": {**metadata}}, entry)
 
 
-def create(state: State, type_: ResourceType, obj: JSONObject) -> Entry:
-    """Write a new object, unless there is one of its name."""
+async def delete(
+    state: State, type_: ResourceType, entry: Entry, options: DeleteOptions, user: User
+) -> tuple[Entry | JSONObject, bool]:
+    """Delete an object, as `delete_object` does."""
+    namespace = _namespace_of(type_, entry)
+    asked = Attributes(operation="DELETE", type=type_, user=user, namespace=namespace, name=entry.name)
+    return await delete_object(state, type_, entry, options, asked)
+
+
+def _namespace_of(type_: ResourceType, entry: Entry) -> str:
+    return entry.name if type_.storage == "/namespaces" else entry.namespace
+
+
+async def create(state: State, type_: ResourceType, obj: JSONObject, user: User) -> Entry:
+    """Write a new object, unless there is one of its name. Raises the refusal of admission."""
     metadata = obj["metadata"]
     found = state.storage.get(type_.storage, metadata.get("namespace", ""), metadata["name"])
     if found is not None:
         return found
     made = {**metadata, "uid": state.uid(), "creationTimestamp": state.now()}
     full = {"apiVersion": type_.api_version, "kind": type_.kind, **obj, "metadata": made}
-    return commit(state, type_, manager_of(state, type_).update(None, full, MANAGER, state.now()), None)
+    asked = Attributes(
+        operation="CREATE",
+        type=type_,
+        user=user,
+        namespace=metadata.get("namespace", ""),
+        name=metadata["name"],
+        object=manager_of(state, type_).update(None, full, MANAGER, state.now()),
+        options={"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
+    )
+    await state.admission.mutate(asked)
+    await state.admission.validate(asked)
+    assert asked.object is not None
+    return commit(state, type_, asked.object, None)

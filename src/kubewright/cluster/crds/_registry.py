@@ -10,12 +10,19 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
 from kubewright.cluster._answers import Answer
 from kubewright.cluster._calls import Call
-from kubewright.cluster._deletes import DeleteOptions, check_preconditions, delete_object, read_options
+from kubewright.cluster._deletes import (
+    DeleteOptions,
+    admit_deletion,
+    check_preconditions,
+    delete_object,
+    deletion_of,
+    read_options,
+)
 from kubewright.cluster._failures import forbidden, not_found
 from kubewright.cluster._kinds import JSONObject, ResourceType, Subresource
 from kubewright.cluster._managing import manager_of
@@ -40,7 +47,7 @@ _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
 class Definitions:
     """The definitions of one server. `override` is for its dispatcher, `start` for its beginning."""
 
-    def __init__(self, state: State, write: Callable[[Call], Answer]) -> None:
+    def __init__(self, state: State, write: Callable[[Call], Awaitable[Answer]]) -> None:
         found = state.types.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         assert found is not None
         found.strategy = DefinitionStrategy(found.api_version, found.kind, found.qualified)
@@ -60,9 +67,10 @@ class Definitions:
     async def override(self, state: State, call: Call) -> Answer | None:
         """Writes to definitions have consequences; creates of a kind that is going are refused."""
         if call.type is self._type and call.verb in _WRITES:
-            answer = self._delete(call) if call.verb == "delete" else self._write(call)
-            self.settle()
-            return answer
+            try:
+                return await (self._delete(call) if call.verb == "delete" else self._write(call))
+            finally:
+                self.settle()
         if call.verb == "create" and call.type.storage in self._terminating:
             text = "create not allowed while custom resource definition is terminating"
             raise forbidden(call.type, _name_in(call), text)
@@ -179,7 +187,7 @@ class Definitions:
 
     # Going
 
-    def _delete(self, call: Call) -> Answer:
+    async def _delete(self, call: Call) -> Answer:
         """A definition that is to be deleted is held until its objects are gone. The real server marks it like this."""
         state = self._state
         entry = state.storage.get(self._type.storage, "", call.name)
@@ -190,7 +198,10 @@ class Definitions:
         check_preconditions(self._type, definition, options)
         metadata, status, now = definition["metadata"], definition["status"], state.now()
         if options.dry_run or metadata.get("deletionTimestamp"):
-            return self._write(call)
+            return await self._write(call)
+        await admit_deletion(state, deletion_of(call, call.name), decoded(self._type, entry), options)
+        if state.storage.get(self._type.storage, "", call.name) is not entry:
+            return await self._delete(call)  # it changed while admission was asked
         finalizers = metadata.get("finalizers") or []
         metadata["deletionTimestamp"] = now
         metadata["finalizers"] = finalizers if CLEANUP in finalizers else [*finalizers, CLEANUP]
@@ -207,7 +218,7 @@ class Definitions:
         type_, storage = types[0], self._state.storage
         self._terminating[type_.storage] = name
         for entry in list(storage.entries(type_.storage)):
-            delete_object(self._state, type_, entry, DeleteOptions())
+            _done(delete_object(self._state, type_, entry, DeleteOptions(), None))
         if not storage.count(type_.storage):
             return True
         storage.subscribe(type_.storage, self)
@@ -246,6 +257,15 @@ class Definitions:
             entry = self._state.storage.get(self._type.storage, "", name)
             if entry is not None:
                 self._settle_one(name, entry)
+
+
+def _done(deletion: Coroutine[Any, Any, object]) -> None:
+    """Run a deletion that asks nobody, and so waits for nothing, to its end."""
+    try:
+        deletion.send(None)
+    except StopIteration:
+        return
+    raise AssertionError("a deletion that asks nobody has waited")
 
 
 def _name_in(call: Call) -> str:

@@ -17,6 +17,7 @@ from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry
 from kubewright.cluster._views import decoded
 from kubewright.cluster._writes import commit
+from kubewright.cluster.admission._attributes import attributes_of
 
 __all__ = ["add_node_calls"]
 
@@ -34,10 +35,10 @@ def add_node_calls(dispatcher: Dispatcher) -> None:
 async def _override(state: State, call: Call) -> Answer | None:
     if call.type.qualified != "pods" or call.subresource not in ("binding", "eviction"):
         return None
-    return _bind(state, call) if call.subresource == "binding" else _evict(state, call)
+    return await (_bind(state, call) if call.subresource == "binding" else _evict(state, call))
 
 
-def _bind(state: State, call: Call) -> Answer:
+async def _bind(state: State, call: Call) -> Answer:
     """Put a pod on a node, once. As on a real server, nobody comes to manage its nodeName by that."""
     binding = decode_body(state, call, None)
     metadata, target = binding.get("metadata") or {}, binding.get("target") or {}
@@ -60,6 +61,9 @@ def _bind(state: State, call: Call) -> Answer:
         raise _cannot(call, f'pod {call.name} is already assigned to node "{node}"')
     if pod["spec"].get("schedulingGates"):
         raise _cannot(call, f"pod {call.name} has non-empty .spec.schedulingGates")
+    await _admit(state, call, binding)
+    if state.storage.get(call.type.storage, call.namespace, call.name) is not found:
+        return await _bind(state, call)  # it changed while admission was asked
     if not call.dry_run:
         commit(state, call.type, _bound(state, pod, metadata, target["name"]), found)
     return _success(call, 201)
@@ -81,7 +85,17 @@ def _with_condition(state: State, pod: JSONObject, **condition: str) -> JSONObje
     return {**pod, "status": {**status, "conditions": [*others, made]}}
 
 
-def _evict(state: State, call: Call) -> Answer:
+async def _admit(state: State, call: Call, obj: JSONObject) -> None:
+    """Ask admission about the creation of a Binding or an Eviction."""
+    sub = call.type.subresources[call.subresource]
+    version = f"{sub.group}/{sub.version}" if sub.group else sub.version
+    metadata = {"name": call.name, "namespace": call.namespace, **(obj.get("metadata") or {})}
+    asked = attributes_of(call, "CREATE", {**obj, "kind": sub.kind, "apiVersion": version, "metadata": metadata})
+    await state.admission.mutate(asked)
+    await state.admission.validate(asked)
+
+
+async def _evict(state: State, call: Call) -> Answer:
     """Delete a pod. Nobody here counts what budgets allow, so that pods with a budget are refused."""
     eviction = decode_body(state, call, None)
     name = (eviction.get("metadata") or {}).get("name")
@@ -101,12 +115,15 @@ def _evict(state: State, call: Call) -> Answer:
         dry_run=call.dry_run or bool(options.get("dryRun")),
     )
     check_preconditions(call.type, pod, made)
+    await _admit(state, call, eviction)
+    if state.storage.get(call.type.storage, call.namespace, call.name) is not found:
+        return await _evict(state, call)  # it changed while admission was asked
     if not made.dry_run:
         # First the reason, for those who watch; a second write takes the pod away.
         reason, message = "EvictionByEvictionAPI", "Eviction API: evicting"
         told = _with_condition(state, pod, type="DisruptionTarget", status="True", reason=reason, message=message)
         found, made.resource_version = commit(state, call.type, told, found), None
-    delete_object(state, call.type, found, made)
+    await delete_object(state, call.type, found, made, None)
     return _success(call, 201)
 
 

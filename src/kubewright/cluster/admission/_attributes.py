@@ -1,0 +1,117 @@
+"""`Attributes`: everything that admission is told of a write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from kubewright.cluster._calls import Call, User
+from kubewright.cluster._failures import Failure, forbidden
+from kubewright.cluster._kinds import JSONObject, ResourceType
+
+__all__ = ["Attributes", "GroupVersionKind", "Operation", "attributes_of", "options_of"]
+
+Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+
+class GroupVersionKind(NamedTuple):
+    """A kind by its full name."""
+
+    group: str
+    version: str
+    kind: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Attributes:
+    """One write, as admission sees it.
+
+    `name` is empty while it is not known: for a generated one in the first phase, and for each object of a collection
+    that is deleted. `namespace` is, for a Namespace itself, its own name, as the real server has it. `options` is the
+    CreateOptions, UpdateOptions or DeleteOptions of the request. `warnings` are sent with the answer.
+    """
+
+    operation: Operation
+    type: ResourceType
+    user: User
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    object: JSONObject | None = None
+    old: JSONObject | None = None
+    options: JSONObject = field(default_factory=dict)
+    dry_run: bool = False
+    warnings: list[str] = field(default_factory=list)
+    annotations: dict[str, str] = field(default_factory=dict)
+    round: int = 0
+    """0, or 1 when the first phase runs for the second time."""
+    reinvoke: bool = False
+    """Set by a plugin whose change others should see: the first phase runs once more."""
+
+    @property
+    def kind(self) -> GroupVersionKind:
+        """The kind of the object: the resource's own, or that of its subresource (`Scale`)."""
+        sub = self.type.subresources.get(self.subresource)
+        if sub is not None and sub.kind:
+            return GroupVersionKind(sub.group, sub.version, sub.kind)
+        return GroupVersionKind(self.type.group, self.type.version, self.type.kind)
+
+    def replace(self, obj: JSONObject) -> None:
+        """Put another object in place of the one to be written: read and filled in as a client's would be.
+
+        Raises `UnreadableObject` when it does not fit the kind's types.
+        """
+        if self.kind.kind != self.type.kind:
+            self.object = obj
+            return
+        made = self.type.strategy.read(obj, problems=None)
+        made["apiVersion"], made["kind"] = self.type.api_version, self.type.kind
+        self.type.strategy.default(made)
+        self.object = made
+
+    def forbidden(self, problem: str, causes: Sequence[JSONObject] = ()) -> Failure:
+        """The refusal of a plugin, 403, which names the object as the real server does."""
+        name = self.name
+        if not name and self.object is not None:
+            metadata = self.object["metadata"]
+            name = metadata.get("name") or metadata.get("generateName") or ""
+        return forbidden(self.type, name or "Unknown", problem, causes)
+
+
+def attributes_of(
+    call: Call, operation: Operation, obj: JSONObject | None = None, old: JSONObject | None = None
+) -> Attributes:
+    """What admission is told of a call."""
+    name = call.name
+    if not name and obj is not None:
+        name = obj["metadata"].get("name", "")
+    return Attributes(
+        operation=operation,
+        type=call.type,
+        user=call.user,
+        namespace=call.namespace or (name if call.type.storage == "/namespaces" else ""),
+        name=name,
+        subresource=call.subresource,
+        object=obj,
+        old=old,
+        options=options_of(call, operation),
+        dry_run=call.dry_run,
+        warnings=call.warnings,
+    )
+
+
+_KINDS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
+
+
+def options_of(call: Call, operation: Operation) -> JSONObject:
+    """The options of a write, from its query, as an object of `meta.k8s.io`."""
+    made: JSONObject = {"kind": _KINDS[operation], "apiVersion": "meta.k8s.io/v1"}
+    query = call.query
+    if query:
+        if dry_run := query.get("dryRun"):
+            made["dryRun"] = [dry_run]
+        for name in ("fieldManager", "fieldValidation"):
+            if value := query.get(name):
+                made[name] = value
+    return made
