@@ -80,6 +80,11 @@ class Operator:
         debug_pages: whether to serve `/debug/kubewright` there too; unless given, so it is on loopback alone.
         tracing: whether to make OpenTelemetry spans; unless given, so it is when the program has loaded its SDK.
         event_version: the API in which events are written: "events.k8s.io/v1" unless given, or the older "v1".
+        webhook_certificates: where the certificate of the webhooks comes from: "self-managed" unless given, or
+            "cert-manager", "olm", "files".
+        webhook_folder: the folder of `tls.crt` and `tls.key`, where it comes from files.
+        webhook_secret: the Secret of a self-managed one; `<name>-webhook-certificate` unless given.
+        webhook_service: the Service in front of the webhooks; `<name>-webhook` unless given.
         grace: the time that running reconciles have to finish when the operator stops; 30 s unless given.
         sync_timeout: the time that the caches have to fill at the start; 120 s unless given.
         log_level: "debug", "info", "warning" or "error".

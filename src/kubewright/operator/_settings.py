@@ -89,6 +89,24 @@ class Settings:
     event_version: str = _setting(
         values.event_version, "events.k8s.io/v1", "The API in which events are written; v1 is the older one."
     )
+    webhook_certificates: str = _setting(
+        values.certificates,
+        "self-managed",
+        "Where the certificate of the webhooks comes from: self-managed, cert-manager, olm or files.",
+    )
+    webhook_folder: str | None = _setting(
+        values.folder,
+        None,
+        "The folder of tls.crt and tls.key, where the certificate of the webhooks comes from files.",
+    )
+    webhook_secret: str | None = _setting(
+        values.text,
+        None,
+        "The Secret of a self-managed certificate; the operator's name and -webhook-certificate unless given.",
+    )
+    webhook_service: str | None = _setting(
+        values.text, None, "The Service in front of the webhooks; the operator's name and -webhook unless given."
+    )
     grace: float = _setting(
         values.duration_or_zero, 30.0, "The time that running reconciles have to finish when the operator stops."
     )
@@ -123,6 +141,10 @@ class Options(TypedDict, total=False):
     sync_timeout: Duration
     log_level: str | None
     log_format: str | None
+    webhook_certificates: str
+    webhook_folder: str | os.PathLike[str] | None
+    webhook_secret: str | None
+    webhook_service: str | None
 
 
 @dataclass(frozen=True)

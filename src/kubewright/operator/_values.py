@@ -41,6 +41,12 @@ def _path(given: object) -> str:
     return os.fspath(given)
 
 
+def _folder(given: object) -> str:
+    if not isinstance(given, str | os.PathLike) or not os.fspath(given):
+        raise Unsuitable("the path of a folder")
+    return os.fspath(given)
+
+
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
@@ -155,9 +161,11 @@ def _one_of(*words: str) -> Callable[[object], str]:
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("pretty", "json")
 EVENT_VERSIONS = ("events.k8s.io/v1", "v1")
+CERTIFICATES = ("self-managed", "cert-manager", "olm", "files")
 
 text = Kind("TEXT", _text)
 path = Kind("FILE", _path)
+folder = Kind("FOLDER", _folder)
 names = Kind("NAME", _names, lambda given: [name for name in re.split(r"[,\s]+", given) if name])
 count = Kind("NUMBER", _count, _whole_number)
 switch = Kind("BOOLEAN", _flag, _word)
@@ -168,3 +176,4 @@ address = Kind("ADDRESS", _address)
 log_level = Kind("LEVEL", _one_of(*LEVELS), choices=LEVELS)
 log_format = Kind("FORMAT", _one_of(*FORMATS), choices=FORMATS)
 event_version = Kind("VERSION", _one_of(*EVENT_VERSIONS), choices=EVENT_VERSIONS)
+certificates = Kind("SOURCE", _one_of(*CERTIFICATES), choices=CERTIFICATES)
