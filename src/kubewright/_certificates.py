@@ -1,6 +1,7 @@
-"""Certificate authorities for clusters of our own, and the keys and certificates that they issue.
+"""Certificate authorities of our own, and the keys and certificates that they issue.
 
-Everything is made anew at each start, lives as long as the cluster, and is worth nothing elsewhere.
+Those of clusters for tests are made anew at each start, live as long as the cluster, and are worth nothing elsewhere.
+Those of webhooks are kept and taken up again (`CertificateAuthority.load`), with a life and a clock that are given.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Self
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -39,23 +41,48 @@ class KeyPair:
 
 
 class CertificateAuthority:
-    """Signs with a new key of its own."""
+    """Signs with a new key of its own, from `now` on, which is the time of this machine unless given."""
 
-    def __init__(self, name: str = "kubewright-control-plane") -> None:
+    def __init__(
+        self, name: str = "kubewright-control-plane", *, now: datetime | None = None, life: timedelta = _LIFETIME
+    ) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _name(name)
-        builder = _builder(self._name, self._name, self._key.public_key())
+        builder = _builder(self._name, self._name, self._key.public_key(), now, life)
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         builder = builder.add_extension(_key_usage(signs_certificates=True), critical=True)
         identifier = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
         self._certificate = builder.add_extension(identifier, critical=False).sign(self._key, hashes.SHA256())
         self.pair = KeyPair(self._certificate.public_bytes(serialization.Encoding.PEM), _pem(self._key))
 
-    def issue(self, name: str, groups: Sequence[str] = (), hosts: Sequence[str] = ()) -> KeyPair:
-        """A certificate for a user of that name and groups, and, with `hosts`, for a server that is reached by them."""
+    @classmethod
+    def load(cls, pair: KeyPair) -> Self:
+        """An authority that was made before. Raises `ValueError` when this is no pair of one."""
+        key = serialization.load_pem_private_key(pair.key, password=None)
+        certificate = x509.load_pem_x509_certificate(pair.certificate)
+        if not isinstance(key, ec.EllipticCurvePrivateKey) or certificate.public_key() != key.public_key():
+            raise ValueError("the key is not the one of the certificate")
+        made = cls.__new__(cls)
+        made._key, made._name, made._certificate, made.pair = key, certificate.subject, certificate, pair
+        return made
+
+    def issue(
+        self,
+        name: str,
+        groups: Sequence[str] = (),
+        hosts: Sequence[str] = (),
+        *,
+        now: datetime | None = None,
+        life: timedelta = _LIFETIME,
+    ) -> KeyPair:
+        """A certificate for a user of that name and groups, and, with `hosts`, for a server that is reached by them.
+
+        It ends when the authority does, if not before.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
         usages = [ExtendedKeyUsageOID.CLIENT_AUTH] + ([ExtendedKeyUsageOID.SERVER_AUTH] if hosts else [])
-        builder = _builder(_name(name, groups), self._name, key.public_key())
+        last = self._certificate.not_valid_after_utc
+        builder = _builder(_name(name, groups), self._name, key.public_key(), now, life, last)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         builder = builder.add_extension(_key_usage(signs_certificates=False), critical=True)
         builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
@@ -89,10 +116,18 @@ def _name(common_name: str, organizations: Sequence[str] = ()) -> x509.Name:
     return x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
-    now = datetime.now(UTC)
+def _builder(
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePublicKey,
+    now: datetime | None,
+    life: timedelta,
+    last: datetime | None = None,
+) -> x509.CertificateBuilder:
+    now = now or datetime.now(UTC)
+    end = now + life
     builder = x509.CertificateBuilder(issuer, subject, key, x509.random_serial_number())
-    return builder.not_valid_before(now - _CLOCK_SKEW).not_valid_after(now + _LIFETIME)
+    return builder.not_valid_before(now - _CLOCK_SKEW).not_valid_after(end if last is None else min(end, last))
 
 
 def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:

@@ -1,0 +1,110 @@
+"""`Held`: what the Secret of a self-managed certificate holds, and how it is written there.
+
+| key of the Secret | |
+|---|---|
+| `tls.crt`, `tls.key` | the certificate that is served, and its key |
+| `ca.crt` | every authority that is to be trusted, oldest first |
+| `ca.key` | the key of the authority that signs |
+| `next-ca.key` | the key of the authority that will sign when every API server trusts it |
+
+The names are those of cert-manager's Secrets, so that whoever reads one can read the other. An authority that is only
+trusted any more has no key here: nobody can sign with it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from kubewright._certificates import KeyPair
+from kubewright.webhook.certificates._pairs import (
+    Unusable,
+    Validity,
+    certificates_in,
+    check_pair,
+    hosts_of,
+    is_issued_by,
+    public_key_of,
+)
+
+__all__ = ["Held"]
+
+_CERTIFICATE, _KEY, _TRUSTED, _SIGNER, _SUCCESSOR = "tls.crt", "tls.key", "ca.crt", "ca.key", "next-ca.key"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """A certificate with its authorities. It fits together; whether it has expired is another question."""
+
+    leaf: KeyPair
+    trusted: tuple[x509.Certificate, ...] = field(repr=False)
+    signer: KeyPair | None = None
+    successor: KeyPair | None = None
+
+    @property
+    def bundle(self) -> bytes:
+        """What the API server is to trust, PEM."""
+        return b"".join(one.public_bytes(Encoding.PEM) for one in self.trusted)
+
+    @property
+    def validity(self) -> Validity:
+        """The life of what is served."""
+        return Validity.of(self._leaf)
+
+    @property
+    def hosts(self) -> set[str]:
+        """The names that it is served under."""
+        return hosts_of(self._leaf)
+
+    @property
+    def _leaf(self) -> x509.Certificate:
+        return certificates_in(self.leaf.certificate, _CERTIFICATE)[0]
+
+    def data(self) -> dict[str, bytes]:
+        """The data of the Secret."""
+        made = {_CERTIFICATE: self.leaf.certificate, _KEY: self.leaf.key, _TRUSTED: self.bundle}
+        if self.signer is not None:
+            made[_SIGNER] = self.signer.key
+        if self.successor is not None:
+            made[_SUCCESSOR] = self.successor.key
+        return made
+
+    @classmethod
+    def read(cls, data: Mapping[str, bytes]) -> Held:
+        """From the data of a Secret, which anybody may have written. Raises `Unusable`.
+
+        A key that belongs to none of the authorities is left out: another authority is made in its place.
+        """
+        if missing := [key for key in (_CERTIFICATE, _KEY, _TRUSTED) if not data.get(key)]:
+            raise Unusable(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+        leaf = KeyPair(data[_CERTIFICATE], data[_KEY])
+        certificate = check_pair(leaf, _CERTIFICATE, _KEY)
+        trusted = tuple(certificates_in(data[_TRUSTED], _TRUSTED))
+        if not all(_signs(one) for one in trusted):
+            raise Unusable(f"{_TRUSTED} holds a certificate that may not sign others")
+        if not any(is_issued_by(certificate, one) for one in trusted):
+            raise Unusable(f"{_CERTIFICATE} is signed by none of {_TRUSTED}")
+        signer, successor = (_authority(data.get(key), trusted) for key in (_SIGNER, _SUCCESSOR))
+        return cls(leaf=leaf, trusted=trusted, signer=signer, successor=successor)
+
+
+def _signs(certificate: x509.Certificate) -> bool:
+    try:
+        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except (x509.ExtensionNotFound, ValueError):
+        return False
+
+
+def _authority(key: bytes | None, trusted: tuple[x509.Certificate, ...]) -> KeyPair | None:
+    """The authority that a key belongs to."""
+    try:
+        public = public_key_of(key or b"", "the key of the authority")
+    except Unusable:
+        return None
+    for one in trusted:
+        if one.public_key() == public:
+            return KeyPair(one.public_bytes(Encoding.PEM), key or b"")
+    return None

@@ -1,0 +1,169 @@
+"""`Keeper`: brings the Secret of a self-managed certificate, and those who trust it, one step further.
+
+Every replica does so, without a leader, since every replica serves. Two rules make that safe:
+
+- The Secret is written only in the state in which it was read. Whoever loses such a race reads what the winner wrote,
+  and uses that. So all replicas serve the same certificate.
+- Whoever writes a bundle into an object has read first that object, then the Secret, and writes it only in the state
+  in which it was read. So a replica that is behind cannot take a new authority out again: either it sees the Secret of
+  whoever put it in, or its write is refused.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from dataclasses import replace
+from typing import Final
+
+from kubewright.api import ObjectMeta, core
+from kubewright.client import AlreadyExists, Conflict, NotFound
+from kubewright.webhook._certificates_protocol import Served
+from kubewright.webhook.certificates._held import Held
+from kubewright.webhook.certificates._pairs import Unusable
+from kubewright.webhook.certificates._plan import Change, Terms, decide, next_time
+from kubewright.webhook.certificates._targets import Target, kinds_of, read, trust, trusts
+
+__all__ = ["CertificateError", "Keeper"]
+
+logger = logging.getLogger("kubewright.webhook")
+
+_TRIES: Final = 20
+_LONGEST: Final = 12 * 3600.0
+_MANAGED: Final = ("app.kubernetes.io/managed-by", "kubewright")
+
+
+class CertificateError(Exception):
+    """There can be no certificate as things are. The text says why, and what to do."""
+
+
+class Keeper:
+    """Looks after one certificate. `held` is what there was at the last step."""
+
+    def __init__(self, served: Served, terms: Terms | None = None) -> None:
+        self._served = served
+        self._terms = terms or terms_of(served)
+        self._named = kinds_of(served)
+        self._trusted_since: tuple[bytes, float] | None = None
+        self.held: Held | None = None
+
+    async def step(self) -> float:
+        """Do what is to be done now, and say after how many seconds to look again, if nothing happens before.
+
+        Raises an `ApiError` when the server cannot be asked, and `CertificateError` when the Secret is another's.
+        """
+        for _ in range(_TRIES):
+            try:
+                targets = await read(self._served.client, self._named)
+                self.held = held = await self._keep(targets)
+                await self._inject(targets, held)
+            except (Conflict, AlreadyExists):
+                continue  # somebody else was faster: see what is there now
+            return self._pause(held)
+        raise CertificateError(f"{self._where} changes faster than it can be read; who else writes it?")
+
+    # The Secret
+
+    async def _keep(self, targets: list[Target]) -> Held:
+        """The Secret as it should be, written if it was not."""
+        served, now = self._served, self._served.clock.now()
+        secret = await self._read_secret()
+        held = self._usable(secret)
+        while change := decide(held, self._terms, now, settled=self._is_settled(held, targets)):
+            secret, held = await self._write(secret, change), change.held
+            logger.info("webhook certificate in %s: %s", self._where, change.why)
+        assert held is not None
+        self.held = held
+        if served.clock.now() < held.validity.begins:
+            logger.warning("the webhook certificate in %s is not valid yet: is the clock right?", self._where)
+        return held
+
+    async def _read_secret(self) -> core.Secret | None:
+        served = self._served
+        try:
+            return await served.client.get(core.Secret, served.secret, served.namespace)
+        except NotFound:
+            return None
+
+    def _usable(self, secret: core.Secret | None) -> Held | None:
+        """What the Secret holds. Where that is of no use, what this replica still serves, but signed by nobody.
+
+        So a Secret that somebody deletes or spoils is made anew without a gap, and with new keys all the same: for the
+        server goes on to trust the old authority until the new one has settled.
+        """
+        mine = self.held and replace(self.held, signer=None, successor=None)
+        if secret is None:
+            if mine is not None:
+                logger.warning("the Secret %s is gone: it is made anew", self._where)
+            return mine
+        if not secret.data:
+            return mine
+        if (secret.metadata.labels or {}).get(_MANAGED[0]) != _MANAGED[1]:
+            raise CertificateError(
+                f"the Secret {self._where} is there, but was not made by this operator: delete it, or choose another"
+                " name by --webhook-secret, or let the certificate come from it by --webhook-certificates=files"
+            )
+        try:
+            return Held.read(secret.data)
+        except Unusable as error:
+            logger.warning("the Secret %s cannot be used: %s; it is made anew", self._where, error)
+            return mine
+
+    async def _write(self, secret: core.Secret | None, change: Change) -> core.Secret:
+        served = self._served
+        labels = dict([_MANAGED, ("app.kubernetes.io/name", served.operator)])
+        if secret is None:
+            meta = ObjectMeta(name=served.secret, namespace=served.namespace, labels=labels)
+            made = core.Secret(metadata=meta, type="kubernetes.io/tls", data=change.held.data())
+            return await served.client.create(made)
+        secret.metadata.labels = {**(secret.metadata.labels or {}), **labels}
+        secret.data = change.held.data()
+        try:
+            return await served.client.update(secret)
+        except NotFound as error:  # deleted meanwhile
+            raise Conflict(error.status, error.request) from error
+
+    # Those who trust
+
+    def _is_settled(self, held: Held | None, targets: list[Target]) -> bool:
+        """Whether the server has had the successor long enough, in all objects, for everybody to have heard of it."""
+        if held is None or held.successor is None:
+            return False
+        if not all(trusts(target, self._served, held.bundle) for target in targets):
+            self._trusted_since = None
+            return False
+        return self._waited(held) >= self._terms.settle
+
+    def _waited(self, held: Held) -> float:
+        """Seconds since this replica first saw that all objects carry this bundle."""
+        now = self._served.clock.monotonic()
+        if self._trusted_since is None or self._trusted_since[0] != held.bundle:
+            self._trusted_since = held.bundle, now
+        return now - self._trusted_since[1]
+
+    async def _inject(self, targets: list[Target], held: Held) -> None:
+        for target in targets:
+            if trusts(target, self._served, held.bundle):
+                continue
+            trust(target, self._served, held.bundle)
+            try:
+                await self._served.client.update(target)
+            except NotFound:
+                continue
+            logger.info("%s %s trusts the webhook certificate", target.kind, target.metadata.name)
+
+    def _pause(self, held: Held) -> float:
+        now = self._served.clock.now()
+        pause = min((next_time(held, self._terms, now) - now).total_seconds(), _LONGEST)
+        if held.successor is not None:
+            pause = min(pause, self._terms.settle - self._waited(held))
+        return max(pause, 1.0)
+
+    @property
+    def _where(self) -> str:
+        return f"{self._served.namespace}/{self._served.secret}"
+
+
+def terms_of(served: Served, rng: random.Random | None = None) -> Terms:
+    """The usual terms, with this replica's own jitter."""
+    return Terms(name=served.operator, hosts=served.hosts, jitter=(rng or served.rng).random())
