@@ -73,6 +73,18 @@ class Answer:
         """The values of the `Warning` headers."""
         return [f"299 - {encode(text).decode()}" for text in self._warnings]
 
+    @property
+    def is_json(self) -> bool:
+        """Whether the body is one document of JSON."""
+        return bool(self.body) and self.headers["Content-Type"] == JSON
+
+    def in_yaml(self) -> None:
+        """Write the body, which is JSON, as YAML."""
+        from kubewright.cluster._yaml_writing import dump_yaml
+
+        self.body = dump_yaml(msgspec.json.decode(self.body))
+        self.headers = Headers({**self.headers, "Content-Type": "application/yaml"})
+
     def drop_warnings(self) -> None:
         """Warn of nothing."""
         self._warnings = []

@@ -18,7 +18,7 @@ from kubewright.cluster._failures import (
 from kubewright.cluster._field_errors import FieldError, invalid, not_supported
 from kubewright.cluster._kinds import ResourceType, ResourceTypes
 
-__all__ = ["Call", "User", "parse_call"]
+__all__ = ["Call", "User", "header_of", "parse_call"]
 
 _NO_PAGE: Final = "404 page not found\n"
 _LONGEST_MANAGER: Final = 128
@@ -30,6 +30,15 @@ _OPTIONS: Final = {
     "patch": "PatchOptions",
     "delete": "DeleteOptions",
 }
+
+
+def header_of(request: Request, name: str) -> str:
+    """A header of a request, by its name in any case; "" when it is not there."""
+    headers = request.headers
+    if name in headers:
+        return headers[name]
+    lower = name.lower()
+    return next((value for given, value in headers.items() if given.lower() == lower), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +90,7 @@ class Call:
 
     def header(self, name: str) -> str:
         """A header of the request."""
-        headers = self.request.headers
-        if name in headers:
-            return headers[name]
-        lower = name.lower()
-        return next((value for given, value in headers.items() if given.lower() == lower), "")
+        return header_of(self.request, name)
 
     def check_options(self, verb: str | None = None) -> None:
         """Refuse options that make no sense."""

@@ -15,6 +15,7 @@ from kubewright.clock import Clock, SystemClock, Timer
 from kubewright.cluster._builtin import builtin_types
 from kubewright.cluster._calls import User
 from kubewright.cluster._dispatch import Dispatcher
+from kubewright.cluster._expiring import ExpiringEvents
 from kubewright.cluster._initial import add_initial_objects
 from kubewright.cluster._kinds import ResourceTypes
 from kubewright.cluster._snapshot import read_snapshot, write_snapshot
@@ -87,6 +88,7 @@ class Cluster:
         self._dispatcher: Dispatcher | None = None
         self._transports: weakref.WeakSet[InProcess] = weakref.WeakSet()
         self._serving: Serving | None = None
+        self._events: ExpiringEvents | None = None
         self._saving: Timer | None = None
         self._saved_revision = 0
 
@@ -103,6 +105,8 @@ class Cluster:
         add_initial_objects(state)
         self._dispatcher = Dispatcher(state)
         _add_rooms(self._dispatcher)
+        self._events = ExpiringEvents(state)
+        self._events.start()
         if self._with_controllers:
             self._controllers = Controllers(state)
             self._controllers.start()
@@ -127,6 +131,8 @@ class Cluster:
 
     async def _stop_serving(self) -> None:
         assert self._dispatcher is not None
+        if self._events is not None:
+            self._events.stop()
         if self._controllers is not None:
             self._controllers.stop()
             self._controllers = None

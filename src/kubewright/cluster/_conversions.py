@@ -59,6 +59,8 @@ class _Autoscalers:
             target = {"type": "Utilization", "averageUtilization": wanted}
             spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
         now = status.pop("currentCPUUtilizationPercentage", None)
+        if not status.get("currentReplicas"):
+            status.pop("currentReplicas", None)  # version 2 does not write a zero
         status["currentMetrics"] = None
         if now is not None:
             current = {"averageUtilization": now, "averageValue": "0"}
@@ -81,6 +83,7 @@ class _Autoscalers:
             current = (metric.get("resource") or {}).get("current") or {}
             if "averageUtilization" in current:
                 status["currentCPUUtilizationPercentage"] = current["averageUtilization"]
+        status.setdefault("currentReplicas", 0)
         return {**obj, "spec": spec, "status": status}
 
 

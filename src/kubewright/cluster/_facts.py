@@ -177,6 +177,9 @@ SELECTABLE: Final[dict[str, dict[str, str]]] = {
 }
 """What field selectors know, beyond the name and the namespace, and where it stands."""
 
+SELECTABLE_DEFAULTS: Final = {"spec.hostNetwork": "false", "spec.unschedulable": "false"}
+"""What a field that is not there counts as, where that is not an empty text."""
+
 DEPRECATED: Final = {
     "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
     "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",

@@ -15,7 +15,6 @@ from kubewright.cluster._failures import (
     conflict,
     invalid_options,
     not_found,
-    uid_mismatch,
     unsupported_media_type,
 )
 from kubewright.cluster._field_errors import forbidden, required
@@ -122,17 +121,33 @@ async def apply(state: State, call: Call) -> Answer:
     except Refused as error:
         raise refusal(error, type_, call.name) from None
     place(call, made)
-    obj = fit(call, type_, made, call.request.body or b"")
+    _check_duplicates(call)
+    obj = fit(call, type_, made)
     if found is None or live is None:
+        obj["metadata"].pop("resourceVersion", None)
         if obj["metadata"].get("uid"):
             text = "and no existing object was found"
             uid = obj["metadata"]["uid"]
             raise conflict(type_, call.name, f"uid mismatch: the provided object specified uid {uid}, {text}")
         return answer(state, call, await create_object(state, call, obj), 201)
-    uid = obj["metadata"].get("uid")
-    if uid and uid != live["metadata"]["uid"]:
-        raise uid_mismatch(type_, call.namespace, call.name, uid, live["metadata"]["uid"])
     return answer(state, call, await update_object(state, call, obj, found, live, managed=True), 200)
+
+
+def _check_duplicates(call: Call) -> None:
+    """Fields that stand twice in what is applied: warned of, or refused."""
+    from kubewright.cluster._duplicates import duplicate_fields
+    from kubewright.cluster._yaml import duplicate_keys
+
+    text = call.request.body or b""
+    if call.field_validation == "Ignore" or (text.lstrip()[:1] == b"{" and not duplicate_fields(text)):
+        return  # most of what is applied is JSON, which is read much faster
+    lines = duplicate_keys(text)
+    if not lines:
+        return
+    problem = "\n  ".join(["error converting YAML to JSON: yaml: unmarshal errors:", *lines])
+    if call.field_validation == "Strict":
+        raise bad_request(f"error strict decoding YAML: {problem}")
+    call.warnings += lines
 
 
 def applied_config(call: Call, api_version: str, kind: str) -> JSONObject:

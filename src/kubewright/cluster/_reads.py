@@ -11,7 +11,7 @@ import msgspec
 
 from kubewright.cluster._answers import Answer
 from kubewright.cluster._calls import Call
-from kubewright.cluster._failures import bad_request, expired, invalid_options, not_found, too_large_revision
+from kubewright.cluster._failures import Failure, bad_request, expired, invalid_options, not_found, too_large_revision
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._selecting import Selection, selection_of
@@ -54,7 +54,9 @@ def revision_asked(call: Call) -> int:
         return 0
     if not (text.isascii() and text.isdigit()):
         error = invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": invalid syntax')
-        raise bad_request(f"invalid resource version: {error}")
+        if call.verb == "list":
+            raise bad_request(f"invalid resource version: {error}")
+        raise Failure(500, "", str(error))
     return int(text)
 
 

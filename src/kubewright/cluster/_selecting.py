@@ -48,7 +48,11 @@ class Selection:
 def selection_of(call: Call) -> Selection:
     """The selection that a query asks for."""
     labels = _parsed(Selector.parse, call.query.get("labelSelector", ""))
-    fields = _parsed(FieldSelector.parse, call.query.get("fieldSelector", ""))
+    text = call.query.get("fieldSelector", "")
+    for term in filter(None, text.split(",")):
+        if "=" not in term:
+            raise bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
+    fields = _parsed(FieldSelector.parse, text)
     known = {_NAME, *call.type.strategy.selectable} | (
         {_NAMESPACE} if call.type.namespaced or not call.type.custom else set()
     )

@@ -70,7 +70,10 @@ class BuiltinStrategy(Strategy):
 
     def selectable_fields(self, obj: JSONObject) -> Mapping[str, str]:
         """The values at the paths that this kind can be selected by."""
-        return {name: _text_at(obj, path) for name, path in self._selectable.items()}
+        return {
+            name: _text_at(obj, path) or _facts.SELECTABLE_DEFAULTS.get(name, "")
+            for name, path in self._selectable.items()
+        }
 
 
 def _text_at(obj: Any, path: str) -> str:

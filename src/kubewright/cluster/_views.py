@@ -11,15 +11,18 @@ import msgspec
 
 from kubewright.cluster._answers import encode
 from kubewright.cluster._calls import Call
-from kubewright.cluster._failures import not_acceptable
+from kubewright.cluster._failures import Failure, not_acceptable
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._printing import table_columns, table_row
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry
 
-__all__ = ["View", "converted", "decoded", "view_of"]
+__all__ = ["YAML", "View", "converted", "decoded", "view_of", "wants_yaml"]
+
+YAML: Final = "application/yaml"
 
 _ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+_STREAMED: Final = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 _PARAMETER: Final = re.compile(r"\s*;\s*([a-zA-Z]+)\s*=\s*([^;,\s]+)")
 
 
@@ -138,7 +141,9 @@ def view_of(call: Call) -> View:
         media_type = choice.partition(";")[0].strip().lower()
         parameters: dict[str, Any] = dict(_PARAMETER.findall(choice))
         form, version = parameters.get("as", ""), parameters.get("v", "v1")
-        if media_type not in ("application/json", "application/*", "*/*"):
+        if media_type not in ("application/json", "application/*", "*/*") and not (
+            media_type == YAML and call.verb != "watch"  # a stream of documents is none
+        ):
             continue
         if not form:
             return View(call.type)
@@ -148,4 +153,18 @@ def view_of(call: Call) -> View:
             return View(call.type, "PartialObjectMetadata", version)
         if form == "Table" and call.verb in ("get", "list", "watch"):
             return View(call.type, "Table", version, call.query.get("includeObject", "Metadata"))
-    raise not_acceptable(_ACCEPTED)
+    if call.verb == "watch" and wants_yaml(accept):
+        raise Failure(406, "NotAcceptable", f"only the following media types are accepted: {_STREAMED}")
+    streamed = f", {_STREAMED}" if call.verb in ("list", "watch") else ""
+    raise not_acceptable(f"{_ACCEPTED}{streamed}")
+
+
+def wants_yaml(accept: str) -> bool:
+    """Whether the first form that a client takes, of those that the server writes, is YAML."""
+    for choice in accept.split(",") if YAML in accept else ():
+        match choice.partition(";")[0].strip().lower():
+            case "application/yaml":
+                return True
+            case "application/json" | "application/*" | "*/*":
+                return False
+    return False

@@ -41,7 +41,8 @@ async def watch(state: State, call: Call) -> Answer:
     if call.flag("sendInitialEvents"):
         await wait_for(state, asked)
         watcher.begin_with_everything()
-        watcher.bookmark(ends_initial_events=True)
+        if call.flag("allowWatchBookmarks"):
+            watcher.bookmark(ends_initial_events=True)
     elif asked == 0 and initial is None:
         watcher.begin_with_everything()
     else:
@@ -59,7 +60,6 @@ class Watcher:
 
     __slots__ = (
         "__weakref__", "_bookmarks", "_call", "_closed", "_first_table", "_queue", "_selection", "_since",
-        "_since",
         "_state", "_timers", "_view", "_waiter",
     )  # fmt: skip
 

@@ -215,9 +215,9 @@ class ServiceStrategy(SpecStrategy):
         self.addresses.add(address)
         spec["clusterIP"] = address
         spec["clusterIPs"] = [address]
-        if address != "None" or spec.get("selector"):
-            spec.setdefault("ipFamilies", ["IPv4"])
-            spec.setdefault("ipFamilyPolicy", "SingleStack")
+        both = address == "None" and not spec.get("selector")  # whoever makes the endpoints may use either family
+        spec.setdefault("ipFamilies", ["IPv4", "IPv6"] if both else ["IPv4"])
+        spec.setdefault("ipFamilyPolicy", "RequireDualStack" if both else "SingleStack")
         self._give_ports(spec)
 
     def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:

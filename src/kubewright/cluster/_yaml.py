@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
-__all__ = ["InvalidYaml", "load_yaml"]
+__all__ = ["InvalidYaml", "duplicate_keys", "load_yaml"]
 
 _MOST_VALUES: Final = 1_000_000
 
@@ -27,6 +27,28 @@ def load_yaml(text: bytes) -> Any:
         raise InvalidYaml(str(error)) from None
     left = [_MOST_VALUES]
     return _as_json(value, left)
+
+
+def duplicate_keys(text: bytes) -> list[str]:
+    """The names that stand twice in a map of the document, in the words of Go's library. The document is a good one."""
+    import yaml
+
+    found: list[str] = []
+
+    def look(node: Any) -> None:
+        if isinstance(node, yaml.MappingNode):
+            seen: set[str] = set()
+            for name, value in node.value:
+                if name.value in seen:
+                    found.append(f'line {name.start_mark.line + 1}: key "{name.value}" already set in map')
+                seen.add(name.value)
+                look(value)
+        elif isinstance(node, yaml.SequenceNode):
+            for item in node.value:
+                look(item)
+
+    look(yaml.compose(text, _loader()))
+    return found
 
 
 @cache

@@ -161,6 +161,7 @@ async def taken(events: AsyncIterator[Any], count: int | str) -> list[Any]:
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 AGE = re.compile(r"\d+s")
+REVISION_LINE = re.compile(r'(resourceVersion: )"\d+"')
 QUOTED_OBJECT = re.compile(r'"\{(?:[^"\\]|\\.)*\}"')
 GENERATED = re.compile(r"(\w+-gen-)[a-z0-9]{5}")
 
@@ -178,6 +179,8 @@ def normalised(answers: list[dict[str, Any]], namespace: str) -> list[dict[str, 
         value = UID.sub(lambda found: uids.setdefault(found[0], f"<uid {len(uids) + 1}>"), value)
         value = TIME.sub("<time>", value).replace(namespace, "<namespace>")
         value = GENERATED.sub(r"\1<generated>", value)
+        if key == "body":  # YAML, which is compared as it was written
+            value = REVISION_LINE.sub(r"\1<revision>", value)
         if key == "message":
             value = QUOTED_OBJECT.sub(lambda found: json.dumps(_sorted(found[0])), value)
         if key in ("message", "step"):
