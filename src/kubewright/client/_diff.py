@@ -19,7 +19,7 @@ import msgspec
 
 from kubewright.client._list_keys import ListKeys
 
-__all__ = ["Operation", "diff"]
+__all__ = ["Operation", "diff", "identities"]
 
 Operation: TypeAlias = dict[str, Any]
 
@@ -37,7 +37,7 @@ def diff(keys: ListKeys, raw: Any, before: Any, after: Any, path: str = "") -> I
             yield from _diff_member(keys, raw, before, after, name, f"{path}/{_escape(name)}")
     elif isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and len(raw) == len(before):
         for names in (keys.here(), *_USUAL_KEYS):
-            old, wanted = _identities(names, before), _identities(names, after)
+            old, wanted = identities(names, before), identities(names, after)
             if old is not None and wanted is not None:
                 yield from _diff_keyed_list(keys, raw, before, after, old, wanted, path)
                 return
@@ -111,7 +111,7 @@ def _diff_plain_list(
         offset += (new_high - new_low) - (high - low)
 
 
-def _identities(names: tuple[str, ...], elements: list[Any]) -> list[Any] | None:
+def identities(names: tuple[str, ...], elements: list[Any]) -> list[Any] | None:
     """What these keys say of each element; None when they do not tell all elements apart."""
     identities = []
     for element in elements:

@@ -41,6 +41,11 @@ class ListKeys:
         known, other = _members(self._type)
         return known.get(name, other)
 
+    def knows(self, name: str) -> bool:
+        """Whether the type at this place has a meaning for such a member; a map has one for any."""
+        known, _ = _members(self._type)
+        return name in known or get_origin(_without_none(self._type)) is dict
+
     def element(self) -> ListKeys:
         """The place of any element of the list at this place."""
         return _element(self._type)

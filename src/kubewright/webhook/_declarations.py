@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from kubewright.api import Object, admissionregistration, info_of, meta
+from kubewright.api import Object, info_of
+
+if TYPE_CHECKING:
+    from kubewright.api import admissionregistration, meta
 
 __all__ = ["ConversionDeclaration", "RuleOperation", "WebhookDeclaration", "rule_for"]
 
@@ -93,6 +96,8 @@ def rule_for(
     """The rule for requests of that kind, or of a part of it: `rule_for(Foo, "UPDATE", subresource="status")`."""
     if not operations:
         raise ValueError(f"rule_for({kind.__name__}) needs operations, such as 'CREATE' and 'UPDATE'")
+    from kubewright.api import admissionregistration  # not needed to import an operator
+
     info = info_of(kind)
     return admissionregistration.RuleWithOperations(
         api_groups=[info.group],

@@ -1,0 +1,234 @@
+"""Converting objects between the versions of a kind, by functions between classes.
+
+The stored version is the hub: each other version has a way to it and a way back, and two others meet there. A function
+is given the object in its own class and returns one of the other class. What it need not care about:
+
+- the metadata stays as it is; only labels and annotations change, when the function hands the metadata on, changed;
+- fields that its model does not know go along (see `_carrying`);
+- apiVersion and kind are filled in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from kubewright.api import DecodeError, Object, ResourceInfo, decode, info_of, to_dict
+from kubewright.api._resource import definition_of
+from kubewright.clock import Clock
+from kubewright.webhook._carrying import carry_unknown
+from kubewright.webhook._reviews import ConversionAsked, conversion_review
+from kubewright.webhook._waiting import TookTooLong, within
+
+__all__ = ["ConversionError", "ConversionWebhook", "Conversions", "Step"]
+
+logger = logging.getLogger("kubewright.webhook")
+
+
+class ConversionError(Exception):
+    """An object cannot be converted. The text goes to whoever asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The way from one version to another."""
+
+    source: type[Object]
+    target: type[Object]
+    function: Callable[[Any], Any]
+
+    @property
+    def is_async(self) -> bool:
+        """Whether it is to be awaited."""
+        return inspect.iscoroutinefunction(self.function)
+
+
+@dataclass
+class Conversions:
+    """The versions of kinds, and the ways between them."""
+
+    steps: dict[tuple[type[Object], type[Object]], Step] = field(default_factory=dict)
+
+    def add(self, source: type[Object], target: type[Object], function: Callable[[Any], Any]) -> None:
+        """One more way. Raises for what is no way between two versions of one kind."""
+        check_versions(source, target)
+        if (source, target) in self.steps:
+            raise ValueError(f"there is a conversion from {info_of(source)} to {info_of(target)} already")
+        if not callable(function):
+            raise TypeError(f"a conversion is a function of a {source.__name__}, not {function!r}")
+        self.steps[source, target] = Step(source, target, function)
+
+    def families(self) -> list[list[type[Object]]]:
+        """The kinds that are converted: for each, the classes of its versions, the hub first."""
+        found: dict[tuple[str, str], dict[type[Object], None]] = {}
+        for pair in self.steps:
+            for kind in pair:
+                info = info_of(kind)
+                found.setdefault((info.group, info.kind), {})[kind] = None
+        return [self._family(list(kinds)) for _, kinds in sorted(found.items())]
+
+    def _family(self, kinds: list[type[Object]]) -> list[type[Object]]:
+        hubs = [kind for kind in kinds if definition_of(kind).storage]
+        names = ", ".join(str(info_of(kind)) for kind in kinds)
+        if len(hubs) != 1:
+            raise ValueError(f"of the versions {names} exactly one says storage=True in @resource: it is the hub")
+        spokes = sorted((kind for kind in kinds if kind is not hubs[0]), key=lambda kind: info_of(kind).version)
+        for spoke in spokes:
+            for source, target in ((spoke, hubs[0]), (hubs[0], spoke)):
+                if (source, target) not in self.steps:
+                    raise ValueError(
+                        f"there is no conversion from {info_of(source)} to {info_of(target)}: each version needs a way"
+                        " to the stored one, and one back"
+                    )
+        return [hubs[0], *spokes]
+
+    def path(self, source: type[Object], target: type[Object]) -> Sequence[Step]:
+        """The steps from one version to another, through the hub where there is no way of their own."""
+        if source is target:
+            return ()
+        if direct := self.steps.get((source, target)):
+            return (direct,)
+        for family in self.families():
+            if source in family and target in family:
+                return self.steps[source, family[0]], self.steps[family[0], target]
+        raise ConversionError(f"there is no way from {info_of(source)} to {info_of(target)}")
+
+    def versions(self) -> dict[tuple[str, str], type[Object]]:
+        """The class of each version, by apiVersion and kind."""
+        kinds = {kind: info_of(kind) for family in self.families() for kind in family}
+        return {(info.api_version, info.kind): kind for kind, info in kinds.items()}
+
+    async def convert(self, raw: bytes, target: type[Object], source: type[Object]) -> Any:
+        """The object in these bytes as one of another version, as plain JSON."""
+        content = msgspec.json.decode(raw)
+        for step in self.path(source, target):
+            content = await _take(step, msgspec.json.encode(content))
+        return content
+
+
+def check_versions(source: type[Object], target: type[Object]) -> None:
+    """Raise for two classes that are not two versions of one kind."""
+    one, other = _own(source), _own(target)
+    if (one.group, one.kind, one.plural) != (other.group, other.kind, other.plural):
+        raise ValueError(f"{one} and {other} are not versions of one kind")
+    if one.version == other.version:
+        raise ValueError(f"{one} is the same version twice")
+
+
+def _own(kind: object) -> ResourceInfo:
+    if not (isinstance(kind, type) and issubclass(kind, Object) and hasattr(kind, "__definition__")):
+        raise TypeError(f"converts takes classes with @resource, not {kind!r}")
+    return info_of(kind)
+
+
+async def _take(step: Step, raw: bytes) -> dict[str, Any]:
+    source = decode(step.source, raw)
+    known, content = to_dict(source), msgspec.json.decode(raw)
+    made = step.function(source)
+    if inspect.isawaitable(made):
+        made = await made
+    if not isinstance(made, step.target):
+        raise TypeError(f"it returned a {type(made).__name__}, not a {step.target.__name__}")
+    converted: dict[str, Any] = to_dict(made)
+    info = info_of(step.target)
+    metadata = content.get("metadata") or {}
+    if made.metadata.name == metadata.get("name", ""):  # handed on: what it says about these two counts
+        metadata = _with_texts(metadata, converted.get("metadata") or {})
+    carry_unknown(step.source, step.target, content, known, converted)
+    return {**converted, "apiVersion": info.api_version, "kind": info.kind, "metadata": metadata}
+
+
+def _with_texts(metadata: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
+    changed = {name: value for name, value in metadata.items() if name not in ("labels", "annotations")}
+    return changed | {name: said[name] for name in ("labels", "annotations") if said.get(name)}
+
+
+class ConversionWebhook:
+    """Answers ConversionReviews of all kinds that a program converts. A failure names the object."""
+
+    def __init__(self, conversions: Conversions, *, executor: Executor, clock: Clock) -> None:
+        self._conversions = conversions
+        self._versions = conversions.versions()
+        self._executor = executor
+        self._clock = clock
+        self._plain = not any(step.is_async for step in conversions.steps.values())
+
+    async def answer(self, asked: ConversionAsked, seconds: float) -> tuple[bytes, bool]:
+        """The review that is sent back, and whether everything was converted."""
+        try:
+            converted = await within(self._clock, seconds, self._convert(asked))
+        except TookTooLong:
+            failure = f"the conversion of {len(asked.objects)} objects took more than {seconds:g} s"
+            logger.error("%s", failure)
+            return conversion_review(asked.uid, failure=failure), False
+        except ConversionError as error:
+            return conversion_review(asked.uid, failure=str(error)), False
+        return conversion_review(asked.uid, converted), True
+
+    async def _convert(self, asked: ConversionAsked) -> list[Any]:
+        if self._plain:
+            # All of them in one go, in a thread: functions that may block, of a list that may be long.
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._executor, _run, self._convert_all(asked))
+        return await self._convert_all(asked)
+
+    async def _convert_all(self, asked: ConversionAsked) -> list[Any]:
+        return [await self._convert_one(bytes(raw), asked.desired) for raw in asked.objects]
+
+    async def _convert_one(self, raw: bytes, desired: str) -> Any:
+        head = _head(raw)
+        source = self._versions.get((head.api_version, head.kind))
+        target = self._versions.get((desired, head.kind))
+        what = f"{head} cannot be converted from {head.api_version} to {desired}"
+        if source is None or target is None:
+            known = ", ".join(sorted({version for version, kind in self._versions if kind == head.kind}))
+            raise ConversionError(f"{what}: this program converts {known or 'no such kind'}")
+        try:
+            return await self._conversions.convert(raw, target, source)
+        except (ConversionError, DecodeError) as error:
+            logger.warning("%s: %s", what, error)
+            raise ConversionError(f"{what}: {error}") from None
+        except Exception as error:
+            logger.exception("%s", what)
+            raise ConversionError(f"{what}: it failed with {type(error).__name__}; its log says more") from None
+
+
+class _HeadMeta(msgspec.Struct, gc=False):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Head(msgspec.Struct, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    metadata: _HeadMeta = msgspec.field(default_factory=_HeadMeta)
+
+    def __str__(self) -> str:
+        where = f"{self.metadata.namespace}/" if self.metadata.namespace else ""
+        return f"{self.kind} {where}{self.metadata.name}"
+
+
+_heads = msgspec.json.Decoder(_Head)
+
+
+def _head(raw: bytes) -> _Head:
+    try:
+        return _heads.decode(raw)
+    except msgspec.DecodeError:
+        raise ConversionError("one of the objects has no apiVersion, kind and metadata") from None
+
+
+def _run(work: Any) -> Any:
+    """The result of a coroutine that never waits."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return done.value
+    raise RuntimeError("a plain conversion does not wait")

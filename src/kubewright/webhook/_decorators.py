@@ -1,0 +1,84 @@
+"""The decorators' types: what `operator.validates(Foo)` accepts, as type checkers see it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Any, Generic, TypeAlias, TypeVar, overload
+
+from kubewright.api import Object
+from kubewright.webhook._refusals import AdmissionWarning, FieldError
+from kubewright.webhook._request import AdmissionRequest
+
+__all__ = ["ConvertDecorator", "DefaultDecorator", "Found", "ValidateDecorator"]
+
+R = TypeVar("R", bound=Object)
+S = TypeVar("S", bound=Object)
+C = TypeVar("C")
+
+Found: TypeAlias = FieldError | AdmissionWarning | Iterable[FieldError | AdmissionWarning] | None
+"""What a validating handler returns."""
+_Awaited: TypeAlias = Awaitable[Found] | AsyncIterator[FieldError | AdmissionWarning]
+
+
+class _Decorator:
+    def __init__(self, register: Callable[[Any], None]) -> None:
+        self._register = register
+
+
+class DefaultDecorator(_Decorator, Generic[R]):
+    """Takes a function, or a class with a method `default`, and gives it back unchanged."""
+
+    @overload
+    def __call__(self, handler: type[C]) -> type[C]: ...
+    @overload
+    def __call__(self, handler: Callable[[R], Awaitable[R | None]]) -> Callable[[R], Awaitable[R | None]]: ...
+    @overload
+    def __call__(
+        self, handler: Callable[[R, AdmissionRequest[R]], Awaitable[R | None]]
+    ) -> Callable[[R, AdmissionRequest[R]], Awaitable[R | None]]: ...
+    @overload
+    def __call__(self, handler: Callable[[R], R | None]) -> Callable[[R], R | None]: ...
+    @overload
+    def __call__(
+        self, handler: Callable[[R, AdmissionRequest[R]], R | None]
+    ) -> Callable[[R, AdmissionRequest[R]], R | None]: ...
+    def __call__(self, handler: Any) -> Any:
+        """Register it."""
+        self._register(handler)
+        return handler
+
+
+class ValidateDecorator(_Decorator, Generic[R]):
+    """Takes a function, or a class with methods for operations, and gives it back unchanged."""
+
+    @overload
+    def __call__(self, handler: type[C]) -> type[C]: ...
+    @overload
+    def __call__(self, handler: Callable[[R], _Awaited]) -> Callable[[R], _Awaited]: ...
+    @overload
+    def __call__(
+        self, handler: Callable[[R, AdmissionRequest[R]], _Awaited]
+    ) -> Callable[[R, AdmissionRequest[R]], _Awaited]: ...
+    @overload
+    def __call__(self, handler: Callable[[R], Found]) -> Callable[[R], Found]: ...
+    @overload
+    def __call__(
+        self, handler: Callable[[R, AdmissionRequest[R]], Found]
+    ) -> Callable[[R, AdmissionRequest[R]], Found]: ...
+    def __call__(self, handler: Any) -> Any:
+        """Register it."""
+        self._register(handler)
+        return handler
+
+
+class ConvertDecorator(_Decorator, Generic[R, S]):
+    """Takes a function from one version to another, and gives it back unchanged."""
+
+    @overload
+    def __call__(self, handler: Callable[[R], Awaitable[S]]) -> Callable[[R], Awaitable[S]]: ...
+    @overload
+    def __call__(self, handler: Callable[[R], S]) -> Callable[[R], S]: ...
+    def __call__(self, handler: Any) -> Any:
+        """Register it."""
+        self._register(handler)
+        return handler

@@ -1,0 +1,162 @@
+"""Looking at the functions and classes that are to handle requests, once, where they are written.
+
+A function takes the object, and the request if it wants it. A class has a method for each operation:
+
+    validate_create(self, foo), validate_update(self, old, new), validate_delete(self, foo), or default(self, foo)
+
+each with the request as one more parameter if it wants it, each async or plain. Plain ones run in a thread, so that
+one that blocks or hangs holds up nobody else.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, get_origin
+
+from kubewright.api import Object
+from kubewright.webhook._request import AdmissionRequest, Operation
+
+__all__ = ["Calls", "Form", "defaulting", "form_of", "validating"]
+
+_METHODS: Mapping[str, Operation] = {
+    "validate_create": "CREATE",
+    "validate_update": "UPDATE",
+    "validate_delete": "DELETE",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A handler, and how it wants to be called."""
+
+    function: Callable[..., Any]
+    name: str
+    blocking: bool
+    objects: int
+    """How many objects it takes: the one in question, or the old and the new one."""
+    wants_request: bool
+
+
+@dataclass(frozen=True)
+class Calls:
+    """What is called for which operation; made anew each time the server starts."""
+
+    make: Callable[[], Callable[[str], Form | None]]
+    operations: tuple[Operation, ...] | None
+    """What a class handles, by its methods; None for a function, which handles whatever it is registered for."""
+    name: str
+
+
+def validating(given: Any, kind: type[Object]) -> Calls:
+    """What validates: a function of the object, or a class or an instance with methods for operations."""
+    if not _has_methods(given):
+        return _alone(given, kind)
+    if misspelled := [name for name in dir(given) if name.startswith("validate_") and name not in _METHODS]:
+        raise TypeError(f"{_name(given)}.{misspelled[0]} is never called; the methods are: {', '.join(_METHODS)}")
+    found = {operation: name for name, operation in _METHODS.items() if hasattr(given, name)}
+    if not found:
+        raise TypeError(f"{_name(given)} has none of the methods {', '.join(_METHODS)}")
+
+    def bound(instance: Any) -> dict[str, Form]:
+        return {
+            operation: form_of(getattr(instance, name), kind, objects=2 if operation == "UPDATE" else 1)
+            for operation, name in found.items()
+        }
+
+    return Calls(_maker(given, bound), tuple(found), _name(given))
+
+
+def defaulting(given: Any, kind: type[Object]) -> Calls:
+    """What fills in defaults: a function of the object, or a class or an instance with a method `default`."""
+    if not _has_methods(given):
+        return _alone(given, kind)
+    if not hasattr(given, "default"):
+        raise TypeError(f"{_name(given)} has no method default(self, obj: {kind.__name__})")
+
+    def bound(instance: Any) -> dict[str, Form]:
+        form = form_of(instance.default, kind)
+        return dict.fromkeys(("CREATE", "UPDATE"), form)
+
+    return Calls(_maker(given, bound), None, _name(given))
+
+
+def _alone(function: Any, kind: type[Object]) -> Calls:
+    form = form_of(function, kind)
+    return Calls(lambda: lambda _: form, None, form.name.rpartition(".")[2])
+
+
+def _has_methods(given: Any) -> bool:
+    return isinstance(given, type) or not callable(given)
+
+
+def _maker(given: Any, bound: Callable[[Any], dict[str, Form]]) -> Callable[[], Callable[[str], Form | None]]:
+    if not isinstance(given, type):
+        forms = bound(given)
+        return lambda: forms.get
+    try:
+        inspect.signature(given).bind()
+    except TypeError as error:
+        raise TypeError(
+            f"{given.__name__} cannot be made without arguments ({error}): hand in an instance instead"
+        ) from None
+    bound(_Unbound(given))  # whatever is wrong with a method fails here, and not at the first request
+    return lambda: bound(given()).get
+
+
+class _Unbound:
+    """Stands for an instance while its methods are looked at."""
+
+    def __init__(self, cls: type) -> None:
+        self._cls = cls
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._cls, name)
+        return found.__get__(object()) if inspect.isfunction(found) else found
+
+
+def form_of(function: Any, kind: type[Object], *, objects: int = 1) -> Form:
+    """How a function wants to be called. Raises TypeError for one that cannot be."""
+    name = getattr(function, "__qualname__", None) or repr(function)
+    if not callable(function):
+        raise TypeError(f"expected a function of an object, found {function!r}")
+    signature = _signature(function)
+    parameters = [
+        parameter
+        for parameter in signature.parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
+    if len(parameters) < objects or len(required) > objects + 1:
+        wanted = "old and new object" if objects > 1 else "the object"
+        raise TypeError(f"{name} must take {wanted}, and the request if it wants it; found {signature}")
+    for parameter in parameters[:objects]:
+        annotation = get_origin(parameter.annotation) or parameter.annotation
+        if isinstance(annotation, type) and annotation is AdmissionRequest:
+            raise TypeError(f"{name} takes the object first, and then the request")
+        if isinstance(annotation, type) and issubclass(annotation, Object) and not issubclass(kind, annotation):
+            raise TypeError(f"{name} takes a {annotation.__name__}, but is handed in for {kind.__name__}")
+    return Form(
+        function=function,
+        name=name,
+        blocking=not _is_async(function),
+        objects=objects,
+        wants_request=len(parameters) > objects,
+    )
+
+
+def _is_async(function: Any) -> bool:
+    call = getattr(function, "__call__", None)  # noqa: B004  # its own method, to see whether that is async
+    return any(inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in (function, call))
+
+
+def _signature(function: Callable[..., object]) -> inspect.Signature:
+    try:
+        return inspect.signature(function, eval_str=True)
+    except Exception:  # an annotation may name what exists for type checkers alone
+        return inspect.signature(function)
+
+
+def _name(given: Any) -> str:
+    return given.__name__ if isinstance(given, type) else type(given).__name__

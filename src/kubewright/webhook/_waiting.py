@@ -1,0 +1,45 @@
+"""Waiting for somebody else's code, but not for ever, on the injected clock."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+from kubewright.clock import Clock
+
+__all__ = ["TookTooLong", "within"]
+
+T = TypeVar("T")
+
+
+class TookTooLong(Exception):
+    """The time is over."""
+
+
+async def within(clock: Clock, seconds: float, work: Awaitable[T]) -> T:
+    """What the work gives, or `TookTooLong`.
+
+    The work is cancelled then, and not waited for: it may not heed that, and a thread cannot.
+    """
+    task = asyncio.ensure_future(work)
+    over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    timer = clock.call_later(seconds, lambda: None if over.done() else over.set_result(None))
+    waiting: set[asyncio.Future[Any]] = {task, over}
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise TookTooLong
+    finally:
+        timer.cancel()
+        over.cancel()
+        if not task.done():
+            task.add_done_callback(_forget)
+            task.cancel()
+
+
+def _forget(task: asyncio.Future[Any]) -> None:
+    """Nobody asks how it ended."""
+    if not task.cancelled():
+        task.exception()
