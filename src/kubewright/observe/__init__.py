@@ -34,6 +34,7 @@ from kubewright.observe._reconcile import Reconcile
 from kubewright.observe._requests import RequestStats
 from kubewright.observe._stats import BUGS, ControllerStats, Ending
 from kubewright.observe._tracing import Tracing
+from kubewright.observe._webhooks import Review, WebhookStats
 
 __all__ = [
     "BUGS",
@@ -52,8 +53,10 @@ __all__ = [
     "Reconcile",
     "ReconcileRecord",
     "RequestStats",
+    "Review",
     "Sources",
     "Tracing",
+    "WebhookStats",
     "WriteRecord",
     "inspect",
     "is_loopback",

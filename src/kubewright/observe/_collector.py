@@ -12,6 +12,7 @@ from prometheus_client.utils import floatToGoString
 
 from kubewright.cache import Informer, combined
 from kubewright.observe._inspection import Observed
+from kubewright.observe._webhooks import WebhookStats
 from kubewright.queue import LOW_PRIORITY, Histogram
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Collector:
             yield from self._caches(informers)
         if recorders := sources.recorders():
             yield from _events(recorders)
+        if webhooks := sources.webhooks():
+            yield from _webhooks(webhooks)
 
     def _caches(self, informers: Iterable[Informer[Any]]) -> Iterator[Metric]:
         labels = ["group", "version", "kind", "selector"]
@@ -232,6 +235,32 @@ def _events(recorders: Iterable[Any]) -> Iterator[Metric]:
             dropped.add_metric([name, reason], stats.dropped[reason])
         waiting.add_metric([name], stats.waiting)
     yield from (told, written, merged, dropped, waiting)
+
+
+def _webhooks(servers: Iterable[WebhookStats]) -> Iterator[Metric]:
+    label = ["webhook"]
+    requests = CounterMetricFamily(
+        "controller_runtime_webhook_requests", "Requests to webhooks, by HTTP status.", labels=[*label, "code"]
+    )
+    in_flight = GaugeMetricFamily(
+        "controller_runtime_webhook_requests_in_flight", "Requests that are being answered.", labels=label
+    )
+    latency = HistogramMetricFamily(
+        "controller_runtime_webhook_latency_seconds", "How long answers take.", labels=label
+    )
+    reviews = CounterMetricFamily(
+        "kubewright_webhook_reviews", "Reviews, by how they ended.", labels=[*label, "result"]
+    )
+    for stats in servers:
+        for (path, code), count in sorted(stats.requests.items()):
+            requests.add_metric([path, code], count)
+        for path, count in sorted(stats.in_flight.items()):
+            in_flight.add_metric([path], count)
+        for path, measured in sorted(stats.latency.items()):
+            _add_histogram(latency, [path], measured.snapshot())
+        for (path, result), count in sorted(stats.reviews.items()):
+            reviews.add_metric([path, result], count)
+    yield from (requests, in_flight, latency, reviews)
 
 
 def _add_histogram(family: HistogramMetricFamily, labels: list[str], histogram: Histogram) -> None:

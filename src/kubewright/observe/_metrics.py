@@ -16,6 +16,7 @@ from kubewright.clock import Clock, SystemClock
 from kubewright.election import LeaderElector
 from kubewright.observe._inspection import Observed
 from kubewright.observe._requests import RequestStats
+from kubewright.observe._webhooks import WebhookStats
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -38,6 +39,7 @@ class Sources:
     requests: Callable[[], Sequence[RequestStats]] = _none
     recorders: Callable[[], Sequence[EventRecorder]] = _none
     electors: Callable[[], Sequence[LeaderElector]] = _none
+    webhooks: Callable[[], Sequence[WebhookStats]] = _none
     clock: Clock | None = None
 
 

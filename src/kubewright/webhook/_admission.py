@@ -148,9 +148,7 @@ class Admission:
         answer.status = status_of(refused, group=kind.group, kind=kind.kind, name=request.name)
         return answer
 
-    def _failed(
-        self, request: AdmissionRequest[Any], what: str, code: int, *, logged: bool = False
-    ) -> AdmissionAnswer:
+    def _failed(self, request: AdmissionRequest[Any], what: str, code: int, *, logged: bool = False) -> AdmissionAnswer:
         if not logged:
             logger.error("webhook %s %s about %r", self.declaration.name, what, request)
         text = f"webhook {self.declaration.name} {what}"

@@ -1,0 +1,35 @@
+"""`WebhookStats`: what a webhook server counts, by the path of each webhook."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from kubewright.queue import Durations
+
+__all__ = ["WEBHOOK_BUCKETS", "Review", "WebhookStats"]
+
+WEBHOOK_BUCKETS: Final = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+"""Upper bounds in seconds: those of controller-runtime."""
+
+Review: TypeAlias = Literal["allowed", "refused", "failed"]
+"""How a review ended: failed are those about which nothing could be said, whatever became of the request."""
+
+
+def _durations() -> Durations:
+    return Durations(WEBHOOK_BUCKETS)
+
+
+@dataclass(slots=True)
+class WebhookStats:
+    """What a server has answered so far."""
+
+    requests: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By path and HTTP status."""
+    reviews: Counter[tuple[str, Review]] = field(default_factory=Counter)
+    """By path and how they ended."""
+    in_flight: Counter[str] = field(default_factory=Counter)
+    """Those that are being answered now, by path."""
+    latency: dict[str, Durations] = field(default_factory=lambda: defaultdict(_durations))
+    """How long answers took, by path."""

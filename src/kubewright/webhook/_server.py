@@ -1,0 +1,207 @@
+"""The server that the API server calls.
+
+- It speaks HTTP/1.1 over TLS 1.2 or newer, with the certificate that its source has at that moment; with `client_ca`
+  only to clients whose certificate is signed by it.
+- A body of more than 7 MiB is refused; the API server's own limit is smaller.
+- The API server says how long it waits; handlers get a little less, so that their answer still arrives.
+- Whatever comes in, a proper review goes out, and the server lives on.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from kubewright.client import Client
+from kubewright.clock import Clock, SystemClock
+from kubewright.controller._controller import THREADS
+from kubewright.observe import Review, WebhookStats
+from kubewright.webhook._admission import Admission
+from kubewright.webhook._certificates_protocol import CertificateSource
+from kubewright.webhook._conversion import ConversionWebhook
+from kubewright.webhook._registering import Webhooks
+from kubewright.webhook._reviews import (
+    AdmissionAnswer,
+    BadReview,
+    admission_review,
+    asked_admission,
+    asked_conversion,
+    conversion_review,
+    uid_in,
+)
+from kubewright.webhook._tls import serving_context
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+__all__ = ["LARGEST_BODY", "WebhookServer"]
+
+logger = logging.getLogger("kubewright.webhook")
+
+LARGEST_BODY: Final = 7 * 1024 * 1024
+_CONVERT: Final = "/convert"
+_PATIENCE: Final = 30.0  # what the API server grants at most, for callers that do not say
+_KEEP_ALIVE: Final = 600.0  # longer than the API server keeps a connection: closing one is left to it
+_LAST_SECONDS: Final = 5.0
+_MOST_THREADS: Final = 32
+_TIME: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)(ms|s|m)")
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
+
+
+class WebhookServer:
+    """Serves the webhooks of an operator at one address, from `async with` to its end.
+
+    Entering raises `OSError` when the address cannot be listened at, with the address in its text. Leaving lets running
+    requests finish.
+    """
+
+    def __init__(
+        self,
+        webhooks: Webhooks,
+        certificate: CertificateSource,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 9443,
+        client_ca: str | None = None,
+        client: Client | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.certificate = certificate
+        self.stats = WebhookStats()
+        self._host, self._wanted_port = host, port
+        self._client_ca = client_ca
+        clock = clock or SystemClock()
+        self._executor = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix=f"{THREADS}webhook")
+        self._admissions: Mapping[str, Admission] = {
+            handler.declaration.path: Admission(
+                handler.declaration,
+                handler.kind,
+                handler.calls.make(),
+                executor=self._executor,
+                clock=clock,
+                client=client,
+            )
+            for handler in webhooks.handlers
+        }
+        self._conversion: ConversionWebhook | None = None
+        if webhooks.conversions.steps:
+            self._conversion = ConversionWebhook(webhooks.conversions, executor=self._executor, clock=clock)
+        self._runner: web.ServerRunner | None = None
+
+    @property
+    def port(self) -> int:
+        """The port that it listens at, also when port 0 let the system choose; 0 while it does not listen."""
+        addresses = self._runner.addresses if self._runner is not None else []
+        return int(addresses[0][1]) if addresses else 0
+
+    @property
+    def paths(self) -> list[str]:
+        """All that it serves."""
+        return sorted([*self._admissions, *([_CONVERT] if self._conversion is not None else ())])
+
+    async def __aenter__(self) -> Self:
+        from aiohttp import web
+
+        server = web.Server(self._answer, access_log=None, keepalive_timeout=_KEEP_ALIVE)
+        runner = web.ServerRunner(server, shutdown_timeout=_LAST_SECONDS)
+        await runner.setup()
+        try:
+            context = serving_context(self.certificate, self._client_ca)
+            await web.TCPSite(runner, self._host, self._wanted_port, ssl_context=context).start()
+        except OSError as error:
+            await runner.cleanup()
+            where = f"{self._host}:{self._wanted_port}"
+            raise OSError(error.errno, f"cannot serve webhooks at {where}: {error.strerror or error}") from None
+        self._runner = runner
+        logger.info("serving %d webhooks at %s:%d", len(self.paths), self._host, self.port)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    # Requests
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        from aiohttp import web
+
+        path = request.path
+        if path not in self._admissions and (path != _CONVERT or self._conversion is None):
+            return web.Response(status=404, text="there is no such webhook\n")
+        if request.method != "POST":
+            return web.Response(status=405, text="the API server asks webhooks by POST\n", headers={"Allow": "POST"})
+        began, stats = time.perf_counter(), self.stats
+        stats.in_flight[path] += 1
+        status = "500"
+        try:
+            answer, result = await self._review(path, request)
+            status = "200"
+        finally:
+            stats.in_flight[path] -= 1
+            stats.requests[path, status] += 1
+            stats.latency[path].observe(time.perf_counter() - began)
+        stats.reviews[path, result] += 1
+        return web.Response(body=answer, content_type="application/json")
+
+    async def _review(self, path: str, request: web.BaseRequest) -> tuple[bytes, Review]:
+        body = b""
+        try:
+            body, complete = await _read(request)
+            if not complete:
+                raise BadReview(f"the review has more than {LARGEST_BODY // 2**20} MiB")
+            if path == _CONVERT:
+                return await self._convert(body, _seconds(request))
+            asked = asked_admission(body)
+        except BadReview as error:
+            logger.warning("%s at %s: %s", request.remote or "somebody", path, error)
+            return self._malformed(path, uid_in(body), str(error)), "failed"
+        answer = await self._admissions[path].answer(asked, _seconds(request))
+        code = (answer.status or {}).get("code", 0)
+        result: Review = "allowed" if answer.allowed else "failed" if code >= 500 or code == 400 else "refused"
+        return admission_review(answer), result
+
+    async def _convert(self, body: bytes, seconds: float) -> tuple[bytes, Review]:
+        assert self._conversion is not None
+        answer, converted = await self._conversion.answer(asked_conversion(body), seconds)
+        return answer, "allowed" if converted else "failed"
+
+    def _malformed(self, path: str, uid: str, why: str) -> bytes:
+        if path == _CONVERT:
+            return conversion_review(uid, failure=why)
+        status = {"status": "Failure", "code": 400, "reason": "BadRequest", "message": why}
+        return admission_review(AdmissionAnswer(uid=uid, allowed=False, status=status))
+
+
+async def _read(request: web.BaseRequest) -> tuple[bytes, bool]:
+    """The body; of one that is too large the beginning, and that it is not all."""
+    length = request.content_length
+    if length is not None and length > LARGEST_BODY:
+        return await request.content.read(1024), False
+    if length is not None and length <= _AT_ONCE:
+        return await request.content.read(), True
+    parts, size = [], 0
+    async for part in request.content.iter_any():
+        parts.append(part)
+        size += len(part)
+        if size > LARGEST_BODY:
+            return b"".join(parts), False
+    return b"".join(parts), True
+
+
+_AT_ONCE: Final = 65_536
+
+
+def _seconds(request: web.BaseRequest) -> float:
+    """How long a handler may take: what the API server waits, less what an answer needs to arrive."""
+    said = sum(float(number) * _UNITS[unit] for number, unit in _TIME.findall(request.query.get("timeout", "")))
+    waits = min(said or _PATIENCE, _PATIENCE)
+    return waits - min(1.0, waits * 0.2)
