@@ -110,9 +110,7 @@ async def test_a_body_that_is_too_large_is_refused(raw: Raw) -> None:
     assert (got.status, got.body["reason"]) == (413, "RequestEntityTooLarge")
 
 
-async def test_impersonation_and_the_old_paths_of_watches_are_refused(raw: Raw) -> None:
-    got = await raw("GET", MAPS, headers={"Impersonate-User": "jane"})
-    assert (got.status, got.body["message"]) == (501, "the embedded cluster does not support impersonation")
+async def test_the_old_paths_of_watches_are_refused(raw: Raw) -> None:
     assert (await raw("GET", "/api/v1/watch/namespaces/default/configmaps")).status == 501
 
 

@@ -23,6 +23,7 @@ def main() -> None:
     write(DATA / "types.json", go_types())
     with ControlPlane() as plane:
         write(DATA / "resources.json", resources(plane))
+        write(DATA / "roles.json", roles(plane))
 
 
 def write(path: Path, facts: dict[str, Any]) -> None:
@@ -51,6 +52,20 @@ def resources(plane: ControlPlane) -> dict[str, Any]:
             if "/" not in resource["name"]:
                 facts[f"{group_version}/{resource['name']}"] = fact(plane, path, resource, found)
     facts["order"] = order
+    return facts
+
+
+def roles(plane: ControlPlane) -> dict[str, Any]:
+    """The roles and bindings that the server made for itself, without what differs from start to start."""
+    facts = {}
+    for plural in ("clusterrolebindings", "clusterroles", "rolebindings", "roles"):
+        for obj in plane.request("GET", f"/apis/rbac.authorization.k8s.io/v1/{plural}")["items"]:
+            metadata = obj["metadata"]
+            for field in ("uid", "resourceVersion", "creationTimestamp"):
+                del metadata[field]
+            for entry in metadata["managedFields"]:
+                del entry["time"]
+            facts[f"{plural}/{metadata.get('namespace', '')}/{metadata['name']}"] = obj
     return facts
 
 

@@ -6,7 +6,7 @@ sockets, and a test can fail an exact call. `kubewright.client._http` is the one
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -20,7 +20,8 @@ class Request:
     method: str
     path: str
     query: list[tuple[str, str]] = field(default_factory=list)
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: MutableMapping[str, str] = field(default_factory=dict)
+    """A server may put a mapping here in which names occur several times."""
     body: bytes | None = field(default=None, repr=False)
     timeout: float | None = None
     """Seconds for the whole exchange; for a stream, until its head has arrived."""

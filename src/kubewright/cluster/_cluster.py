@@ -23,6 +23,7 @@ from kubewright.cluster._state import State
 from kubewright.cluster._storage import Storage
 from kubewright.cluster._transport import InProcess
 from kubewright.cluster._workload_strategies import remember_services
+from kubewright.cluster.access import CreationByUpdate, NoEscalation, user_named
 from kubewright.cluster.controllers import Controllers
 from kubewright.cluster.crds import Definitions
 from kubewright.cluster.nodes import add_node_calls
@@ -54,7 +55,7 @@ class Cluster:
     written at the end and every ten seconds while it changes.
 
     What it does not support it refuses, with status 501 and the reason; it never accepts something and ignores it.
-    There is no RBAC: whoever is let in may do everything.
+    Without `rbac`, whoever is let in may do everything.
 
     Args:
         clock: time; the system's unless given.
@@ -63,6 +64,8 @@ class Cluster:
         history: how many writes are remembered, for watches and lists of the past.
         controllers: whether the controllers of every cluster run: garbage collection, the emptying of namespaces, and
             a service account in each. Without them it is a bare API server.
+        rbac: whether users may do only what roles grant, as on a real cluster, whose default roles are there then. The
+            administrator, who is everyone without credentials in this process, may do everything.
         workloads: whether Deployments and other workloads get pods, and those nodes: True, or how.
     """
 
@@ -74,6 +77,7 @@ class Cluster:
         snapshot: str | os.PathLike[str] | None = None,
         history: int = _DEFAULT_HISTORY,
         controllers: bool = True,
+        rbac: bool = False,
         workloads: bool | Workloads = False,
     ) -> None:
         self._clock = clock or SystemClock()
@@ -82,6 +86,7 @@ class Cluster:
         self._snapshot = None if snapshot is None else Path(snapshot)
         self._history = history
         self._with_controllers = controllers
+        self._rbac = rbac
         self._controllers: Controllers | None = None
         self._with_workloads = workloads
         self._workloads: RunningWorkloads | None = None
@@ -102,8 +107,8 @@ class Cluster:
         if self._snapshot is not None:
             read_snapshot(self._snapshot, storage)
         state = State(types=ResourceTypes(list(builtin_types())), clock=self._clock, rng=self._rng, storage=storage)
-        add_initial_objects(state)
-        self._dispatcher = Dispatcher(state)
+        add_initial_objects(state, rbac=self._rbac)
+        self._dispatcher = Dispatcher(state, rbac=self._rbac)
         _add_rooms(self._dispatcher)
         self._events = ExpiringEvents(state)
         self._events.start()
@@ -211,6 +216,13 @@ class Cluster:
         settings.setdefault("clock", self._clock)
         return Client(transport=self.transport(user), **settings)
 
+    def client_as(self, user: str, *groups: str, **settings: Any) -> Client:  # the settings are those of Client
+        """A client of some user: `client_as("system:serviceaccount:default:robot")`, `client_as("jane", "developers")`.
+
+        The user is in the groups that all of that kind are in, too, as service accounts are in theirs.
+        """
+        return self.client(user=user_named(user, groups), **settings)
+
     @property
     def nodes(self) -> Sequence[FakeNode]:
         """The nodes of its workloads, to let pods fail or restart by hand: `await cluster.nodes[0].fail("web-0", ns)`.
@@ -273,5 +285,8 @@ def _add_rooms(dispatcher: Dispatcher) -> None:
     dispatcher.overrides.append(definitions.override)
     dispatcher.supported.add(definitions.resource)
     definitions.start()
+    if dispatcher.access.rbac:
+        state.admission.add(CreationByUpdate(dispatcher.access))
+        state.admission.add(NoEscalation(dispatcher.access))
     add_node_calls(dispatcher)
     remember_services(state)

@@ -12,11 +12,11 @@ from kubewright.cluster._calls import Call, User, header_of, parse_call
 from kubewright.cluster._documents import Documents
 from kubewright.cluster._failures import Failure, PlainFailure, bad_request, internal, unsupported
 from kubewright.cluster._finalize import finalize
-from kubewright.cluster._reviews import review
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import RevisionConflict
 from kubewright.cluster._unsupported import check_supported
 from kubewright.cluster._views import wants_yaml
+from kubewright.cluster.access import Access
 
 __all__ = ["Dispatcher", "Override"]
 
@@ -29,9 +29,10 @@ Override = Callable[[State, Call], Awaitable[Answer | None]]
 class Dispatcher:
     """Answers requests. `overrides` are asked first, in order; `supported` lifts refusals of `_unsupported`."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, *, rbac: bool = False) -> None:
         self.state = state
-        self.overrides: list[Override] = []
+        self.access = Access(state, rbac=rbac)
+        self.overrides: list[Override] = [self.access.override]
         self.supported: set[str] = set()
         self._documents = Documents(state)
 
@@ -45,6 +46,7 @@ class Dispatcher:
     async def _answer(self, request: Request, user: User) -> Answer:
         call: Call | None = None
         try:
+            user = self.access.admit(request, user)
             call = parse_call(request, user, self.state.types)
             if call is None:
                 return self._documents.answer(request)
@@ -75,8 +77,6 @@ class Dispatcher:
                 return await _reads.list_objects(state, call)
             case "watch":
                 return await _watches.watch(state, call)
-            case "create" if "get" not in call.type.verbs:
-                return review(state, call)
         return await self.write(call)
 
     async def write(self, call: Call) -> Answer:

@@ -1,4 +1,5 @@
-"""What a cluster has from its first moment on: the namespaces that everyone expects, and the `kubernetes` service."""
+"""What a cluster has from its first moment on: the namespaces that everyone expects, the `kubernetes` service,
+and, with RBAC, the default roles."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from typing import Final
 
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._state import State
+from kubewright.cluster.access import add_default_roles
 
 __all__ = ["NAMESPACES", "add_initial_objects"]
 
@@ -13,11 +15,13 @@ NAMESPACES: Final = ("kube-system", "default", "kube-node-lease", "kube-public")
 _SERVICE_ADDRESS: Final = "10.96.0.1"
 
 
-def add_initial_objects(state: State) -> None:
+def add_initial_objects(state: State, *, rbac: bool = False) -> None:
     """Write what is missing of it; a snapshot has it already."""
     for name in NAMESPACES:
         _add(state, "/namespaces", _namespace(name))
     _add(state, "/services", _SERVICE)
+    if rbac:
+        add_default_roles(state)
 
 
 def _add(state: State, storage: str, content: JSONObject) -> None:

@@ -5,7 +5,6 @@ Imported on first use: aiohttp and cryptography are slow to import, and clients 
 
 from __future__ import annotations
 
-import hmac
 import secrets
 import ssl
 import tempfile
@@ -21,7 +20,7 @@ from kubewright.client import Request
 from kubewright.cluster._answers import Answer, failed
 from kubewright.cluster._calls import User
 from kubewright.cluster._dispatch import Dispatcher
-from kubewright.cluster._failures import Failure, unauthorized
+from kubewright.cluster._failures import Failure
 from kubewright.cluster._kubeconfig import write_kubeconfig
 
 __all__ = ["Serving"]
@@ -29,20 +28,19 @@ __all__ = ["Serving"]
 _ADMIN: Final = ("kubewright-admin", ("system:masters",))
 _AUTHENTICATED: Final = "system:authenticated"
 _LARGEST_BODY: Final = 3 * 1024 * 1024
-_OPEN_PATHS: Final = ("/healthz", "/livez", "/readyz", "/version")
 _HOSTS: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1")
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
-_ANONYMOUS: Final = User("system:anonymous", ("system:unauthenticated",))
 _GOING_SECONDS: Final = 1.0
 
 
 class Serving:
-    """One listening port. Everyone needs a certificate of its CA or the token; only health and version need neither."""
+    """One listening port. Everyone needs a certificate of its CA or a token; those who have neither are anonymous."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
         self._folder = tempfile.TemporaryDirectory(prefix="kubewright-cluster-")
         self.token = secrets.token_urlsafe(32)
+        dispatcher.access.tokens.add(self.token, User(_ADMIN[0], (*_ADMIN[1], _AUTHENTICATED)))
         self._authority: CertificateAuthority | None = None
         self._admin: KeyPair | None = None
         self._streams: set[Answer] = set()
@@ -112,10 +110,11 @@ class Serving:
             method=incoming.method,
             path=incoming.rel_url.raw_path,
             query=parse_qsl(incoming.rel_url.raw_query_string, keep_blank_values=True),
-            headers=dict(incoming.headers),
+            headers=CIMultiDict(incoming.headers),
         )
         try:
             user = self._user(incoming, request)
+            request.headers.pop("Authorization", None)
             request.body = await _body(incoming)
         except Failure as failure:
             return _whole(failed(failure))
@@ -127,12 +126,7 @@ class Serving:
         certificate: Any = transport.get_extra_info("peercert") if transport is not None else None
         if certificate:
             return _named(certificate)
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self.token.encode()):
-            return User(_ADMIN[0], (*_ADMIN[1], _AUTHENTICATED))
-        if request.path.startswith(_OPEN_PATHS) and not token:
-            return _ANONYMOUS
-        raise unauthorized()
+        return self._dispatcher.access.authenticate(request)
 
     async def _streamed(self, incoming: web.BaseRequest, answer: Answer) -> web.StreamResponse:
         response = web.StreamResponse(status=answer.status, headers=_headers(answer))

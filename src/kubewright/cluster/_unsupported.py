@@ -17,7 +17,6 @@ REFUSED_SUBRESOURCES: Final = {
     "proxy": "proxying to nodes, pods and services: it runs no containers",
     "ephemeralcontainers": "ephemeral containers: it runs no containers",
     "resize": "resizing pods in place",
-    "token": "token requests for service accounts",
     "approval": "certificate signing",
     "binding": "binding pods by the binding subresource: set spec.nodeName when you create the pod",
     "eviction": "evictions: delete the pod",
@@ -36,7 +35,6 @@ REFUSED_WRITES: Final = {
     "validatingadmissionpolicybindings.admissionregistration.k8s.io": _ADMISSION,
     "certificatesigningrequests.certificates.k8s.io": "certificate signing",
     "bindings": "binding pods: set spec.nodeName when you create the pod",
-    "tokenreviews.authentication.k8s.io": "token reviews",
     "flowschemas.flowcontrol.apiserver.k8s.io": "priority and fairness of requests",
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": "priority and fairness of requests",
 }
@@ -47,8 +45,6 @@ _READS: Final = ("get", "list", "watch")
 
 def check_supported(call: Call, supported: frozenset[str] = frozenset()) -> None:
     """Refuse what nothing would come of. `supported` are resources that somebody has taken over meanwhile."""
-    if call.header("Impersonate-User") or call.header("Impersonate-Uid") or call.header("Impersonate-Group"):
-        raise unsupported("impersonation")
     if call.subresource in REFUSED_SUBRESOURCES and f"{call.type.qualified}/{call.subresource}" not in supported:
         raise unsupported(REFUSED_SUBRESOURCES[call.subresource])
     if call.verb in _READS or call.type.custom:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from kubewright.cluster._calls import Call, User
 from kubewright.cluster._failures import Failure, forbidden
 from kubewright.cluster._kinds import JSONObject, ResourceType
 
-__all__ = ["Attributes", "GroupVersionKind", "Operation", "attributes_of", "options_of"]
+__all__ = ["Attributes", "GroupVersionKind", "Operation", "attributes_of", "kind_of", "options_of"]
 
 Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
@@ -21,6 +21,14 @@ class GroupVersionKind(NamedTuple):
     group: str
     version: str
     kind: str
+
+
+def kind_of(type_: ResourceType, subresource: str) -> dict[str, str]:
+    """The kind that goes over the wire: the resource's own, or that of its subresource, as reviews show it."""
+    sub = type_.subresources.get(subresource)
+    if sub is not None and sub.kind:
+        return {"group": sub.group, "version": sub.version, "kind": sub.kind}
+    return {"group": type_.group, "version": type_.version, "kind": type_.kind}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,6 +43,8 @@ class Attributes:
     operation: Operation
     type: ResourceType
     user: User
+    verb: str = ""
+    """Of the request: a PUT and an apply may create."""
     namespace: str = ""
     name: str = ""
     subresource: str = ""
@@ -48,14 +58,14 @@ class Attributes:
     """0, or 1 when the first phase runs for the second time."""
     reinvoke: bool = False
     """Set by a plugin whose change others should see: the first phase runs once more."""
+    notes: dict[str, Any] = field(default_factory=dict)
+    """What a plugin wants to remember for the second round, by its name."""
 
     @property
     def kind(self) -> GroupVersionKind:
         """The kind of the object: the resource's own, or that of its subresource (`Scale`)."""
-        sub = self.type.subresources.get(self.subresource)
-        if sub is not None and sub.kind:
-            return GroupVersionKind(sub.group, sub.version, sub.kind)
-        return GroupVersionKind(self.type.group, self.type.version, self.type.kind)
+        shown = kind_of(self.type, self.subresource)
+        return GroupVersionKind(shown["group"], shown["version"], shown["kind"])
 
     def replace(self, obj: JSONObject) -> None:
         """Put another object in place of the one to be written: read and filled in as a client's would be.
@@ -90,6 +100,7 @@ def attributes_of(
         operation=operation,
         type=call.type,
         user=call.user,
+        verb=call.verb,
         namespace=call.namespace or (name if call.type.storage == "/namespaces" else ""),
         name=name,
         subresource=call.subresource,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kubewright.cluster.admission._attributes import Attributes
+
+if TYPE_CHECKING:
+    from kubewright.cluster.admission._conditions import Conditions
 
 __all__ = ["NAMES", "Chain", "Plugin"]
 
 NAMES: Final = (
+    "Authorization",
     "NamespaceLifecycle",
     "LimitRanger",
     "ServiceAccount",
@@ -32,8 +36,12 @@ NAMES: Final = (
     "ValidatingAdmissionPolicy",
     "ValidatingAdmissionWebhook",
     "ResourceQuota",
+    "RBAC",
 )
-"""The plugins of the real server that have a place here, in its order."""
+"""The plugins of the real server that have a place here, in its order.
+
+The first and the last are none there, but are asked at just these moments: whether a PUT may create, before others
+validate; and whether a role grants more than its writer has, when all others have changed it."""
 
 
 class Plugin:
@@ -58,6 +66,8 @@ class Chain:
 
     def __init__(self) -> None:
         self._plugins: list[Plugin] = []
+        self.conditions: Conditions | None = None
+        """Whoever evaluates match conditions; None refuses them."""
 
     def add(self, plugin: Plugin) -> None:
         """Ask this plugin from now on, at its place. Raises ValueError for a name that is unknown, or there already."""

@@ -1,0 +1,34 @@
+"""The roles and bindings that the real server makes at its first start: recorded by `tools/generate_cluster`."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import msgspec
+
+from kubewright.cluster._data_files import read_data
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._state import State
+from kubewright.cluster.access._policies import GROUP
+
+__all__ = ["add_default_roles"]
+
+
+@cache
+def _objects() -> dict[str, JSONObject]:
+    found: dict[str, JSONObject] = msgspec.json.decode(read_data("roles.json"))
+    return found
+
+
+def add_default_roles(state: State) -> None:
+    """Write what is missing of them; a snapshot has them already."""
+    now = state.now()
+    for key, content in _objects().items():
+        plural, namespace, name = key.split("/", 2)
+        storage = f"{GROUP}/{plural}"
+        if state.storage.get(storage, namespace, name) is not None:
+            continue
+        recorded = content["metadata"]
+        managed = [{**entry, "time": now} for entry in recorded["managedFields"]]
+        metadata = {**recorded, "uid": state.uid(), "creationTimestamp": now, "managedFields": managed}
+        state.storage.put(storage, {**content, "metadata": metadata}, None)

@@ -1,0 +1,138 @@
+"""Questions that are asked by creating an object which is never stored: may I, who am I, whose token is this?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kubewright.cluster._answers import Answer
+from kubewright.cluster._bodies import read_object
+from kubewright.cluster._calls import Call, User
+from kubewright.cluster._failures import bad_request, invalid_as
+from kubewright.cluster._field_errors import FieldError, invalid
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._managing import manager_name_of, manager_of
+from kubewright.cluster._state import State
+from kubewright.cluster._views import view_of
+from kubewright.cluster.access._questions import Question
+from kubewright.cluster.access._tokens import AUDIENCES, InvalidToken
+from kubewright.cluster.access._users import user_info
+
+if TYPE_CHECKING:
+    from kubewright.cluster.access._access import Access
+
+__all__ = ["review"]
+
+
+def review(state: State, call: Call, access: Access) -> Answer:
+    """POST of a review."""
+    call.check_options()
+    obj = read_object(state, call)
+    if call.type.namespaced:
+        obj["metadata"].setdefault("namespace", call.namespace)
+    managed = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
+    made = _REVIEWS[call.type.kind](managed, call, access)
+    named = {"kind": call.type.kind, "apiVersion": call.type.api_version, **made}
+    return Answer(view_of(call).object(state, named), status=201, warnings=call.warnings)
+
+
+def _access_review(obj: JSONObject, call: Call, access: Access) -> JSONObject:
+    spec, own = obj["spec"], call.type.kind == "SelfSubjectAccessReview"
+    errors = _errors(obj, call)
+    if errors:
+        raise invalid_as("", call.type, "", errors)
+    user = call.user
+    if not own:
+        extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
+        user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), extra)
+    decision = access.decide(_question(spec, user))
+    status: JSONObject = {"allowed": decision.allowed}
+    return {**obj, "status": status | ({"reason": decision.reason} if decision.reason else {})}
+
+
+def _question(spec: JSONObject, user: User) -> Question:
+    asked = spec.get("resourceAttributes")
+    if asked is None:
+        path = spec["nonResourceAttributes"]
+        return Question(user=user, verb=path.get("verb", ""), path=path.get("path", ""))
+    names = ("verb", "group", "resource", "subresource", "namespace", "name")
+    return Question(user=user, **{name: asked.get(name, "") for name in names})
+
+
+def _errors(obj: JSONObject, call: Call) -> list[FieldError]:
+    spec, own, local = obj["spec"], call.type.kind.startswith("Self"), call.type.namespaced
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    errors = []
+    if resource is not None and path is not None:
+        text = "cannot be specified in combination with resourceAttributes"
+        errors.append(invalid("spec.nonResourceAttributes", _in_go(path), text))
+    if resource is None and path is None:
+        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        errors.append(invalid("spec.resourceAttributes", None, text))
+    if not own and not spec.get("user") and not spec.get("groups"):
+        errors.append(invalid("spec.user", spec.get("user", ""), "at least one of user or group must be specified"))
+    metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+    if local:
+        metadata.pop("namespace", None)
+    if metadata:
+        text = "must be empty except for namespace" if local else "must be empty"
+        errors.append(invalid("metadata", obj["metadata"], text))
+    if local and resource is not None and resource.get("namespace", "") != obj["metadata"]["namespace"]:
+        namespace = resource.get("namespace", "")
+        errors.append(invalid("spec.resourceAttributes.namespace", namespace, "must match metadata.namespace"))
+    if local and path is not None:
+        errors.append(invalid("spec.nonResourceAttributes", _in_go(path), "disallowed on this kind of request"))
+    return errors
+
+
+def _in_go(path: JSONObject) -> JSONObject:
+    """As the server shows it, by the names of its Go fields."""
+    return {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
+
+
+def _rules_review(obj: JSONObject, call: Call, access: Access) -> JSONObject:
+    namespace = obj["spec"].get("namespace", "")
+    if not namespace:
+        raise bad_request("no namespace on request")
+    found = access.rules_for(call.user, namespace)
+    resource_rules, path_rules = [], []
+    for rule in found.rules:
+        if rule.resources:
+            shown: JSONObject = {"verbs": rule.verbs, "apiGroups": rule.api_groups, "resources": rule.resources}
+            if rule.resource_names:
+                shown["resourceNames"] = rule.resource_names
+            resource_rules.append({name: value for name, value in shown.items() if value})
+        if rule.non_resource_urls:
+            path_rules.append({"verbs": rule.verbs, "nonResourceURLs": rule.non_resource_urls})
+    status: JSONObject = {"resourceRules": resource_rules, "nonResourceRules": path_rules, "incomplete": False}
+    if found.errors:
+        status["evaluationError"] = found.problem
+    return {"metadata": {}, "spec": {}, "status": status}
+
+
+def _self_review(obj: JSONObject, call: Call, access: Access) -> JSONObject:
+    return {"metadata": {"creationTimestamp": access.now()}, "status": {"userInfo": user_info(call.user)}}
+
+
+def _token_review(obj: JSONObject, call: Call, access: Access) -> JSONObject:
+    spec = obj["spec"]
+    if not spec.get("token"):
+        raise bad_request("token is required for TokenReview in authentication")
+    audiences = tuple(spec.get("audiences") or AUDIENCES)
+    try:
+        user, meant = access.tokens.authenticate(spec["token"], audiences)
+    except InvalidToken as error:
+        status: JSONObject = {"user": {}, "error": str(error)}
+    else:
+        status = {"authenticated": True, "user": user_info(user), "audiences": meant}
+    return {**obj, "status": status}
+
+
+_REVIEWS: dict[str, Callable[[JSONObject, Call, Access], JSONObject]] = {
+    "LocalSubjectAccessReview": _access_review,
+    "SelfSubjectAccessReview": _access_review,
+    "SelfSubjectReview": _self_review,
+    "SelfSubjectRulesReview": _rules_review,
+    "SubjectAccessReview": _access_review,
+    "TokenReview": _token_review,
+}

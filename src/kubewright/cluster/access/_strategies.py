@@ -1,0 +1,107 @@
+"""The rules of roles and bindings, in the real server's words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubewright.cluster._field_errors import FieldError, invalid, not_supported, required
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._names import path_segment_problems, subdomain_problems
+from kubewright.cluster._strategies import BuiltinStrategy
+
+__all__ = ["ACCESS"]
+
+_GROUP: Final = "rbac.authorization.k8s.io"
+
+
+class RoleStrategy(BuiltinStrategy):
+    """Roles and ClusterRoles."""
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Each rule is about resources or about paths, and says which verbs."""
+        errors = []
+        for index, rule in enumerate(obj.get("rules") or ()):
+            errors += _rule_errors(rule, f"rules[{index}]", namespaced=obj["kind"] == "Role")
+        aggregation = obj.get("aggregationRule")
+        if aggregation is not None and not aggregation.get("clusterRoleSelectors"):
+            text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+            errors.append(required("aggregationRule.clusterRoleSelectors", text))
+        return errors
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """As new ones."""
+        return [*super().validate_update(obj, old, subresource), *self.validate_create(obj)]
+
+
+def _rule_errors(rule: JSONObject, path: str, *, namespaced: bool) -> list[FieldError]:
+    errors = []
+    if not rule.get("verbs"):
+        errors.append(required(f"{path}.verbs", "verbs must contain at least one value"))
+    if urls := rule.get("nonResourceURLs"):
+        field = f"{path}.nonResourceURLs"
+        if namespaced:
+            errors.append(invalid(field, urls, "namespaced rules cannot apply to non-resource URLs"))
+        if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
+            text = "rules cannot apply to both regular resources and non-resource URLs"
+            errors.append(invalid(field, urls, text))
+        return errors
+    if not rule.get("apiGroups"):
+        errors.append(required(f"{path}.apiGroups", "resource rules must supply at least one api group"))
+    if not rule.get("resources"):
+        errors.append(required(f"{path}.resources", "resource rules must supply at least one resource"))
+    return errors
+
+
+class BindingStrategy(BuiltinStrategy):
+    """RoleBindings and ClusterRoleBindings."""
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """A role that can be, for subjects that can be."""
+        ref, namespaced = obj.get("roleRef") or {}, obj["kind"] == "RoleBinding"
+        kinds = ["Role", "ClusterRole"] if namespaced else ["ClusterRole"]
+        errors = []
+        if ref.get("apiGroup", "") != _GROUP:
+            errors.append(not_supported("roleRef.apiGroup", ref.get("apiGroup", ""), [_GROUP]))
+        if ref.get("kind", "") not in kinds:
+            errors.append(not_supported("roleRef.kind", ref.get("kind", ""), kinds))
+        name = ref.get("name", "")
+        if not name:
+            errors.append(required("roleRef.name"))
+        errors += [invalid("roleRef.name", name, problem) for problem in path_segment_problems(name)]
+        for index, subject in enumerate(obj.get("subjects") or ()):
+            errors += _subject_errors(subject, f"subjects[{index}]", namespaced=namespaced)
+        return errors
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """The role stays: who may change a binding's subjects need not be able to grant more."""
+        errors = [*super().validate_update(obj, old, subresource), *self.validate_create(obj)]
+        if obj.get("roleRef") != old.get("roleRef"):
+            errors.append(invalid("roleRef", obj.get("roleRef"), "cannot change roleRef"))
+        return errors
+
+
+def _subject_errors(subject: JSONObject, path: str, *, namespaced: bool) -> list[FieldError]:
+    kind, name, group = subject.get("kind", ""), subject.get("name", ""), subject.get("apiGroup", "")
+    errors = [] if name else [required(f"{path}.name")]
+    if kind == "ServiceAccount":
+        if name:
+            errors += [invalid(f"{path}.name", name, problem) for problem in subdomain_problems(name)]
+        if group:
+            errors.append(not_supported(f"{path}.apiGroup", group, [""]))
+        if not namespaced and not subject.get("namespace"):
+            errors.append(required(f"{path}.namespace"))
+    elif kind in ("User", "Group"):
+        if group != _GROUP:
+            errors.append(not_supported(f"{path}.apiGroup", group, [_GROUP]))
+    else:
+        errors.append(not_supported(f"{path}.kind", kind, ["ServiceAccount", "User", "Group"]))
+    return errors
+
+
+ACCESS: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
+    (_GROUP, "Role"): RoleStrategy,
+    (_GROUP, "ClusterRole"): RoleStrategy,
+    (_GROUP, "RoleBinding"): BindingStrategy,
+    (_GROUP, "ClusterRoleBinding"): BindingStrategy,
+}
+"""Kinds with rules of their own, by group and kind."""
