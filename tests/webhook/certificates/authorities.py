@@ -1,0 +1,43 @@
+"""How an API server sees a certificate: whom it trusts, at what time, under which name."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime
+from typing import Any
+
+from cryptography import x509
+from cryptography.x509 import verification
+
+from kubewright._certificates import KeyPair
+from kubewright.client import Client
+from kubewright.clock import Clock
+from kubewright.webhook import Served
+
+HOST = "made-webhook.home.svc"
+
+
+def is_trusted(pair: KeyPair, bundle: bytes, now: datetime, host: str = HOST) -> bool:
+    """Whether whoever trusts that bundle would talk to a server with this certificate."""
+    leaf, *between = x509.load_pem_x509_certificates(pair.certificate)
+    store = verification.Store(x509.load_pem_x509_certificates(bundle))
+    verifier = verification.PolicyBuilder().store(store).time(now).build_server_verifier(x509.DNSName(host))
+    try:
+        verifier.verify(leaf, between)
+    except verification.VerificationError:
+        return False
+    return True
+
+
+def served(client: Client, clock: Clock, namespace: str = "home", **changes: Any) -> Served:
+    """What an operator called `made` says of itself."""
+    given: dict[str, Any] = {
+        "operator": "made",
+        "client": client,
+        "namespace": namespace,
+        "service": "made-webhook",
+        "secret": "made-webhook-certificate",
+        "clock": clock,
+        "rng": random.Random(7),
+    }
+    return Served(**(given | changes))

@@ -1,0 +1,120 @@
+"""What becomes of a certificate next: from what there is and the time, to what there should be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from kubewright.webhook.certificates import Terms
+from kubewright.webhook.certificates._held import Held
+from kubewright.webhook.certificates._plan import Change, decide, next_time
+from tests.webhook.certificates.authorities import HOST, is_trusted
+
+START = datetime(2030, 1, 1, tzinfo=UTC)
+TERMS = Terms(name="made", hosts=(HOST,))
+DAY = timedelta(days=1)
+
+
+def changed(held: Held | None, now: datetime, *, settled: bool = False, terms: Terms = TERMS) -> Change:
+    change = decide(held, terms, now, settled=settled)
+    assert change is not None
+    return change
+
+
+@pytest.fixture(scope="module")
+def first() -> Held:
+    """What there is after the first step."""
+    return changed(None, START).held
+
+
+def test_the_first_certificate_can_be_served_at_once(first: Held) -> None:
+    assert is_trusted(first.leaf, first.bundle, START)
+    assert first.signer is not None
+    assert (len(first.trusted), first.successor) == (1, None)
+    assert decide(first, TERMS, START, settled=False) is None
+
+
+def test_it_counts_a_little_before_it_was_made_since_clocks_differ(first: Held) -> None:
+    assert is_trusted(first.leaf, first.bundle, START - timedelta(minutes=4))
+
+
+def test_a_certificate_is_renewed_at_two_thirds_of_its_life_with_a_new_key(first: Held) -> None:
+    assert decide(first, TERMS, START + 59 * DAY, settled=False) is None
+    change = changed(first, START + 60 * DAY)
+    assert change.why == "two thirds of the certificate's life are over"
+    assert change.held.leaf.key != first.leaf.key
+    assert change.held.trusted == first.trusted
+    assert change.held.validity.ends == START + 150 * DAY
+
+
+def test_jitter_lets_one_replica_come_first(first: Held) -> None:
+    late = replace(TERMS, jitter=1.0)
+    assert decide(first, late, START + 61 * DAY, settled=False) is None
+    assert decide(first, late, START + 63 * DAY, settled=False) is not None
+
+
+def test_a_new_authority_is_trusted_first_and_signs_later(first: Held) -> None:
+    current = replace(first, leaf=changed(first, START + 200 * DAY).held.leaf)
+    now = START + 244 * DAY
+    change = changed(current, now)
+    assert change.why == "two thirds of the authority's life are over: a new one is trusted"
+    added = change.held
+    assert (len(added.trusted), added.leaf, added.signer) == (2, current.leaf, current.signer)
+    assert decide(added, TERMS, now, settled=False) is None, "nothing else until the server has it"
+
+    signed = changed(added, now, settled=True).held
+    assert (signed.signer, signed.successor, signed.trusted) == (added.successor, None, added.trusted)
+    for leaf in (current.leaf, signed.leaf):
+        assert is_trusted(leaf, signed.bundle, now), "another replica may serve the old one for another moment"
+    assert not is_trusted(signed.leaf, first.bundle, now)
+    assert first.signer is not None
+    assert first.signer.key not in signed.data().values(), "nobody can sign with the old one again"
+
+    later = START + 366 * DAY
+    renewed = replace(signed, leaf=changed(signed, now + 80 * DAY).held.leaf)
+    gone = changed(renewed, later)
+    assert gone.why == "an old authority has expired, and is not trusted any more"
+    assert gone.held.trusted == added.trusted[1:]
+    assert is_trusted(renewed.leaf, gone.held.bundle, later)
+
+
+def test_what_has_expired_is_replaced_at_once(first: Held) -> None:
+    change = changed(first, START + 100 * DAY)
+    assert change.why == "the certificate has expired"
+    assert change.held.signer == first.signer
+    everything = changed(first, START + 400 * DAY).held
+    assert is_trusted(everything.leaf, everything.bundle, START + 400 * DAY)
+    assert not set(everything.trusted) & set(first.trusted)
+
+
+def test_a_certificate_for_another_service_is_replaced(first: Held) -> None:
+    other = replace(TERMS, hosts=("other.home.svc",))
+    change = changed(first, START, terms=other)
+    assert change.why == "the certificate is for another Service"
+    assert is_trusted(change.held.leaf, change.held.bundle, START, "other.home.svc")
+
+
+def test_without_a_key_to_sign_with_there_is_a_new_authority_and_no_gap(first: Held) -> None:
+    change = changed(replace(first, signer=None), START)
+    assert change.why == "nobody can sign any more: a new one is trusted"
+    assert change.held.leaf == first.leaf
+    assert len(change.held.trusted) == 2
+
+
+def test_no_certificate_outlives_its_authority_and_none_is_made_for_nothing(first: Held) -> None:
+    waiting = changed(replace(first, leaf=changed(first, START + 200 * DAY).held.leaf), START + 244 * DAY).held
+    now = START + 300 * DAY
+    last = changed(waiting, now).held  # the successor never settles: the old authority goes on
+    assert last.validity.ends == START + 365 * DAY
+    for days in range(300, 365):
+        change = decide(last, TERMS, START + days * DAY, settled=False)
+        assert change is None, "it would end at the same time"
+
+
+def test_the_next_look_is_at_the_next_moment_that_counts(first: Held) -> None:
+    assert next_time(first, TERMS, START) == first.validity.at(2 / 3)
+    assert next_time(first, TERMS, START + 80 * DAY) == first.validity.ends
+    signer_is_due = next_time(first, TERMS, START + 100 * DAY)
+    assert START + 243 * DAY < signer_is_due < START + 244 * DAY

@@ -1,0 +1,154 @@
+"""A whole life of authorities while the API server asks the webhooks all the time: not one write fails."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from aiohttp import web
+
+from kubewright.api import ObjectMeta, core
+from kubewright.client import Client, MergePatch
+from kubewright.clock import SystemClock
+from kubewright.webhook import Served
+from kubewright.webhook._tls import serving_context
+from kubewright.webhook.certificates import SelfManaged, Terms
+from tests.webhook.certificates.authorities import served
+from tests.webhook.certificates.objects import address, bundles, until, validating
+
+WRITERS = 8
+
+
+class ShiftedClock(SystemClock):
+    """Real time for everybody who waits, and another day in the calendar.
+
+    What is made on a day that is past for the API server is valid for it today, if it lives long enough.
+    """
+
+    def __init__(self, days: float) -> None:
+        self.days = days
+
+    def now(self) -> datetime:
+        return super().now() + timedelta(days=self.days)
+
+
+@dataclass
+class Load:
+    """Writers that go on until they are told to stop."""
+
+    client: Client
+    namespace: str
+    written: int = 0
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def writer(self, number: int) -> None:
+        made = core.ConfigMap(metadata=ObjectMeta(name=f"written-{number}", namespace=self.namespace))
+        made = await self.client.create(made)
+        while not self.stop.is_set():
+            made.data = {"count": str(self.written)}
+            made = await self.client.update(made)
+            self.written += 1
+
+    async def more(self) -> None:
+        """Wait until each writer has written after now, and so the API server has asked everybody anew."""
+        enough = self.written + 3 * WRITERS
+
+        async def is_enough() -> bool:
+            return self.written >= enough
+
+        await until(is_enough)
+
+
+@asynccontextmanager
+async def replica(of: Served, terms: Terms, *, close: bool) -> AsyncIterator[tuple[SelfManaged, int]]:
+    """A webhook server that says yes, with a certificate of its own source. With `close`, every call is a new
+    connection, and so shakes hands with the certificate and the trust of that moment.
+    """
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        review = await request.json()
+        response = {"uid": review["request"]["uid"], "allowed": True}
+        body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+        made = web.Response(body=json.dumps(body).encode(), content_type="application/json")
+        if close:
+            made.force_close()
+        return made
+
+    async with SelfManaged(of, terms=terms) as source:
+        runner = web.ServerRunner(web.Server(answer, keepalive_timeout=600))
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=serving_context(source)).start()
+            yield source, int(runner.addresses[0][1])
+        finally:
+            await runner.cleanup()
+
+
+async def test_no_write_fails_while_authorities_come_and_go(client: Client, namespace: str) -> None:
+    clock = ShiftedClock(days=-300)
+    configuration = validating(namespace)
+    of = served(client, clock, namespace, validating=configuration.metadata.name)
+    terms = Terms(name="made", hosts=of.hosts, life=timedelta(days=330), settle=4.0)
+    # The API server looks up the address of this Service, and finds us.
+    service = core.Service(
+        metadata=ObjectMeta(name=of.service, namespace=namespace),
+        spec=core.ServiceSpec(type="ExternalName", external_name="localhost"),
+    )
+    await client.create(service)
+    load = Load(client, namespace)
+
+    async def authorities(count: int) -> None:
+        """Wait until the server trusts so many."""
+        await client.patch(
+            core.Secret, of.secret, MergePatch({"metadata": {"labels": {"seen": str(count)}}}), namespace
+        )
+
+        async def found() -> bool:
+            return all((one or b"").count(b"BEGIN CERT") == count for one in await bundles(client, namespace))
+
+        await until(found)
+
+    async with replica(of, terms, close=True) as (one, port), replica(of, terms, close=False) as (two, other_port):
+        configuration.webhooks = validating(
+            namespace, address(namespace, port=port), address(namespace, port=other_port)
+        ).webhooks
+        await client.create(configuration)
+        try:
+            await authorities(1)
+            async with asyncio.TaskGroup() as writers:
+                for number in range(WRITERS):
+                    writers.create_task(load.writer(number))
+                await load.more()
+                first = one.pair
+
+                clock.days = -50  # two thirds of the first authority's life are over
+                await authorities(2)
+
+                async def both_renewed() -> bool:
+                    return first not in (one.pair, two.pair)
+
+                await until(both_renewed)
+                await load.more()
+
+                clock.days = 70  # and now its life is
+                await authorities(1)
+                await load.more()
+
+                # Somebody wants new keys at once. They have to be of today, or the API server would not trust them.
+                clock.days = 0
+                second = one.pair
+                await client.delete(core.Secret, of.secret, namespace)
+
+                async def renewed_again() -> bool:
+                    return second not in (one.pair, two.pair)
+
+                await until(renewed_again)
+                await load.more()
+                load.stop.set()
+        finally:
+            await client.delete(type(configuration), str(configuration.metadata.name))
+    assert load.written >= 12 * WRITERS

@@ -1,0 +1,204 @@
+"""A self-managed certificate on a real API server: made once, trusted, repaired; by any number of replicas."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+import pytest_asyncio
+
+from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core
+from kubewright.client import Client
+from kubewright.clock import SystemClock
+from kubewright.webhook import Served
+from kubewright.webhook.certificates import CertificateError, SelfManaged, Terms, expiry_problem
+from kubewright.webhook.certificates._held import Held
+from kubewright.webhook.certificates._keeper import Keeper
+from tests.webhook.certificates.authorities import is_trusted, served
+from tests.webhook.certificates.objects import address, bundles, secret_of, until, validating
+
+CLOCK = SystemClock()
+
+
+@pytest_asyncio.fixture
+async def asked(client: Client, namespace: str) -> AsyncIterator[Served]:
+    """An operator whose webhook configuration is there: one address is its own, the others are not."""
+    elsewhere = admissionregistration.WebhookClientConfig(url="https://127.0.0.1:9/validate")
+    configuration = validating(namespace, address(namespace), address(namespace, "another"), elsewhere)
+    for webhook in configuration.webhooks or ():
+        webhook.failure_policy = "Ignore"
+    await client.create(configuration)
+    yield served(client, CLOCK, namespace, validating=configuration.metadata.name)
+    await client.delete(type(configuration), str(configuration.metadata.name))
+
+
+async def test_the_secret_and_the_trust_are_made_at_the_start(asked: Served) -> None:
+    async with SelfManaged(asked) as source:
+        own, another, elsewhere = await bundles(asked.client, asked.namespace)
+        assert (own, another, elsewhere) == (source.ca_bundle, None, None)
+        assert is_trusted(source.pair, source.ca_bundle, CLOCK.now(), asked.hosts[0])
+        assert expiry_problem(source, CLOCK.now()) is None
+        secret = await secret_of(asked)
+        assert secret.type == "kubernetes.io/tls"
+        assert secret.metadata.labels == {
+            "app.kubernetes.io/managed-by": "kubewright",
+            "app.kubernetes.io/name": "made",
+        }
+        assert sorted(secret.data or {}) == ["ca.crt", "ca.key", "tls.crt", "tls.key"]
+        first = source.pair
+    async with SelfManaged(asked) as again:
+        assert again.pair == first, "what is there is used, not made again"
+
+
+async def test_a_definition_with_conversion_trusts_it_too(client: Client, namespace: str) -> None:
+    group = f"{namespace}.example.com"
+    version = apiextensions.CustomResourceDefinitionVersion(
+        name="v1",
+        served=True,
+        storage=True,
+        schema=apiextensions.CustomResourceValidation(open_api_v3_schema=apiextensions.JSONSchemaProps(type="object")),
+    )
+    service = apiextensions.ServiceReference(namespace=namespace, name="made-webhook", path="/convert")
+    definition = apiextensions.CustomResourceDefinition(
+        metadata=ObjectMeta(name=f"turned.{group}"),
+        spec=apiextensions.CustomResourceDefinitionSpec(
+            group=group,
+            names=apiextensions.CustomResourceDefinitionNames(plural="turned", kind="Turned"),
+            scope="Namespaced",
+            versions=[version],
+            conversion=apiextensions.CustomResourceConversion(
+                strategy="Webhook",
+                webhook=apiextensions.WebhookConversion(
+                    conversion_review_versions=["v1"],
+                    client_config=apiextensions.WebhookClientConfig(service=service),
+                ),
+            ),
+        ),
+    )
+    await client.create(definition)
+    try:
+        of = served(client, CLOCK, namespace, definitions=(str(definition.metadata.name),))
+        async with SelfManaged(of) as source:
+            found = await client.get(apiextensions.CustomResourceDefinition, f"turned.{group}")
+            assert found.spec.conversion is not None
+            assert found.spec.conversion.webhook is not None
+            assert found.spec.conversion.webhook.client_config is not None
+            assert found.spec.conversion.webhook.client_config.ca_bundle == source.ca_bundle
+    finally:
+        await client.delete(apiextensions.CustomResourceDefinition, f"turned.{group}")
+
+
+async def test_replicas_that_start_at_once_serve_one_certificate(asked: Served) -> None:
+    for number in range(15):
+        of = served(asked.client, CLOCK, asked.namespace, validating=asked.validating, secret=f"race-{number}")
+        replicas = [Keeper(of) for _ in range(4)]
+        await asyncio.gather(*(replica.step() for replica in replicas))
+        leaves = {replica.held.leaf.certificate for replica in replicas if replica.held}
+        assert leaves == {(await secret_of(of)).data["tls.crt"]}  # type: ignore[index]
+        (own, *_) = await bundles(of.client, of.namespace)
+        assert own == (await secret_of(of)).data["ca.crt"]  # type: ignore[index]
+
+
+async def test_a_bundle_that_somebody_empties_comes_back(asked: Served) -> None:
+    async with SelfManaged(asked) as source:
+        found = await asked.client.get(admissionregistration.ValidatingWebhookConfiguration, str(asked.validating))
+        assert found.webhooks is not None
+        found.webhooks[0].client_config.ca_bundle = None
+        await asked.client.update(found)
+
+        async def repaired() -> bool:
+            return (await bundles(asked.client, asked.namespace))[0] == source.ca_bundle
+
+        await until(repaired)
+
+
+async def test_a_configuration_that_comes_later_trusts_it(client: Client, namespace: str) -> None:
+    configuration = validating(namespace, address(namespace))
+    of = served(client, CLOCK, namespace, validating=configuration.metadata.name)
+    async with SelfManaged(of) as source:
+        (webhook,) = configuration.webhooks or ()
+        webhook.failure_policy = "Ignore"
+        await client.create(configuration)
+        try:
+
+            async def is_trusted_now() -> bool:
+                return await bundles(client, namespace) == [source.ca_bundle]
+
+            await until(is_trusted_now)
+        finally:
+            await client.delete(type(configuration), str(configuration.metadata.name))
+
+
+@pytest.mark.parametrize("how", ["deleted", "emptied", "spoiled", "without a key"])
+async def test_a_secret_that_somebody_spoils_is_made_anew_without_a_gap(
+    how: str, asked: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    terms = Terms(name="made", hosts=asked.hosts, settle=1.0)
+    async with SelfManaged(asked, terms=terms) as source, SelfManaged(asked, terms=terms) as other:
+        old, old_key = source.pair, (await secret_of(asked)).data["ca.key"]  # type: ignore[index]
+        if how == "deleted":
+            await asked.client.delete(core.Secret, asked.secret, asked.namespace)
+        else:
+            secret = await secret_of(asked)
+            assert secret.data is not None
+            if how == "without a key":
+                del secret.data["ca.key"]
+            else:
+                spoiled = b"" if how == "emptied" else b"nonsense"
+                secret.data = dict.fromkeys(secret.data, spoiled)
+            await asked.client.update(secret)
+
+        async def renewed() -> bool:
+            pairs = (source.pair, other.pair)  # before the bundle is read: nobody waits for us
+            (bundle, *_) = await bundles(asked.client, asked.namespace)
+            assert bundle is not None
+            for pair in pairs:
+                assert is_trusted(pair, bundle, CLOCK.now(), asked.hosts[0]), "nobody trusts what is served"
+            return old not in pairs
+
+        await until(renewed)
+        assert source.pair == other.pair
+        held = Held.read((await secret_of(asked)).data or {})
+        assert held.leaf == source.pair
+        assert old_key not in held.data().values()
+    assert "PRIVATE KEY" not in caplog.text
+
+
+async def test_a_secret_of_somebody_else_is_left_alone(client: Client, namespace: str) -> None:
+    of = served(client, CLOCK, namespace)
+    theirs = core.Secret(metadata=ObjectMeta(name=of.secret, namespace=namespace), data={"tls.crt": b"theirs"})
+    await client.create(theirs)
+    with pytest.raises(CertificateError) as caught:
+        await Keeper(of).step()
+    assert str(caught.value) == (
+        f"the Secret {namespace}/made-webhook-certificate is there, but was not made by this operator: delete it, or"
+        " choose another name by --webhook-secret, or let the certificate come from it by --webhook-certificates=files"
+    )
+    assert (await secret_of(of)).data == {"tls.crt": b"theirs"}
+
+
+async def test_a_replica_that_is_behind_cannot_take_a_new_authority_out_again(asked: Served) -> None:
+    terms = Terms(name="made", hosts=asked.hosts, settle=3600)
+    ahead, behind = Keeper(asked, terms), Keeper(asked, terms)
+    await asyncio.gather(ahead.step(), behind.step())
+    secret = await secret_of(asked)
+    assert secret.data is not None
+    del secret.data["ca.key"]  # so that a new authority is made
+    await asked.client.update(secret)
+    await ahead.step()
+    (both, *_) = await bundles(asked.client, asked.namespace)
+    assert both is not None
+    assert both.count(b"BEGIN CERTIFICATE") == 2
+    for _ in range(3):
+        await asyncio.gather(behind.step(), ahead.step())
+        assert (await bundles(asked.client, asked.namespace))[0] == both
+
+
+def test_the_usual_lives_leave_room_for_renewal() -> None:
+    terms = Terms(name="made", hosts=())
+    assert terms.life < terms.authority_life / 3
+    assert terms.life >= timedelta(days=30)
