@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -44,8 +44,12 @@ async def install(
     timeout: float = 30.0,
     clock: Clock | None = None,
     descriptions: Descriptions = True,
+    conversions: Mapping[str, apiextensions.CustomResourceConversion] | None = None,
 ) -> list[apiextensions.CustomResourceDefinition]:
     """Create or update the definitions of these kinds, and wait until the server serves them.
+
+    `conversions` says how objects get from one version to another, by the name of the definition, `foos.example.com`,
+    instead of what the classes say.
 
     Nothing is sent for a definition that is as it should be. Raises `InstallError` for a change that would break
     stored objects, and when the server does not accept the names or does not establish the definition in time; an
@@ -53,6 +57,8 @@ async def install(
     """
     clock = clock or SystemClock()
     wanted = crds_of(*kinds, descriptions=descriptions)
+    for crd in wanted:
+        crd.spec.conversion = (conversions or {}).get(crd.metadata.name, crd.spec.conversion)
     for crd in wanted:
         if (existing := await _read(client, crd.metadata.name)) is not None:
             check_change(existing, crd)

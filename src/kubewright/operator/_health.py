@@ -27,7 +27,7 @@ Check: TypeAlias = Callable[[], "bool | str | Awaitable[bool | str | None] | Non
 
 logger = logging.getLogger("kubewright.operator")
 
-BUILT_IN = ("ping", "caches", "stopping")
+BUILT_IN = ("ping", "caches", "stopping", "webhooks")
 """The names of the checks that every operator has."""
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias
 
+from kubewright.client._aiohttp import roots_on_first_use
 from kubewright.operator._values import split_address
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ class HttpServer:
         return int(addresses[0][1]) if addresses else 0
 
     async def __aenter__(self) -> Self:
-        from aiohttp import web
+        with roots_on_first_use():
+            from aiohttp import web
 
         # The access log is the server's to leave out: the runner takes the argument and does nothing with it.
         server = web.Server(self._answer, access_log=None)

@@ -35,11 +35,12 @@ from kubewright.controller._registration import (
 from kubewright.observe import Metrics
 from kubewright.operator._decorators import ObjectDecorator, ReconcileDecorator
 from kubewright.operator._health import Check, check_check
-from kubewright.operator._permissions import for_leading, needed, permissions_of
-from kubewright.operator._running import HasKubeconfig, Running
+from kubewright.operator._permissions import for_installing, for_leading, needed, permissions_of
+from kubewright.operator._running import HasKubeconfig, Running, defined_kinds
 from kubewright.operator._settings import Options, Settings, check_options
 from kubewright.operator._stages import STAGES, Component, Stage, check_stage
 from kubewright.queue import RateLimiter
+from kubewright.webhook import HasWebhooks, Webhooks
 
 if TYPE_CHECKING:
     from kubewright.api.rbac.v1 import PolicyRule
@@ -52,7 +53,7 @@ F = TypeVar("F")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
-class Operator:
+class Operator(HasWebhooks):
     """A program that keeps objects as they should be: a name, its controllers, and settings of how it runs.
 
     Every setting can also be given to `run` and `running`, where it wins over what is given here; `run` also reads
@@ -80,6 +81,9 @@ class Operator:
         debug_pages: whether to serve `/debug/kubewright` there too; unless given, so it is on loopback alone.
         tracing: whether to make OpenTelemetry spans; unless given, so it is when the program has loaded its SDK.
         event_version: the API in which events are written: "events.k8s.io/v1" unless given, or the older "v1".
+        webhook_bind: where to serve the webhooks, if there are any; "127.0.0.1:9443" unless given, and "0" for nowhere.
+        webhook_client_ca: a file of CAs: webhooks then answer only clients with a certificate that one has signed.
+        webhook_url: where the API server reaches the webhooks of this machine: they are told to it for this run.
         webhook_certificates: where the certificate of the webhooks comes from: "self-managed" unless given, or
             "cert-manager", "olm", "files".
         webhook_folder: the folder of `tls.crt` and `tls.key`, where it comes from files.
@@ -87,6 +91,9 @@ class Operator:
         webhook_service: the Service in front of the webhooks; `<name>-webhook` unless given.
         grace: the time that running reconciles have to finish when the operator stops; 30 s unless given.
         sync_timeout: the time that the caches have to fill at the start; 120 s unless given.
+        install_crds: define the kinds that it reconciles in the cluster at the start, from their classes; unless
+            given, `running` does so, for tests, and `run` does not. The roles then allow for it.
+        install_timeout: the time that the server has to serve what is defined so; 30 s unless given.
         log_level: "debug", "info", "warning" or "error".
         log_format: "pretty" or "json"; pretty on a terminal and json elsewhere unless given.
     """
@@ -114,6 +121,7 @@ class Operator:
         self.health_checks: dict[str, Check] = {}
         self.ready_checks: dict[str, Check] = {}
         self.metrics = Metrics()
+        self.webhooks = Webhooks(name)
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -273,6 +281,8 @@ class Operator:
         if settings.leader_elect is not False:  # in a pod it stands for election unless told not to
             lease = settings.lease_name or self.name
             needs = [*needs, *for_leading(lease, settings.lease_namespace, events=settings.event_version)]
+        if settings.install_crds:
+            needs = [*needs, *for_installing(*defined_kinds(self._registrations))]
         return permissions_of(self.registrations(settings), settings.namespaces, needs, events=settings.event_version)
 
     def registrations(self, settings: Settings | None = None) -> list[Registration[Any]]:
@@ -334,8 +344,6 @@ class Operator:
     def running(
         self,
         cluster: Client | HasKubeconfig | None = None,
-        *,
-        install_crds: bool = True,
         **options: Unpack[Options],
     ) -> Running:
         """The operator inside this program, as in a test: `async with operator.running(client) as running`.
@@ -343,10 +351,11 @@ class Operator:
         Args:
             cluster: a client, which stays open, or anything with a kubeconfig, such as a `ControlPlane`; without one,
                 the cluster that the settings name.
-            install_crds: whether the kinds that it reconciles are defined in the cluster first, from their classes.
-            options: settings for this run, instead of the operator's.
+            options: settings for this run, instead of the operator's. Unless `install_crds` is False, the kinds that
+                it reconciles are defined in the cluster first.
         """
-        return Running(self, cluster, install_crds=install_crds, settings=self.settings_with(**options))
+        settings = self.settings_with(**options)
+        return Running(self, cluster, install_crds=settings.install_crds is not False, settings=settings)
 
     def run(self, **options: Unpack[Options]) -> None:
         """Run as a program until SIGTERM or SIGINT: the first lets running reconciles finish, a second one does not.

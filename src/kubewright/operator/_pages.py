@@ -58,6 +58,7 @@ def _health_pages(operator: Operator, running: Running) -> dict[str, Handler]:
     ready: dict[str, Check] = {
         "caches": lambda: _missing_caches(running),
         "stopping": lambda: "the operator is stopping" if running.stopping else None,
+        **({"webhooks": running.webhooks.not_ready} if running.webhooks.wanted else {}),
         **operator.ready_checks,
     }
     return {

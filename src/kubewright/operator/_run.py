@@ -70,12 +70,14 @@ def _run(operator: Operator, options: Mapping[str, Any], environ: Mapping[str, s
 
 def _explain(error: Exception) -> ExitCode:
     """One line for what is foreseen, and a traceback for what is not."""
+    from kubewright.crd import InstallError  # with all of apiextensions/v1: not needed to start
+
     match error:
         case NotLeader():
             code = ExitCode.LEASE_LOST
         case ConfigError() | SettingError() | Unauthorized() | NotKubernetes():
             code = ExitCode.CONFIGURATION
-        case CacheSyncError() | ApiError():
+        case CacheSyncError() | ApiError() | InstallError():
             code = ExitCode.NOT_READY
         case _:
             logger.error("the operator failed: %s: %s", type(error).__name__, error, exc_info=error)
@@ -108,7 +110,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 async def _main(operator: Operator, settings: Settings) -> ExitCode:
-    running = Running(operator, reach_first=True, settings=settings)
+    running = Running(operator, install_crds=bool(settings.install_crds), reach_first=True, settings=settings)
     with Signals(running.stop_now) as signals:
         asked = asyncio.ensure_future(signals.first())
         try:

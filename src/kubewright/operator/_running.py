@@ -7,7 +7,7 @@ import contextlib
 import logging
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
@@ -28,12 +28,14 @@ from kubewright.operator._pages import pages_of
 from kubewright.operator._settings import SettingError, Settings
 from kubewright.operator._stages import Stage
 from kubewright.operator._tracing import tracing_of
+from kubewright.operator._webhooks import WebhookRun
 
 if TYPE_CHECKING:
+    from kubewright.api.apiextensions.v1 import CustomResourceConversion
     from kubewright.events import EventRecorder, EventVersion
     from kubewright.operator._operator import Operator
 
-__all__ = ["HasKubeconfig", "Running"]
+__all__ = ["HasKubeconfig", "Running", "defined_kinds"]
 
 R = TypeVar("R", bound=Object)
 
@@ -84,6 +86,7 @@ class Running:
         self.elector: LeaderElector | None = None
         self.controllers: list[Controller[Any]] = []
         self.servers: list[HttpServer] = []
+        self.webhooks = WebhookRun(operator, self.settings, testing=not reach_first)
         self.observer = Observer()
         self.recorder: EventRecorder | None = None
 
@@ -108,7 +111,7 @@ class Running:
         """Start everything in order. What is open when the stack unwinds is closed in the reverse order."""
         operator, settings, clock = self._operator, self.settings, self._operator.clock or SystemClock()
         registrations = operator.registrations(settings)
-        if not registrations:
+        if not registrations and not operator.webhooks:
             raise SettingError(f"operator {operator.name!r} has nothing to do: register a reconciler first")
         connected = await self._connect()
         self.observer = observer = Observer(connected.host, tracing=tracing_of(settings))
@@ -119,11 +122,14 @@ class Running:
         operator.metrics.sources = sources = self._sources()
         self._stack.callback(operator.metrics.leave, sources)
         await self._serve()
+        await self.webhooks.serve(client, self._stack)
         await self._enter("webhooks")
         if self._reach_first:
             await _reach(client)
         if self._install_crds:
-            await _install(client, registrations)
+            kinds, conversions = self._own_kinds(registrations), self.webhooks.conversions()
+            await _install(client, kinds, settings.install_timeout, conversions)
+        await self.webhooks.tell(client, self._stack)
         client = Gate(operator, settings).around(client)
         self.caches = caches = Caches(
             client, namespaces=settings.namespaces, field_manager=operator.name, clock=clock, rng=operator.rng
@@ -184,6 +190,9 @@ class Running:
         operator, version = self._operator, cast("EventVersion", self.settings.event_version)
         return EventRecorder(client, operator.name, version=version, clock=operator.clock, rng=operator.rng)
 
+    def _own_kinds(self, registrations: Sequence[Registration[Any]]) -> list[type[Object]]:
+        return list(dict.fromkeys([*defined_kinds(registrations), *self._operator.webhooks.kinds()]))
+
     def _sources(self) -> Sources:
         """Where metrics come from, as far as it is there at the time of asking."""
         return Sources(
@@ -192,6 +201,7 @@ class Running:
             requests=lambda: [self.observer.requests],
             recorders=lambda: [self.recorder] if self.recorder is not None else (),
             electors=lambda: [self.elector] if self.elector is not None else (),
+            webhooks=lambda: [self.webhooks.server.stats] if self.webhooks.server is not None else (),
             clock=self._operator.clock,
         )
 
@@ -335,13 +345,19 @@ async def _reach(client: Client) -> None:
         await client.server_version()
 
 
-async def _install(client: Client, registrations: Sequence[Registration[Any]]) -> None:
-    """Define the kinds that are reconciled and that Kubernetes does not have by itself."""
+async def _install(
+    client: Client, kinds: Sequence[type[Object]], timeout: float, conversions: Mapping[str, CustomResourceConversion]
+) -> None:
+    """Define the kinds that Kubernetes does not have by itself; those that this run converts, converted by it."""
     from kubewright.crd import install  # with all of apiextensions/v1: not needed in production
 
-    own = {registration.kind for registration in registrations if hasattr(registration.kind, "__definition__")}
-    if own:
-        await install(client, *own)
+    if kinds:
+        await install(client, *kinds, timeout=timeout, conversions=conversions)
+
+
+def defined_kinds(registrations: Sequence[Registration[Any]]) -> list[type[Object]]:
+    """The kinds that are reconciled and have a definition in the program, each once."""
+    return list({one.kind: None for one in registrations if hasattr(one.kind, "__definition__")})
 
 
 def _kinds_of(registration: Registration[Any]) -> Sequence[tuple[type[Object], Labels | None]]:

@@ -89,6 +89,19 @@ class Settings:
     event_version: str = _setting(
         values.event_version, "events.k8s.io/v1", "The API in which events are written; v1 is the older one."
     )
+    webhook_bind: str | None = _setting(
+        values.address_or_off,
+        None,
+        "Serve the webhooks at this address, if there are any; 127.0.0.1:9443 unless given, and nowhere with 0.",
+    )
+    webhook_client_ca: str | None = _setting(
+        values.path, None, "A file of CAs: webhooks then answer only clients with a certificate that one has signed."
+    )
+    webhook_url: str | None = _setting(
+        values.https_url,
+        None,
+        "Where the API server reaches the webhooks of this machine; they are then told to it for this run.",
+    )
     webhook_certificates: str = _setting(
         values.certificates,
         "self-managed",
@@ -111,6 +124,14 @@ class Settings:
         values.duration_or_zero, 30.0, "The time that running reconciles have to finish when the operator stops."
     )
     sync_timeout: float = _setting(values.duration, 120.0, "The time that the caches have to fill at the start.")
+    install_crds: bool | None = _setting(
+        values.switch,
+        None,
+        "Define the kinds that it reconciles in the cluster at the start. Unless said, it does not.",
+    )
+    install_timeout: float = _setting(
+        values.duration, 30.0, "The time that the server has to serve what is defined so."
+    )
     log_level: str | None = _setting(values.log_level, None, "What is logged; info unless given.")
     log_format: str | None = _setting(
         values.log_format, None, "How it is logged; pretty on a terminal and json elsewhere, unless given."
@@ -137,14 +158,19 @@ class Options(TypedDict, total=False):
     debug_pages: bool | None
     tracing: bool | None
     event_version: str
-    grace: Duration
-    sync_timeout: Duration
-    log_level: str | None
-    log_format: str | None
+    webhook_bind: str | None
+    webhook_client_ca: str | os.PathLike[str] | None
+    webhook_url: str | None
     webhook_certificates: str
     webhook_folder: str | os.PathLike[str] | None
     webhook_secret: str | None
     webhook_service: str | None
+    grace: Duration
+    sync_timeout: Duration
+    install_crds: bool | None
+    install_timeout: Duration
+    log_level: str | None
+    log_format: str | None
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,10 @@ def _address(given: object) -> str | None:
     return given.strip()
 
 
+def _address_or_off(given: object) -> str:
+    return _address(given) or "0"
+
+
 def split_address(text: str) -> tuple[str, int]:
     """Host and port. Without a host it is loopback: to be reached from elsewhere is something to ask for."""
     host, _, port = text.strip().rpartition(":")
@@ -147,6 +151,12 @@ def split_address(text: str) -> tuple[str, int]:
     if not re.fullmatch(r"[A-Za-z0-9.-]*", host):
         raise Unsuitable(_AN_ADDRESS)
     return host or "127.0.0.1", int(port)
+
+
+def _https_url(given: object) -> str:
+    if not isinstance(given, str) or not re.fullmatch(r"https://[^\s/?#@]+(/[^\s?#]*)?", given.strip()):
+        raise Unsuitable("a URL that begins with https:// and has no user and no query")
+    return given.strip().rstrip("/")
 
 
 def _one_of(*words: str) -> Callable[[object], str]:
@@ -173,6 +183,8 @@ duration = Kind("TIME", _positive)
 duration_or_zero = Kind("TIME", seconds)
 duration_or_never: Kind[float | None] = Kind("TIME", lambda given: seconds(given) or None)
 address = Kind("ADDRESS", _address)
+address_or_off = Kind("ADDRESS", _address_or_off)
+https_url = Kind("URL", _https_url)
 log_level = Kind("LEVEL", _one_of(*LEVELS), choices=LEVELS)
 log_format = Kind("FORMAT", _one_of(*FORMATS), choices=FORMATS)
 event_version = Kind("VERSION", _one_of(*EVENT_VERSIONS), choices=EVENT_VERSIONS)

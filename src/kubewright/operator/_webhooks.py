@@ -1,0 +1,147 @@
+"""The webhooks of one run: where they are served, with which certificate, and how the API server is told of them.
+
+- In a pod: at `webhook_bind`, behind a Service, with the certificate that the settings choose. The configurations came
+  with the manifests.
+- In a test (`operator.running(cluster)`): at a free port of loopback, with a certificate for this run. Configurations
+  are installed by URL, and go with the run.
+- On a developer's machine: the same as in a test if `webhook_url` says how the API server reaches this machine;
+  otherwise they are served, and the log says what is missing.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from kubewright.api import Object, info_of
+from kubewright.client import Client
+from kubewright.clock import SystemClock
+from kubewright.operator._settings import SettingError, Settings
+from kubewright.operator._values import split_address
+from kubewright.webhook import CertificateSource, Served, ThrowAwayCertificate, WebhookServer
+
+if TYPE_CHECKING:
+    from kubewright.api.apiextensions.v1 import CustomResourceConversion
+    from kubewright.operator._operator import Operator
+    from kubewright.webhook._installing import Reachable
+
+__all__ = ["OFF", "WebhookRun"]
+
+logger = logging.getLogger("kubewright.operator")
+
+OFF: Final = "0"
+_USUAL: Final = "127.0.0.1:9443"
+_FREE: Final = "127.0.0.1:0"
+_LOOPBACK: Final = ("127.0.0.1", "localhost")
+
+
+class WebhookRun:
+    """What a run does about webhooks. `server` is there from `serve` on; nothing is if there are no webhooks."""
+
+    def __init__(self, operator: Operator, settings: Settings, *, testing: bool) -> None:
+        self._operator = operator
+        self._settings = settings
+        self._testing = testing and settings.webhook_bind is None and settings.webhook_url is None
+        self.wanted = bool(operator.webhooks) and settings.webhook_bind != OFF
+        self.server: WebhookServer | None = None
+        self.reachable: Reachable | None = None
+        """How the API server is told to reach them by this run; None when somebody else tells it."""
+
+    async def serve(self, client: Client, stack: AsyncExitStack) -> None:
+        """Start to listen, until the stack unwinds."""
+        if not self.wanted:
+            return
+        operator, settings = self._operator, self._settings
+        try:
+            source = await stack.enter_async_context(self._certificate(client))
+            host, port = split_address(settings.webhook_bind or (_FREE if self._testing else _USUAL))
+            server = WebhookServer(
+                operator.webhooks,
+                source,
+                host=host,
+                port=port,
+                client_ca=settings.webhook_client_ca,
+                client=client,
+                clock=operator.clock,
+            )
+            self.server = await stack.enter_async_context(server)
+        except OSError as error:
+            raise SettingError(str(error.strerror or error)) from None
+        if self._testing or settings.webhook_url:
+            from kubewright.webhook._installing import Reachable  # with all of two API groups: not needed in production
+
+            url = settings.webhook_url or f"https://127.0.0.1:{self.server.port}"
+            self.reachable = Reachable(url, source.ca_bundle or b"")
+        elif not client.in_cluster:
+            logger.warning("%s", _how_to_reach(client.host, host, self.server.port))
+
+    def _certificate(self, client: Client) -> CertificateSource:
+        settings = self._settings
+        if self._testing or (not client.in_cluster and settings.webhook_certificates == "self-managed"):
+            named = urlsplit(settings.webhook_url).hostname if settings.webhook_url else None
+            return ThrowAwayCertificate([*_LOOPBACK, *([named] if named and named not in _LOOPBACK else ())])
+        from kubewright.webhook.certificates import source_for
+
+        return source_for(settings.webhook_certificates, self._served(client), folder=settings.webhook_folder)
+
+    def _served(self, client: Client) -> Served:
+        operator, settings = self._operator, self._settings
+        declared = operator.webhooks.declarations()
+        return Served(
+            operator=operator.name,
+            client=client,
+            namespace=client.namespace,
+            service=settings.webhook_service or f"{operator.name}-webhook",
+            secret=settings.webhook_secret or f"{operator.name}-webhook-certificate",
+            mutating=operator.name if any(one.mutating for one in declared) else None,
+            validating=operator.name if any(not one.mutating for one in declared) else None,
+            definitions=tuple(_definition(one.kind) for one in operator.webhooks.conversion_declarations()),
+            clock=operator.clock or SystemClock(),
+            rng=operator.rng or random.Random(),  # noqa: S311  # for jitter
+        )
+
+    def conversions(self) -> dict[str, CustomResourceConversion]:
+        """How the definitions of converted kinds lead to this run, by their names."""
+        if self.reachable is None:
+            return {}
+        declared = self._operator.webhooks.conversion_declarations()
+        return {_definition(one.kind): self.reachable.conversion(one.path) for one in declared}
+
+    async def tell(self, client: Client, stack: AsyncExitStack) -> None:
+        """Tell the API server to ask this run, until the stack unwinds; nothing where others have told it."""
+        if self.reachable is not None:
+            from kubewright.webhook._installing import installed
+
+            declared = self._operator.webhooks.declarations()
+            namespaces = self._settings.namespaces
+            await stack.enter_async_context(
+                installed(client, self._operator.name, declared, self.reachable, namespaces)
+            )
+
+    def not_ready(self) -> str | None:
+        """Why this replica cannot answer the API server; None when it can."""
+        if not self.wanted:
+            return None
+        if self.server is None or not self.server.port:
+            return "not served yet"
+        from kubewright.webhook.certificates import expiry_problem
+
+        return expiry_problem(self.server.certificate, (self._operator.clock or SystemClock()).now())
+
+
+def _definition(kind: type[Object]) -> str:
+    info = info_of(kind)
+    return f"{info.plural}.{info.group}"
+
+
+def _how_to_reach(cluster: str, host: str, port: int) -> str:
+    return (
+        f"the webhooks are served at https://{host}:{port}, but the API server of {cluster} is not told to ask this"
+        " machine. To let it, give --webhook-url with a URL by which it reaches this machine, such as"
+        f" https://host.docker.internal:{port} for a cluster in containers here, or the address of a tunnel, and"
+        f" --webhook-bind 0.0.0.0:{port} unless that leads to loopback. The configurations are then installed for this"
+        " run, with a certificate of its own"
+    )
