@@ -223,6 +223,7 @@ class Reflector(Generic[R]):
                 watchdog.heard()
                 self._heard()
                 self._apply(lines)
+                del lines  # or the last ones would live until others come
 
     def _heard(self) -> None:
         self.health.last_event_at = self._clock.now()

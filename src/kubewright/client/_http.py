@@ -185,6 +185,7 @@ class HttpResponse:
         try:
             async for chunk in self._response.content.iter_any():
                 yield chunk
+                del chunk  # or it would live until the next one comes
         except aiohttp.ClientError as error:
             raise self._lost(error) from error
         finally:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from kubewright.api import FieldSelector, Object, ResourceInfo, Selector, decode
+from kubewright.client._aiohttp import roots_on_first_use
 from kubewright.client._config import ClientConfig, load_config
 from kubewright.client._discovery import Discovery
 from kubewright.client._errors import NotKubernetes, Status
@@ -158,7 +159,8 @@ class Requests:
     @property
     def _way(self) -> Transport:
         if self._transport is None:
-            from kubewright.client._http import HttpTransport  # aiohttp is slow to import
+            with roots_on_first_use():
+                from kubewright.client._http import HttpTransport  # aiohttp is slow to import
 
             assert self._config is not None
             self._transport = HttpTransport(self._config, self._clock)

@@ -57,9 +57,11 @@ class WatchStream:
         try:
             async for chunk in self._response.chunks():
                 lines = (rest + chunk).split(b"\n")
+                del chunk  # a large list comes in pieces of megabytes: none is kept while the next is waited for
                 rest = lines.pop()
                 if lines:
                     yield lines
+                del lines
         except ConnectionLost as error:
             raise Unavailable(Status(reason="ServiceUnavailable", message=str(error)), self._request) from error
         finally:
