@@ -1,7 +1,7 @@
 """aiohttp, imported without the certificates of the system, which are read when somebody needs them.
 
-aiohttp makes a context with all of them when it is imported: a quarter of an operator's start, and 3 MB, for nothing,
-since an API server has a CA of its own. Who opens `https://` elsewhere with aiohttp finds them as ever.
+aiohttp makes a context with all of them when it is imported: a quarter of the time in which an operator starts, for
+nothing, since an API server has a CA of its own. Who opens `https://` elsewhere with aiohttp finds them as ever.
 """
 
 from __future__ import annotations
