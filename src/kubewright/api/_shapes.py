@@ -69,6 +69,7 @@ _HINTS: Final[dict[Any, str]] = {
     bytearray: "use bytes",
 }
 _ABSENT: Final = (NoneType, msgspec.UnsetType)
+_BY_TYPE: Final = ListType("map", keys=["type"])
 _VALIDATING_META: Final = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_length")
 
 
@@ -76,6 +77,8 @@ def shape_of(hint: Any, where: str) -> Shape:
     """The shape of an annotation. Raises TypeError for a wrong rule, `NotExpressible` for a type with no schema."""
     plain, optional, metadata = _unwrap(hint)
     constraints = tuple(_constraints(metadata, where))
+    if _is_conditions(plain) and not any(isinstance(found, ListType) for found in constraints):
+        constraints = (_BY_TYPE, *constraints)
     return Shape(**_shape(plain, metadata, where), optional=optional, constraints=constraints)
 
 
@@ -95,11 +98,20 @@ def list_keys_of(model: type[Model]) -> dict[str, tuple[str, ...]]:
 
 
 def declared_keys(hint: Any) -> tuple[str, ...] | None:
-    """The keys that a `ListType` in an annotation declares; of a set, none."""
-    for found in _unwrap(hint)[2]:
-        if isinstance(found, ListType) and found.type != "atomic":
-            return found.keys
-    return None
+    """The keys that a `ListType` in an annotation declares; of a set, none. Conditions are told apart by their type."""
+    plain, _, metadata = _unwrap(hint)
+    for found in metadata:
+        if isinstance(found, ListType):
+            return found.keys if found.type != "atomic" else None
+    return _BY_TYPE.keys if _is_conditions(plain) else None
+
+
+def _is_conditions(plain: Any) -> bool:
+    """Whether this is `list[Condition]`, which Kubernetes' own conventions make a map by type everywhere."""
+    if get_origin(plain) is not list:
+        return False
+    element = _unwrap(get_args(plain)[0])[0]
+    return getattr(element, "__name__", "") == "Condition" and element.__module__ == "kubewright.api.meta.v1"
 
 
 def is_builtin(model: type) -> bool:

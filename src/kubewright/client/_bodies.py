@@ -1,4 +1,4 @@
-"""What is sent of an object."""
+"""What is sent of an object, and what comes back when it is deleted."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from kubewright.api import Object, Untyped, decode, encode, info_of, to_dict
+from kubewright.api import DecodeError, Object, Untyped, decode, encode, info_of, to_dict
 from kubewright.client._diff import Operation, diff
 from kubewright.client._list_keys import ListKeys
 
-__all__ = ["apply_body", "body", "changes"]
+__all__ = ["apply_body", "body", "changes", "kept_object"]
 
 
 def body(obj: Object, subresource: str | None = None) -> bytes:
@@ -91,3 +91,32 @@ def _top_level(obj: Object) -> dict[str, Any]:
         return {"apiVersion": obj.api_version, "kind": obj.kind, "metadata": obj.metadata, **obj.content}
     names = zip(obj.__struct_fields__, obj.__struct_encode_fields__, strict=True)
     return {wire: value for name, wire in names if (value := getattr(obj, name)) is not None}
+
+
+class _Going(msgspec.Struct, gc=False, rename="camel"):
+    deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: int | None = None
+    finalizers: list[str] | None = None
+
+
+class _Answer(msgspec.Struct, gc=False):
+    kind: str = ""
+    metadata: _Going | None = None
+
+
+_answers = msgspec.json.Decoder(_Answer)
+
+
+def kept_object(kind: type[Object], answer: bytes) -> Object | None:
+    """The object in the answer to a deletion, if something keeps it for a while; None when it is gone.
+
+    The server answers with a Status, or with the last state of the object, whether it is gone or not.
+    """
+    try:
+        told = _answers.decode(answer)
+        going = told.metadata
+        if told.kind == "Status" or going is None or going.deletion_timestamp is None:
+            return None
+        return decode(kind, answer) if going.finalizers or going.deletion_grace_period_seconds else None
+    except (msgspec.DecodeError, DecodeError):
+        return None  # the deletion was accepted, and that is what matters

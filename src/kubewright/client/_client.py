@@ -177,9 +177,10 @@ class Client(Reads, Subresources):
         uid: str | None = None,
         resource_version: str | None = None,
         dry_run: bool = False,
-    ) -> None:
-        """Ask for an object's deletion: `delete(core.Pod, "web")`, or `delete(pod)`. Finalizers and grace may keep it.
+    ) -> Object | None:
+        """Ask for an object's deletion: `delete(core.Pod, "web")`, or `delete(pod)`.
 
+        None when it is gone; the object, as it is now, when finalizers or a grace period keep it for a while.
         An object that was read deletes only itself, not another one that has its name by now (else `Conflict`); with a
         kind and a name, `uid` or `resource_version` do the same.
         """
@@ -190,7 +191,8 @@ class Client(Reads, Subresources):
             uid = uid or target.metadata.uid or None
         request = self._for_object("DELETE", "delete", info_of(kind), namespace, name or "")
         options = delete_options(propagation, grace_period_seconds, uid, resource_version, dry_run=dry_run)
-        await self._sender.read(with_body(request, encode(options), repeatable=dry_run))
+        answer = await self._sender.read(with_body(request, encode(options), repeatable=dry_run))
+        return _bodies.kept_object(kind, answer)
 
     async def delete_collection(
         self,

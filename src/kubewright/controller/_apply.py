@@ -15,7 +15,7 @@ Why it is done this way, with the measurements, is told in docs/design/apply.md.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -25,7 +25,7 @@ from kubewright.api import Object, controller_of, info_of
 from kubewright.cache import Intake, ObjectKey, Snapshot, creator_of
 from kubewright.client import AlreadyExists, Client, Conflict, Invalid, JsonPatch, NotFound
 from kubewright.controller._desired import Desired, key_for
-from kubewright.controller._managed_fields import created_as_applied
+from kubewright.controller._managed_fields import created_as_applied, released
 from kubewright.controller._ownership import BeingDeleted, NotOwned, Outdated, claim
 
 __all__ = ["Applied", "Applier", "CacheView"]
@@ -94,22 +94,27 @@ class Applier:
         self._remember = remember
         self._records: OrderedDict[tuple[type[Object], ObjectKey], _Record] = OrderedDict()
 
-    async def apply(self, owner: Object | None, obj: R, *, adopt: bool = False) -> Applied[R]:
+    async def apply(
+        self, owner: Object | None, obj: R, *, adopt: bool = False, release: Sequence[str] = ()
+    ) -> Applied[R]:
         """Make sure that the object has these fields, controlled by `owner` if there is one.
 
         Give just the fields that you want to decide on, in an object of your own; it is not changed. Without a
-        namespace it goes to its owner's. `written` is false when the server had everything already.
+        namespace it goes to its owner's. `written` is false when the server had everything already. A field that is
+        absent is removed if it was applied before, unless `release` names it: then its value stays, and is nobody's.
 
         Raises:
             NotOwned: there is such an object and it is not ours; with `adopt`, only if another object controls it.
             BeingDeleted: there is such an object and it is going.
             Outdated: the object changed hands while we looked, or is not the one in the cache; reconcile again.
             ValueError: the object has no name, or was read from the server.
+            TypeError: `release` names what is no field of the kind.
             OwnerError: the owner cannot own it, for instance because it lives in another namespace.
             ApiError: whatever else the server says.
         """
         desired = Desired.of(owner, obj, self._client.namespace)
         kind, key = type(obj), desired.key
+        given_up = desired.absent(release)
         live = not self._cache.covers(kind, key.namespace)
         snapshot = await self._read(kind, key) if live else self._cache.get(kind, key)
         if snapshot is None:
@@ -119,12 +124,18 @@ class Applier:
             except AlreadyExists:
                 # There is one: the cache does not know it yet, or somebody was faster.
                 live, snapshot = True, await self._read(kind, key)
-        elif not live and not snapshot.deleting and _not_applied(snapshot) and not self._unchanged(desired, snapshot):
-            # Not applied by us so far. Look at it closely, since this is where an object can change hands.
+        elif (
+            not live
+            and not snapshot.deleting
+            and (given_up or _not_applied(snapshot))
+            and not self._unchanged(desired, snapshot)
+        ):
+            # Not applied by us so far: look at it closely, since this is where an object can change hands. Or with
+            # fields to be given up: only the server knows whether they are ours.
             live, snapshot = True, await self._read(kind, key)
         if snapshot is None:
             raise Outdated(f"{desired.object} was deleted a moment ago; reconcile again")
-        return await self._apply_existing(owner, desired, snapshot, adopt=adopt, live=live)
+        return await self._apply_existing(owner, desired, snapshot, adopt=adopt, live=live, given_up=given_up)
 
     async def prune(
         self, owner: Object, kinds: Iterable[type[Object]], keep: Iterable[Object]
@@ -149,7 +160,14 @@ class Applier:
     # One object that is there
 
     async def _apply_existing(
-        self, owner: Object | None, desired: Desired[R], snapshot: Snapshot[R], *, adopt: bool, live: bool
+        self,
+        owner: Object | None,
+        desired: Desired[R],
+        snapshot: Snapshot[R],
+        *,
+        adopt: bool,
+        live: bool,
+        given_up: Sequence[str],
     ) -> Applied[R]:
         if snapshot.deleting:
             raise BeingDeleted(snapshot.object())
@@ -157,8 +175,8 @@ class Applier:
             return Applied(snapshot.object(), written=False)
         existing = snapshot.object()
         right = claim(existing, owner, adopt=adopt, applied_before=snapshot.applied is not None)
-        if live and _not_applied(snapshot):
-            existing = await self._claim_created_fields(existing)
+        if live and (given_up or _not_applied(snapshot)):
+            existing = await self._settle_fields(existing, claim_created=_not_applied(snapshot), give_up=given_up)
         # Nobody else may adopt it between our look and our write.
         version = existing.metadata.resource_version if right == "adopt" else ""
         sent = desired.at(uid=snapshot.uid, resource_version=version)
@@ -193,12 +211,18 @@ class Applier:
             unchanged = record.applied == before.applied and record.seen == desired.seen_in(before.raw)
         return Applied(answer, written=not unchanged)
 
-    async def _claim_created_fields(self, existing: R) -> R:
-        """Turn our entry for created and updated fields into one for applied fields, before the first apply."""
+    async def _settle_fields(self, existing: R, *, claim_created: bool, give_up: Sequence[str]) -> R:
+        """Let the server's notes say which fields are ours, before an apply goes by them.
+
+        Before the first one, our entry for created and updated fields is turned into one for applied fields. And what
+        is given up must not be ours any more, or the apply would remove it.
+        """
         content = msgspec.json.decode(_raw_of(existing), type=dict[str, Any])
-        entries = content["metadata"].get("managedFields") or []
-        entries = created_as_applied(entries, self._manager, info_of(existing).api_version)
-        if entries is None:
+        noted = entries = content["metadata"].get("managedFields") or []
+        if claim_created:
+            entries = created_as_applied(entries, self._manager, info_of(existing).api_version) or entries
+        entries = released(entries, self._manager, give_up)
+        if entries == noted:
             return existing
         meta = existing.metadata
         patch = JsonPatch(

@@ -7,12 +7,12 @@ the same names, the same promises; what is awaited in one is waited for in the o
 from __future__ import annotations
 
 import builtins
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from kubewright.api import Object
 from kubewright.cache import Labels, ObjectKey
-from kubewright.client import BlockingClient, Client, Trace
+from kubewright.client import BlockingClient, Client, Propagation, Trace
 from kubewright.clock import Clock
 from kubewright.controller._session import ObjectLogger, Session
 
@@ -133,6 +133,10 @@ class _Face(Generic[R_co]):
         """
         return self._session.set_condition(type, status, reason, message)
 
+    def remove_condition(self, type: str) -> bool:  # noqa: A002  # the field's own name
+        """Take a condition out of the object's status, and say whether it was there. Written as those that are set."""
+        return self._session.remove_condition(type)
+
 
 class Context(_Face[R_co]):
     """What an async reconciler works with. One for each reconcile; do not keep it."""
@@ -144,15 +148,18 @@ class Context(_Face[R_co]):
         """The client, for everything else. What is written with it is seen in the cache when the watch delivers it."""
         return self._session.environment.client
 
-    async def apply(self, obj: O, *, adopt: bool = False, owned: bool = True) -> O:
+    async def apply(self, obj: O, *, adopt: bool = False, owned: bool = True, release: Sequence[str] = ()) -> O:
         """Make sure that the object exists with these fields, and return it as it is now.
 
         Nothing is sent when nothing would change. The reconciled object becomes its controller, unless `owned` is
         False. An object of that name that something else made is refused with `NotOwned`, unless `adopt` asks to take
-        it over. Fields that were applied before and are absent now are removed. Without a namespace, the object goes
-        to that of the reconciled one.
+        it over. Without a namespace, the object goes to that of the reconciled one.
+
+        Fields that were applied before and are absent now are removed, and the server puts its default there. Where
+        the last value is to stay, name the field in `release`: `release=["spec.replicas"]` gives it up to whoever
+        wants it, an autoscaler for instance.
         """
-        return await self._session.apply(obj, adopt=adopt, owned=owned)
+        return await self._session.apply(obj, adopt=adopt, owned=owned, release=release)
 
     async def prune(self, kinds: Iterable[type[Object]], *, keep: Iterable[Object]) -> int:
         """Delete the objects of these kinds that were applied for this one and are not in `keep`; say how many.
@@ -170,17 +177,25 @@ class Context(_Face[R_co]):
         return await self._session.update(obj)
 
     @overload
-    async def delete(self, target: Object) -> bool: ...
+    async def delete(self, target: Object, *, propagation: Propagation | None = None) -> bool: ...
     @overload
-    async def delete(self, target: type[Object], name: str, namespace: str | None = None) -> bool: ...
     async def delete(
-        self, target: Object | type[Object], name: str | None = None, namespace: str | None = None
+        self, target: type[Object], name: str, namespace: str | None = None, *, propagation: Propagation | None = None
+    ) -> bool: ...
+    async def delete(
+        self,
+        target: Object | type[Object],
+        name: str | None = None,
+        namespace: str | None = None,
+        *,
+        propagation: Propagation | None = None,
     ) -> bool:
         """Ask for the deletion of an object (of that very one, by its uid), or of a kind and name.
 
-        False when there was none.
+        False when there was none. `propagation` says what becomes of the objects that it owns. An object that
+        finalizers or a grace period keep is still read from the cache, with its deletion timestamp, until it is gone.
         """
-        return await self._session.delete(target, name, namespace)
+        return await self._session.delete(target, name, namespace, propagation)
 
     async def patch_status(self: Context[HasStatus[S]], status: S) -> None:
         """Make this the object's status. Only what differs is sent, and nothing when nothing does.
@@ -204,9 +219,9 @@ class BlockingContext(_Face[R_co]):
         """The client, for everything else. What is written with it is seen in the cache when the watch delivers it."""
         return _ClientInLoop(self._session)
 
-    def apply(self, obj: O, *, adopt: bool = False, owned: bool = True) -> O:
+    def apply(self, obj: O, *, adopt: bool = False, owned: bool = True, release: Sequence[str] = ()) -> O:
         """See `Context.apply`."""
-        return self._wait(self._session.apply(obj, adopt=adopt, owned=owned))
+        return self._wait(self._session.apply(obj, adopt=adopt, owned=owned, release=release))
 
     def prune(self, kinds: Iterable[type[Object]], *, keep: Iterable[Object]) -> int:
         """See `Context.prune`."""
@@ -221,12 +236,21 @@ class BlockingContext(_Face[R_co]):
         return self._wait(self._session.update(obj))
 
     @overload
-    def delete(self, target: Object) -> bool: ...
+    def delete(self, target: Object, *, propagation: Propagation | None = None) -> bool: ...
     @overload
-    def delete(self, target: type[Object], name: str, namespace: str | None = None) -> bool: ...
-    def delete(self, target: Object | type[Object], name: str | None = None, namespace: str | None = None) -> bool:
+    def delete(
+        self, target: type[Object], name: str, namespace: str | None = None, *, propagation: Propagation | None = None
+    ) -> bool: ...
+    def delete(
+        self,
+        target: Object | type[Object],
+        name: str | None = None,
+        namespace: str | None = None,
+        *,
+        propagation: Propagation | None = None,
+    ) -> bool:
         """See `Context.delete`."""
-        return self._wait(self._session.delete(target, name, namespace))
+        return self._wait(self._session.delete(target, name, namespace, propagation))
 
     def patch_status(self: BlockingContext[HasStatus[S]], status: S) -> None:
         """See `Context.patch_status`."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from kubewright.api import Object, Untyped, info_of, set_controller
+from kubewright.api._paths import shape_at
 from kubewright.cache import ObjectKey
 from kubewright.client._bodies import apply_body
 from kubewright.client._list_keys import ListKeys
@@ -55,6 +57,25 @@ class Desired(Generic[R]):
         _spell_out_secret(desired)
         asked = msgspec.json.decode(apply_body(desired), type=dict[str, Any])
         return cls(object=desired, key=ObjectKey.of(desired), asked=asked, digest=digest(asked))
+
+    def absent(self, paths: Sequence[str]) -> list[str]:
+        """Those of the paths (`spec.replicas`) at which nothing is asked for. TypeError for one that leads nowhere."""
+        if isinstance(paths, str):
+            raise TypeError(f"release is a list of paths: release=[{paths!r}]")
+        return [path for path in paths if not self._asks_for(path)]
+
+    def _asks_for(self, path: str) -> bool:
+        kind = type(self.object)
+        if "[" in path:
+            raise TypeError(f"release: {path} leads into a list; a list is given up as a whole")
+        if not issubclass(kind, Untyped):
+            shape_at(kind, f".{path}", "release:")
+        value: Any = self.asked
+        for name in path.split("."):
+            if not isinstance(value, dict) or name not in value:
+                return False
+            value = value[name]
+        return True
 
     def seen_in(self, raw: bytes) -> bytes:
         """The fingerprint of an object where this one asks for something."""

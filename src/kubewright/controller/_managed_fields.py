@@ -1,16 +1,18 @@
-"""The first apply to an object that was made by a create: what the server noted about our field manager then.
+"""What the server has noted about our field manager, changed before an apply goes by it.
 
 The server keeps what a manager applied apart from what it created or updated, and an apply removes only what an earlier
-apply set. So the one entry is turned into the other, once, as client-go's csaupgrade does for kubectl.
+apply set. So after a create the one entry is turned into the other, once, as client-go's csaupgrade does for kubectl.
+And a field that is to keep its value when an apply leaves it out must be taken out of the entry first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kubewright.cache import creator_of
 
-__all__ = ["created_as_applied"]
+__all__ = ["created_as_applied", "released"]
 
 _IDENTITY = ("manager", "operation", "apiVersion", "subresource")
 
@@ -33,6 +35,31 @@ def created_as_applied(entries: list[dict[str, Any]], manager: str, api_version:
             rest = [entry | {"fieldsV1": finalizers}] if finalizers else []
             return [*entries[:index], applied, *rest, *entries[index + 1 :]]
     return None
+
+
+def released(entries: list[dict[str, Any]], manager: str, paths: Iterable[str]) -> list[dict[str, Any]]:
+    """The entries as if the manager had never applied the fields at these paths (`spec.replicas`)."""
+    ways = [[f"f:{name}" for name in path.split(".")] for path in paths]
+
+    def without(entry: dict[str, Any]) -> dict[str, Any]:
+        if (entry.get("manager"), entry.get("operation"), entry.get("subresource") or "") != (manager, "Apply", ""):
+            return entry
+        fields = entry.get("fieldsV1") or {}
+        for way in ways:
+            fields = _without(fields, way)
+        return entry | {"fieldsV1": fields}
+
+    return [without(entry) for entry in entries]
+
+
+def _without(fields: dict[str, Any], way: list[str]) -> dict[str, Any]:
+    name, *rest = way
+    if name not in fields:
+        return fields
+    others = {other: value for other, value in fields.items() if other != name}
+    inner = _without(fields[name], rest) if rest else {}
+    # A struct of which no field is left is no longer ours either.
+    return others | ({name: inner} if inner else {})
 
 
 def _split(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from collections.abc import Coroutine, Iterable, MutableMapping
+from collections.abc import Coroutine, Iterable, MutableMapping, Sequence
 from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from kubewright.api import Object, ResourceInfo, decode, info_of, set_condition, set_controller
+from kubewright.api import Object, ResourceInfo, decode, info_of, remove_condition, set_condition, set_controller
 from kubewright.cache import ObjectKey, Snapshot
-from kubewright.client import JsonPatch, NotFound, Status, Trace
+from kubewright.client import JsonPatch, NotFound, Propagation, Status, Trace
 from kubewright.controller._environment import Environment
 from kubewright.controller._status import put_status, status_changes, status_of
 from kubewright.observe import Reconcile
@@ -78,7 +78,8 @@ class Session(Generic[R]):
         self.trace = run
         self.changed = False
         self._raw: bytes | None = None
-        self._conditions: dict[str, tuple[bool | ConditionStatus, str, str]] = {}
+        # Those to be written, by type; None is one to be removed.
+        self._conditions: dict[str, tuple[bool | ConditionStatus, str, str] | None] = {}
         self._stopped: BaseException | None = None
         self._pending: Future[Any] | None = None
         self._log: ObjectLogger | None = None
@@ -177,13 +178,13 @@ class Session(Generic[R]):
 
     # Writing
 
-    async def apply(self, obj: O, *, adopt: bool, owned: bool) -> O:
+    async def apply(self, obj: O, *, adopt: bool, owned: bool, release: Sequence[str]) -> O:
         """See `Context.apply`."""
         self.check()
         owner = (self.object or self.primary()) if owned else None
         placed = self._placed(obj)
         before = self.environment.caches.get(type(obj), ObjectKey.of(placed))
-        applied = await self.environment.applier.apply(owner, placed, adopt=adopt)
+        applied = await self.environment.applier.apply(owner, placed, adopt=adopt, release=release)
         if applied.written:
             self.changed = True
             self._tell_change(applied.object, before.raw if before is not None else None)
@@ -217,7 +218,13 @@ class Session(Generic[R]):
             self._noted(updated, origin.raw if origin is not None else None)
         return updated
 
-    async def delete(self, target: Object | type[Object], name: str | None, namespace: str | None) -> bool:
+    async def delete(
+        self,
+        target: Object | type[Object],
+        name: str | None,
+        namespace: str | None,
+        propagation: Propagation | None,
+    ) -> bool:
         """See `Context.delete`."""
         self.check()
         kind = target if isinstance(target, type) else type(target)
@@ -229,10 +236,15 @@ class Session(Generic[R]):
             name, namespace, uid = target.metadata.name, target.metadata.namespace, target.metadata.uid or None
         key = ObjectKey(self._namespace(info_of(kind), namespace), name)
         try:
-            await self.environment.client.delete(kind, key.name, key.namespace or None, uid=uid)
+            kept = await self.environment.client.delete(
+                kind, key.name, key.namespace or None, propagation=propagation, uid=uid
+            )
         except NotFound:
             return False
         self.changed = True
+        if kept is not None:
+            self._noted(kept)
+            return True
         if uid is None and (snapshot := self.environment.caches.get(kind, key)) is not None:
             uid = snapshot.uid
         if uid is not None:
@@ -247,17 +259,31 @@ class Session(Generic[R]):
     def set_condition(self, type_: str, status: bool | ConditionStatus, reason: str, message: str) -> bool:
         """See `Context.set_condition`."""
         self.check()
-        earlier = self._conditions.pop(type_, None)
+        earlier = type_ in self._conditions
+        self._conditions.pop(type_, None)
+        if self._set(self._status_with_conditions(), type_, status, reason, message):
+            self._conditions[type_] = (status, reason, message)
+            self.changed = True
+            return True
+        return earlier
+
+    def remove_condition(self, type_: str) -> bool:
+        """See `Context.remove_condition`."""
+        self.check()
+        if not remove_condition(self._status_with_conditions(), type_):
+            return False
+        self._conditions[type_] = None
+        self.changed = True
+        return True
+
+    def _status_with_conditions(self) -> Any:
+        """A copy of the status as it will be, which has conditions."""
         target = self._with_conditions(status_of(self.primary()))
         if not hasattr(target, "conditions"):
             raise TypeError(
                 f"the status of {self.info.kind} has no conditions: give its model `conditions: list[Condition]`"
             )
-        if self._set(target, type_, status, reason, message):
-            self._conditions[type_] = (status, reason, message)
-            self.changed = True
-            return True
-        return earlier is not None
+        return target
 
     async def flush(self) -> None:
         """Write the conditions that no `patch_status` has written yet."""
@@ -274,8 +300,11 @@ class Session(Generic[R]):
         kept = status.conditions or (there.conditions if there is not None else None)
         if kept is not None:
             status.conditions = [copy.copy(condition) for condition in kept]
-        for type_, (value, reason, message) in self._conditions.items():
-            self._set(status, type_, value, reason, message)
+        for type_, wanted in self._conditions.items():
+            if wanted is None:
+                remove_condition(status, type_)
+            else:
+                self._set(status, type_, *wanted)
         return status
 
     def _set(self, target: Any, type_: str, status: bool | ConditionStatus, reason: str, message: str) -> bool:
