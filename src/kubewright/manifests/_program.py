@@ -44,7 +44,8 @@ def load(given: Iterable[str], *, exclude: Sequence[str] = ()) -> Program:
         operators.update(dict.fromkeys(project.operator for project in projects))
     for operator in operators:
         reconciled = (registration.kind for registration in operator.registrations())
-        kinds.update(dict.fromkeys(kind for kind in reconciled if "__definition__" in vars(kind)))
+        handled = (*reconciled, *operator.webhooks.kinds())
+        kinds.update(dict.fromkeys(kind for kind in handled if "__definition__" in vars(kind)))
     if not kinds and not operators:
         raise LoadError(f"{', '.join(modules)}: there is neither a class under @resource nor an Operator")
     groups = sorted({info_of(kind).group for kind in kinds})

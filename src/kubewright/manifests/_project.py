@@ -60,8 +60,8 @@ class Project:
         service_monitor: whether the Prometheus operator is told about it.
         network_policy: whether traffic is limited to what the operator needs.
         egress: other traffic out of the pod that the network policy lets pass.
-        webhooks: the webhooks that the program serves.
-        conversions: the kinds that it converts between versions.
+        webhooks: the webhooks that the program serves besides those of the operator's handlers, which are added.
+        conversions: the kinds that it converts between versions, likewise.
         certificates: who provides the certificate of the webhooks.
         certificate_secret: the Secret with that certificate; `<name of the operator>-webhook-certificate` unless
             given.
@@ -105,11 +105,22 @@ class Project:
             object.__setattr__(self, "image", f"{self.image}:latest")  # what it means, said aloud
         self._default("certificate_secret", f"{self.name}-webhook-certificate")
         self._default("kinds", _own_kinds(self.operator))
+        self._derive_webhooks()
         self._check()
 
     def _default(self, attribute: str, value: object) -> None:
         if getattr(self, attribute) in ("", None):
             object.__setattr__(self, attribute, value)
+
+    def _derive_webhooks(self) -> None:
+        """Add what follows from the operator's handlers to what is declared by hand, which wins."""
+        declared, converted = self.operator.webhooks.declarations(), self.operator.webhooks.conversion_declarations()
+        names = {webhook.name for webhook in self.webhooks}
+        added = [webhook for webhook in declared if webhook.name not in names]
+        object.__setattr__(self, "webhooks", (*self.webhooks, *added))
+        kinds = {definition_name(conversion.kind) for conversion in self.conversions}
+        more = [conversion for conversion in converted if definition_name(conversion.kind) not in kinds]
+        object.__setattr__(self, "conversions", (*self.conversions, *more))
 
     def _check(self) -> None:
         if not _LABEL.fullmatch(self.namespace) or len(self.namespace) > _LONGEST_NAMESPACE:
@@ -195,8 +206,8 @@ class Project:
 
 
 def _own_kinds(operator: Operator) -> tuple[type[Object], ...]:
-    """The kinds that the operator reconciles and that Kubernetes does not define itself."""
-    kinds = {registration.kind for registration in operator.registrations()}
+    """The kinds that the operator reconciles, admits or converts, and that Kubernetes does not define itself."""
+    kinds = {*(registration.kind for registration in operator.registrations()), *operator.webhooks.kinds()}
     return tuple(
         sorted((kind for kind in kinds if hasattr(kind, "__definition__")), key=lambda kind: str(info_of(kind)))
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core, info_of
 from kubewright.manifests._manager import Addition
 from kubewright.manifests._project import Project
-from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration
+from kubewright.webhook import ConversionDeclaration, _configurations
 
 __all__ = [
     "WEBHOOK_PORT",
@@ -24,7 +25,6 @@ __all__ = [
 WEBHOOK_PORT: Final = 9443
 _SERVICE_PORT: Final = 443
 _PORT: Final = "webhook"
-_REVIEWS: Final = ["v1"]
 
 
 def webhook_service_name(project: Project) -> str:
@@ -66,42 +66,14 @@ def webhook_service(project: Project) -> core.Service:
 
 def validating_configuration(project: Project) -> admissionregistration.ValidatingWebhookConfiguration:
     """Everything that only says yes or no."""
-    return admissionregistration.ValidatingWebhookConfiguration(
-        metadata=ObjectMeta(name=project.prefix, labels=project.labels),
-        webhooks=[_validating(project, webhook) for webhook in project.webhooks if not webhook.mutating],
-    )
+    where = partial(_client_config, project)
+    return _configurations.validating_configuration(project.prefix, project.webhooks, where, project.labels)
 
 
 def mutating_configuration(project: Project) -> admissionregistration.MutatingWebhookConfiguration:
     """Everything that may change objects."""
-    return admissionregistration.MutatingWebhookConfiguration(
-        metadata=ObjectMeta(name=project.prefix, labels=project.labels),
-        webhooks=[_mutating(project, webhook) for webhook in project.webhooks if webhook.mutating],
-    )
-
-
-def _validating(project: Project, webhook: WebhookDeclaration) -> admissionregistration.ValidatingWebhook:
-    return admissionregistration.ValidatingWebhook(
-        name=webhook.name,
-        admission_review_versions=_REVIEWS,
-        client_config=_client_config(project, webhook.path),
-        rules=list(webhook.rules),
-        failure_policy=webhook.failure_policy,
-        side_effects=webhook.side_effects,
-        timeout_seconds=webhook.timeout_seconds,
-        match_policy=webhook.match_policy,
-        match_conditions=list(webhook.match_conditions) or None,
-        namespace_selector=webhook.namespace_selector,
-        object_selector=webhook.object_selector,
-    )
-
-
-def _mutating(project: Project, webhook: WebhookDeclaration) -> admissionregistration.MutatingWebhook:
-    same = _validating(project, webhook)
-    return admissionregistration.MutatingWebhook(
-        **{name: getattr(same, name) for name in same.__struct_fields__},
-        reinvocation_policy=webhook.reinvocation_policy,
-    )
+    where = partial(_client_config, project)
+    return _configurations.mutating_configuration(project.prefix, project.webhooks, where, project.labels)
 
 
 def _client_config(project: Project, path: str) -> admissionregistration.WebhookClientConfig:
@@ -125,18 +97,14 @@ def with_conversion(
 
 
 def _conversion(project: Project, conversion: ConversionDeclaration) -> apiextensions.CustomResourceConversion:
-    return apiextensions.CustomResourceConversion(
-        strategy="Webhook",
-        webhook=apiextensions.WebhookConversion(
-            conversion_review_versions=_REVIEWS,
-            client_config=apiextensions.WebhookClientConfig(
-                ca_bundle=project.ca_bundle,
-                service=apiextensions.ServiceReference(
-                    name=webhook_service_name(project),
-                    namespace=project.namespace,
-                    path=conversion.path,
-                    port=_SERVICE_PORT,
-                ),
+    return _configurations.conversion_by(
+        apiextensions.WebhookClientConfig(
+            ca_bundle=project.ca_bundle,
+            service=apiextensions.ServiceReference(
+                name=webhook_service_name(project),
+                namespace=project.namespace,
+                path=conversion.path,
+                port=_SERVICE_PORT,
             ),
-        ),
+        )
     )

@@ -90,14 +90,17 @@ class WebhookRun:
     def _served(self, client: Client) -> Served:
         operator, settings = self._operator, self._settings
         declared = operator.webhooks.declarations()
+        service = settings.webhook_service or f"{operator.name}-webhook"
+        # A Helm release has names of its own: the manifests call the Service after the configurations.
+        configuration = service.removesuffix("-webhook")
         return Served(
             operator=operator.name,
             client=client,
             namespace=client.namespace,
-            service=settings.webhook_service or f"{operator.name}-webhook",
+            service=service,
             secret=settings.webhook_secret or f"{operator.name}-webhook-certificate",
-            mutating=operator.name if any(one.mutating for one in declared) else None,
-            validating=operator.name if any(not one.mutating for one in declared) else None,
+            mutating=configuration if any(one.mutating for one in declared) else None,
+            validating=configuration if any(not one.mutating for one in declared) else None,
             definitions=tuple(_definition(one.kind) for one in operator.webhooks.conversion_declarations()),
             clock=operator.clock or SystemClock(),
             rng=operator.rng or random.Random(),  # noqa: S311  # for jitter
