@@ -183,7 +183,7 @@ async def test_two_replicas_take_turns_and_end_with_codes_that_say_why(
         await until(lambda: _either_has_started(one, two))
         if "has started" in two.read_text():
             first, second, one, two = second, first, two, one
-        await logged(two, "has 1 caches in sync")
+        await logged(two, "has its caches in sync")
         await client.create(config_map(namespace))
         await marked(client, namespace, "one")
         standby = int(re.findall(r"/healthz, /readyz at 127\.0\.0\.1:(\d+)", two.read_text())[0])

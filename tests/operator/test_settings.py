@@ -113,6 +113,13 @@ def test_some_times_may_be_nothing_and_others_not() -> None:
             "a,B",
             "a list of namespaces, whose names are lower case letters, digits and '-', not",
         ),
+        (
+            "KUBEWRIGHT_LEASE_NAME",
+            "My_Lease",
+            "KUBEWRIGHT_LEASE_NAME is the name of an object: lower case letters, digits, '-' and '.', not 'My_Lease'",
+        ),
+        ("KUBEWRIGHT_LEASE_NAME", "a..b", "is the name of an object"),
+        ("KUBEWRIGHT_LEASE_NAMESPACE", "a.b", "is the name of a namespace: lower case letters, digits and '-', not"),
         ("KUBEWRIGHT_HEALTH_BIND", "here", "KUBEWRIGHT_HEALTH_BIND is an address to listen at, such as 8081"),
     ],
 )

@@ -27,6 +27,7 @@ from kubewright.operator._leadership import make_elector, record_election
 from kubewright.operator._pages import pages_of
 from kubewright.operator._settings import SettingError, Settings
 from kubewright.operator._stages import Stage
+from kubewright.operator._syncing import sync
 from kubewright.operator._tracing import tracing_of
 from kubewright.operator._webhooks import WebhookRun
 
@@ -125,6 +126,7 @@ class Running:
         await self.webhooks.serve(client, self._stack)
         await self._enter("webhooks")
         if self._reach_first:
+            logger.info("operator %s works with %s", operator.name, connected.host)
             await _reach(client)
         if self._install_crds:
             kinds, conversions = self._own_kinds(registrations), self.webhooks.conversions()
@@ -143,8 +145,8 @@ class Running:
             # Before the caches run, so that the initial list reaches the queues as it arrives.
             self._listen()
         await self._stack.enter_async_context(caches)
-        await caches.wait_for_sync(settings.sync_timeout)
-        logger.info("operator %s has %d caches in sync", operator.name, len(caches.informers))
+        await sync(caches, settings.sync_timeout)
+        logger.info("operator %s has its caches in sync: %d", operator.name, len(caches.informers))
         await self._enter("others")
         if self.elector is not None:
             await self._stand(self.elector, client, environment.recorder)
@@ -221,7 +223,7 @@ class Running:
             self._listen()
         for controller in self.controllers:
             controller.start()
-        logger.info("operator %s has started, with %d controllers", self._operator.name, len(self.controllers))
+        logger.info("operator %s has started; controllers: %d", self._operator.name, len(self.controllers))
 
     async def _stop_controllers(self) -> None:
         # All at once: the grace period is the operator's, not each controller's.

@@ -63,8 +63,12 @@ class Settings:
     leader_elect: bool | None = _setting(
         values.switch, None, "Work only while this replica leads. Unless said, so it is in a pod and nowhere else."
     )
-    lease_name: str | None = _setting(values.text, None, "The Lease to stand for; the operator's name unless given.")
-    lease_namespace: str | None = _setting(values.text, None, "The namespace of the Lease; the pod's unless given.")
+    lease_name: str | None = _setting(
+        values.object_name, None, "The Lease to stand for; the operator's name unless given."
+    )
+    lease_namespace: str | None = _setting(
+        values.namespace, None, "The namespace of the Lease; the pod's unless given."
+    )
     lease_duration: float = _setting(values.duration, 15.0, "How long standbys wait after the last renewal they saw.")
     renew_deadline: float = _setting(values.duration, 10.0, "How long the leader trusts a renewal.")
     retry_period: float = _setting(values.duration, 2.0, "The time between two renewals.")

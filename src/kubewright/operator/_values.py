@@ -59,6 +59,21 @@ def _names(given: object) -> tuple[str, ...]:
     return tuple(given)
 
 
+_NAMES = re.compile(rf"(?=.{{1,253}}$){_NAME.pattern}(\.{_NAME.pattern})*")
+
+
+def _object_name(given: object) -> str:
+    if not isinstance(given, str) or not _NAMES.fullmatch(given.strip()):
+        raise Unsuitable("the name of an object: lower case letters, digits, '-' and '.'")
+    return given.strip()
+
+
+def _namespace(given: object) -> str:
+    if not isinstance(given, str) or not _NAME.fullmatch(given.strip()):
+        raise Unsuitable("the name of a namespace: lower case letters, digits and '-'")
+    return given.strip()
+
+
 def _count(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise Unsuitable("a whole number, at least 1")
@@ -177,6 +192,8 @@ text = Kind("TEXT", _text)
 path = Kind("FILE", _path)
 folder = Kind("FOLDER", _folder)
 names = Kind("NAME", _names, lambda given: [name for name in re.split(r"[,\s]+", given) if name])
+object_name = Kind("NAME", _object_name)
+namespace = Kind("NAME", _namespace)
 count = Kind("NUMBER", _count, _whole_number)
 switch = Kind("BOOLEAN", _flag, _word)
 duration = Kind("TIME", _positive)
