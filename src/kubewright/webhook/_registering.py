@@ -212,7 +212,7 @@ def _check(what: str, kind: type[Object], options: AdmissionOptions) -> None:
     for part in options.get("subresources", ()):
         if part in _OTHER_KINDS:
             raise ValueError(
-                f"{what}({kind.__name__}): what is sent to {part!r} is a {_OTHER_KINDS[part]}: use {what} of that kind,"
+                f"{what}({kind.__name__}): what is sent to {part!r} is of the kind {_OTHER_KINDS[part]}: use {what} of that,"
                 f" with rules=[rule_for({kind.__name__}, ..., subresource={part!r})]"
             )
 

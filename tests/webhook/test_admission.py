@@ -1,0 +1,422 @@
+"""Reviews are answered with what handlers say and change."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import re
+import threading
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+import kubewright as kw
+from kubewright.api import ObjectMeta, Untyped, Violation, core, to_dict
+from kubewright.clock import VirtualClock
+from kubewright.webhook import AdmissionRequest, AdmissionWarning, FieldError, Refused, rule_for
+from tests.webhook.conftest import UID, asking, review
+from tests.webhook.kinds import Toy, ToySpec, ToyStatus, Wheel
+
+
+def toy(**spec: Any) -> Toy:
+    return Toy(metadata=ObjectMeta(name="bear", namespace="room"), spec=ToySpec(**spec))
+
+
+def made() -> kw.Operator:
+    return kw.Operator("toys")
+
+
+def path_of(operator: kw.Operator) -> str:
+    [declared] = operator.webhooks.declarations()
+    return declared.path
+
+
+async def answer_to(operator: kw.Operator, asked: dict[str, Any]) -> dict[str, Any]:
+    async with asking(operator) as asker:
+        return await asker.ask(path_of(operator), asked)
+
+
+def patch_in(response: dict[str, Any]) -> list[dict[str, Any]]:
+    assert response["allowed"] is True
+    assert response["patchType"] == "JSONPatch"
+    found: list[dict[str, Any]] = json.loads(base64.b64decode(response["patch"]))
+    return found
+
+
+# Changing
+
+
+async def test_the_patch_is_what_the_handler_changed() -> None:
+    operator = made()
+
+    @operator.defaults(Toy)
+    def fill_in(toy: Toy) -> None:
+        toy.spec.size = toy.spec.size or 3
+        toy.metadata.labels["kind"] = "toy"
+
+    asked = review(toy(color="red"))
+    assert patch_in(await answer_to(operator, asked)) == [
+        {"op": "add", "path": "/metadata/labels", "value": {"kind": "toy"}},
+        {"op": "add", "path": "/spec/size", "value": 3},
+    ]
+
+
+async def test_fields_that_the_model_does_not_know_are_not_touched() -> None:
+    operator = made()
+
+    @operator.defaults(Toy)
+    async def fill_in(toy: Toy) -> None:
+        toy.spec.wheels = [Wheel(name="new", inches=2), *toy.spec.wheels]
+        toy.spec.wheels[1].inches = 9
+
+    content = to_dict(toy(wheels=[Wheel(name="left")]))
+    content["spec"]["wheels"][0]["unknown"] = {"to": "us"}
+    content["spec"]["alsoUnknown"] = 1
+    assert patch_in(await answer_to(operator, review(content))) == [
+        {"op": "add", "path": "/spec/wheels/0", "value": {"name": "new", "inches": 2}},
+        {"op": "replace", "path": "/spec/wheels/1/inches", "value": 9},
+    ]
+
+
+async def test_a_handler_may_return_another_object_or_change_nothing() -> None:
+    operator = made()
+
+    @operator.defaults(Toy)
+    def fill_in(toy: Toy) -> Toy | None:
+        return Toy(metadata=toy.metadata, spec=ToySpec(size=1)) if toy.spec.size == 0 else None
+
+    async with asking(operator) as asker:
+        [operation] = patch_in(await asker.ask(path_of(operator), review(toy(size=0))))
+        assert operation == {"op": "replace", "path": "/spec/size", "value": 1}
+        assert await asker.ask(path_of(operator), review(toy(size=1))) == {
+            "uid": UID,
+            "allowed": True,
+        }
+
+
+async def test_a_class_fills_in_defaults_too_and_is_made_for_the_server() -> None:
+    operator = made()
+
+    @operator.defaults(Toy)
+    class Filling:
+        def __init__(self) -> None:
+            self.size = 7
+
+        async def default(self, toy: Toy, request: AdmissionRequest[Toy]) -> None:
+            toy.spec.size = self.size
+            request.audit("filled", "yes")
+
+    response = await answer_to(operator, review(toy()))
+    assert patch_in(response) == [{"op": "add", "path": "/spec/size", "value": 7}]
+    assert response["auditAnnotations"] == {"filled": "yes"}
+
+
+async def test_untyped_objects_are_changed_the_same_way() -> None:
+    operator = made()
+
+    @operator.defaults(Untyped, rules=[rule_for(Toy, "CREATE")])
+    def fill_in(obj: Untyped, request: AdmissionRequest[Untyped]) -> None:
+        obj["spec"]["size"] = len(str(request.kind))
+
+    content = to_dict(toy()) | {"extra": True}
+    [operation] = patch_in(await answer_to(operator, review(content)))
+    assert operation == {"op": "add", "path": "/spec/size", "value": len("Toy (webhooks.example.com/v1)")}
+
+
+# Saying yes and no
+
+
+async def test_all_errors_are_told_at_once_with_their_fields() -> None:
+    operator = made()
+
+    @operator.validates(Toy)
+    def check(toy: Toy) -> Iterator[FieldError | AdmissionWarning]:
+        yield FieldError.invalid("spec.size", toy.spec.size, "must be 10 or less")
+        yield AdmissionWarning("red is\nold-fashioned")
+        yield FieldError.required("spec.color")
+
+    response = await answer_to(operator, review(toy(size=11)))
+    assert response["allowed"] is False
+    assert response["warnings"] == ["red is old-fashioned"]
+    status = response["status"]
+    assert (status["code"], status["reason"], status["status"]) == (422, "Invalid", "Failure")
+    assert [cause["field"] for cause in status["details"]["causes"]] == ["spec.size", "spec.color"]
+    assert status["message"] == (
+        'Toy.webhooks.example.com "bear" is invalid:'
+        " [spec.size: Invalid value: 11: must be 10 or less, spec.color: Required value]"
+    )
+
+
+@pytest.mark.parametrize("way", ["list", "one", "async", "async generator", "raised", "rules of the kind"])
+async def test_errors_can_be_returned_yielded_or_raised(way: str) -> None:
+    operator = made()
+    error = FieldError("spec.size", "odd")
+
+    if way == "list":
+        operator.validates(Toy)(lambda toy: [error])
+    elif way == "one":
+        operator.validates(Toy)(lambda toy: error)
+    elif way == "async":
+
+        @operator.validates(Toy)
+        async def wait(toy: Toy) -> list[FieldError]:
+            await asyncio.sleep(0)
+            return [error]
+    elif way == "async generator":
+
+        @operator.validates(Toy)
+        async def generate(toy: Toy) -> AsyncIterator[FieldError]:
+            await asyncio.sleep(0)
+            yield error
+    elif way == "raised":
+
+        @operator.validates(Toy)
+        def refuse(toy: Toy) -> None:
+            raise Refused(error)
+    else:
+
+        @operator.validates(Toy)
+        def of_the_kind(toy: Toy) -> None:
+            raise kw.ValidationError("Toy bear", [Violation("spec.size", "odd")])
+
+    response = await answer_to(operator, review(toy()))
+    [cause] = response["status"]["details"]["causes"]
+    assert (cause["field"], cause["message"]) == ("spec.size", "odd")
+
+
+async def test_nothing_wrong_is_allowed_and_a_text_refuses_with_a_code() -> None:
+    operator = made()
+
+    @operator.validates(Toy)
+    def check(toy: Toy) -> AdmissionWarning:
+        if toy.spec.size == 1:
+            raise Refused("not on Fridays", code=409)
+        return AdmissionWarning("well")
+
+    async with asking(operator) as asker:
+        assert await asker.ask(path_of(operator), review(toy())) == {
+            "uid": UID,
+            "allowed": True,
+            "warnings": ["well"],
+        }
+        response = await asker.ask(path_of(operator), review(toy(size=1)))
+        expected = {"status": "Failure", "code": 409, "reason": "Conflict", "message": "not on Fridays"}
+        assert response["status"] == expected
+
+
+async def test_each_operation_has_its_method_and_others_are_allowed() -> None:
+    operator, seen = made(), list[tuple[Any, ...]]()
+
+    @operator.validates(Toy)
+    class Rules:
+        def validate_create(self, toy: Toy) -> None:
+            seen.append(("create", toy.spec.size))
+
+        async def validate_update(self, old: Toy, new: Toy, request: AdmissionRequest[Toy]) -> None:
+            seen.append(("update", old.spec.size, new.spec.size, request.operation))
+
+        def validate_delete(self, toy: Toy, request: AdmissionRequest[Toy]) -> None:
+            seen.append(("delete", toy.spec.size, request.object, request.old is toy))
+
+    async with asking(operator) as asker:
+        for asked in (
+            review(toy(size=1)),
+            review(toy(size=2), "UPDATE", old=toy(size=1)),
+            review(None, "DELETE", old=toy(size=2)),
+            review(toy(size=3), "CONNECT"),
+        ):
+            assert (await asker.ask(path_of(operator), asked))["allowed"] is True
+    assert seen == [("create", 1), ("update", 1, 2, "UPDATE"), ("delete", 2, None, True)]
+
+
+async def test_the_request_tells_who_asks_for_what_and_how() -> None:
+    operator, seen = made(), list[AdmissionRequest[Toy]]()
+
+    @operator.validates(Toy, operations=["UPDATE"], subresources=["status"])
+    def check(toy: Toy, request: AdmissionRequest[Toy]) -> None:
+        seen.append(request)
+        request.warn("seen")
+
+    asked = review(
+        Toy(metadata=ObjectMeta(name="bear", namespace="room"), status=ToyStatus(shelf="top")),
+        "UPDATE",
+        old=toy(size=5),
+        dryRun=True,
+        subResource="status",
+        options={"kind": "UpdateOptions", "fieldManager": "kubectl"},
+        requestKind={"group": "webhooks.example.com", "version": "v1alpha1", "kind": "Toy"},
+    )
+    assert (await answer_to(operator, asked))["warnings"] == ["seen"]
+    [request] = seen
+    assert request.user.username == "alice"
+    assert request.user.groups == ["system:authenticated"]
+    assert request.user.extra == {"scope": ["a"]}
+    assert (request.operation, request.dry_run, request.subresource) == ("UPDATE", True, "status")
+    assert (request.namespace, request.name, request.resource.resource) == ("room", "bear", "toys")
+    assert (request.kind.version, request.request_kind.version) == ("v1", "v1alpha1")
+    assert request.options["fieldManager"] == "kubectl"
+    assert request.object is not None
+    assert request.old is not None
+    assert (request.object.status.shelf, request.old.spec.size) == ("top", 5)
+    assert repr(request) == "<AdmissionRequest UPDATE toys/status room/bear by alice>"
+
+
+# What goes wrong
+
+
+async def test_a_handler_that_raises_refuses_and_tells_only_the_log_why(caplog: pytest.LogCaptureFixture) -> None:
+    operator = made()
+
+    @operator.validates(core.Secret)
+    async def check(secret: core.Secret) -> None:
+        raise ValueError(f"hunter2 of {secret}")
+
+    async with asking(operator) as asker:
+        secret = core.Secret(metadata=ObjectMeta(name="keys", namespace="room"), string_data={"password": "hunter2"})
+        response = await asker.ask(path_of(operator), review(secret))
+        assert response["allowed"] is False
+        assert response["status"] == {
+            "status": "Failure",
+            "code": 500,
+            "reason": "InternalError",
+            "message": "webhook check.secrets.core failed with ValueError; its log says more",
+        }
+        [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
+        assert "webhook check.secrets.core failed about <AdmissionRequest CREATE secrets room/keys" in record.message
+        assert (await asker.ask(path_of(operator), review(secret)))["allowed"] is False, "the server lives on"
+        assert asker.server.stats.reviews[path_of(operator), "failed"] == 2
+
+
+async def test_where_failures_are_ignored_a_handler_that_raises_is_a_warning() -> None:
+    operator = made()
+
+    @operator.defaults(Toy, failure_policy="Ignore")
+    def fill_in(toy: Toy) -> None:
+        raise KeyError("oops")
+
+    response = await answer_to(operator, review(toy()))
+    assert response["allowed"] is True
+    assert response["warnings"] == ["webhook fill-in.toys.webhooks.example.com failed with KeyError; its log says more"]
+
+
+@pytest.mark.parametrize("nonsense", ["text", 7, ["text"], Toy()])
+async def test_a_validating_handler_that_returns_nonsense_refuses(nonsense: Any) -> None:
+    operator = made()
+    anything: Any = operator.validates(Toy)
+    anything(lambda toy: nonsense)
+    response = await answer_to(operator, review(toy()))
+    assert response["status"]["code"] == 500
+    assert "failed with TypeError" in response["status"]["message"]
+
+
+@pytest.mark.parametrize("nonsense", ["text", 7, core.ConfigMap()])
+async def test_a_mutating_handler_that_returns_nonsense_refuses(nonsense: Any) -> None:
+    operator = made()
+    anything: Any = operator.defaults(Toy)
+    anything(lambda toy: nonsense)
+    response = await answer_to(operator, review(toy()))
+    assert response["status"]["code"] == 500
+
+
+async def test_a_handler_that_hangs_is_answered_for_in_time(caplog: pytest.LogCaptureFixture) -> None:
+    operator, clock, began = made(), VirtualClock(), asyncio.Event()
+
+    @operator.validates(Toy)
+    async def check(toy: Toy) -> None:
+        began.set()
+        with_patience = asyncio.Event()
+        while True:  # nor does it heed that it is cancelled
+            try:
+                await with_patience.wait()
+            except asyncio.CancelledError:
+                if toy.spec.size == 1:
+                    raise
+                toy.spec.size = 1
+
+    async with asking(operator, clock) as asker:
+        answer = asyncio.create_task(asker.ask(path_of(operator), review(toy()), timeout="10s"))
+        await began.wait()
+        await clock.advance(9.0)
+        response = await answer
+        assert response["status"]["code"] == 504
+        name = "check.toys.webhooks.example.com"
+        assert response["status"]["message"] == f"webhook {name} did not answer within 9 s"
+        assert f"webhook {name} did not answer within 9 s about <AdmissionRequest CREATE toys" in caplog.text
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            if "check" in repr(task.get_coro()):
+                task.cancel()
+
+
+async def test_a_plain_handler_that_blocks_holds_up_nobody_else() -> None:
+    operator, clock = made(), VirtualClock()
+    began, go_on = threading.Event(), threading.Event()
+
+    @operator.validates(Toy)
+    def check(toy: Toy) -> None:
+        if toy.spec.size == 0:
+            began.set()
+            go_on.wait(60)
+
+    async with asking(operator, clock) as asker:
+        answer = asyncio.create_task(asker.ask(path_of(operator), review(toy(size=0)), timeout="5s"))
+        try:
+            await asyncio.to_thread(began.wait, 60)
+            assert (await asker.ask(path_of(operator), review(toy(size=1))))["allowed"] is True
+            await clock.advance(4.0)
+            assert (await answer)["status"]["code"] == 504
+        finally:
+            go_on.set()
+
+
+async def test_an_object_that_does_not_fit_its_model_is_refused_with_the_field() -> None:
+    operator = made()
+
+    @operator.defaults(Toy)
+    def fill_in(toy: Toy) -> None: ...
+
+    content = to_dict(toy()) | {"spec": {"size": "large"}}
+    response = await answer_to(operator, review(content))
+    assert response["status"]["code"] == 422
+    assert [cause["field"] for cause in response["status"]["details"]["causes"]] == ["spec.size"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"group": "webhooks.example.com", "version": "v2", "kind": "Toy"},
+        {"group": "webhooks.example.com", "version": "v1", "kind": "Game"},
+        {"group": "", "version": "v1", "kind": "Pod"},
+    ],
+)
+async def test_another_kind_or_version_is_refused_by_name(other: dict[str, str]) -> None:
+    operator = made()
+
+    @operator.validates(Toy)
+    def check(toy: Toy) -> None: ...
+
+    response = await answer_to(operator, review(toy(), kind=other))
+    assert response["allowed"] is False
+    assert response["status"]["code"] == 400
+    expected = r"webhook check\.toys\.webhooks\.example\.com is about Toy \(webhooks\.example\.com/v1\), not "
+    assert re.match(expected + other["kind"], response["status"]["message"])
+
+
+async def test_a_review_without_the_object_is_refused() -> None:
+    operator = made()
+
+    @operator.validates(Toy)
+    class Rules:
+        def validate_create(self, toy: Toy) -> None: ...
+
+        def validate_update(self, old: Toy, new: Toy) -> None: ...
+
+    async with asking(operator) as asker:
+        for operation, text in (("CREATE", "no object"), ("UPDATE", "no old and new object")):
+            asked = review(toy(), operation)
+            asked["request"]["object"] = None
+            response = await asker.ask(path_of(operator), asked)
+            assert response["status"]["code"] == 400
+            assert text in response["status"]["message"]

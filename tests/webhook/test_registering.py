@@ -1,0 +1,192 @@
+"""Handlers are looked at where they are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import kubewright as kw
+from kubewright.api import Untyped, apps, core, meta
+from kubewright.webhook import AdmissionRequest, FieldError, rule_for
+from tests.webhook.kinds import OldToy, Toy
+
+
+@pytest.fixture
+def operator() -> kw.Operator:
+    return kw.Operator("toys")
+
+
+def test_a_handler_becomes_a_declaration(operator: kw.Operator) -> None:
+    @operator.defaults(Toy, timeout=3, failure_policy="Ignore", reinvocation_policy="IfNeeded")
+    def fill_in(toy: Toy) -> None: ...
+
+    [declared] = operator.webhooks.declarations()
+    assert declared.name == "fill-in.toys.webhooks.example.com"
+    assert declared.path == "/mutate/fill-in.toys.webhooks.example.com"
+    assert declared.mutating
+    assert list(declared.rules) == [rule_for(Toy, "CREATE", "UPDATE")]
+    assert (declared.timeout_seconds, declared.failure_policy) == (3, "Ignore")
+    assert declared.reinvocation_policy == "IfNeeded"
+
+
+def test_the_methods_of_a_class_are_its_operations(operator: kw.Operator) -> None:
+    @operator.validates(Toy, match_conditions={"big": "object.spec.size > 3"}, object_selector={"check": "yes"})
+    class ToyRules:
+        def validate_create(self, toy: Toy) -> None: ...
+
+        async def validate_delete(self, toy: Toy, request: AdmissionRequest[Toy]) -> None: ...
+
+    [declared] = operator.webhooks.declarations()
+    assert declared.name == "toy-rules.toys.webhooks.example.com"
+    assert declared.path == "/validate/toy-rules.toys.webhooks.example.com"
+    assert list(declared.rules) == [rule_for(Toy, "CREATE", "DELETE")]
+    assert [(one.name, one.expression) for one in declared.match_conditions] == [("big", "object.spec.size > 3")]
+    assert declared.object_selector == meta.LabelSelector(match_labels={"check": "yes"})
+
+
+def test_built_in_kinds_subresources_and_any_kind_can_be_handled(operator: kw.Operator) -> None:
+    @operator.validates(core.Pod, operations=["DELETE"])
+    def guard(pod: core.Pod) -> None: ...
+
+    @operator.validates(apps.Deployment, subresources=["status", ""])
+    def look(deployment: apps.Deployment) -> None: ...
+
+    every = [rule_for(Toy, "*")]
+
+    @operator.validates(Untyped, rules=every)
+    def note(obj: Untyped) -> None: ...
+
+    declared = {one.name: one for one in operator.webhooks.declarations()}
+    assert [list(one.rules) for one in declared.values()] == [
+        [rule_for(core.Pod, "DELETE")],
+        [
+            rule_for(apps.Deployment, "CREATE", "UPDATE", subresource="status"),
+            rule_for(apps.Deployment, "CREATE", "UPDATE"),
+        ],
+        every,
+    ]
+    assert list(declared) == ["guard.pods.core", "look.deployments.apps", "note.toys.webhook"]
+
+
+def test_a_typo_in_an_option_fails_with_the_valid_names(operator: kw.Operator) -> None:
+    options: dict[str, Any] = {"failure_polcy": "Ignore"}
+    with pytest.raises(TypeError, match=r"validates has no option 'failure_polcy'\. Did you mean 'failure_policy'"):
+        operator.validates(Toy, **options)
+    with pytest.raises(TypeError, match=r"The options are: .*namespace_selector, .*operations"):
+        operator.defaults(Toy, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"failure_policy": "ignore"}, "failure_policy of validates is one of Fail, Ignore, not 'ignore'"),
+        ({"side_effects": "Some"}, "side_effects of validates is one of None, NoneOnDryRun, not 'Some'"),
+        ({"operations": ["create"]}, "operations of validates are CREATE, UPDATE, DELETE, CONNECT, not 'create'"),
+        ({"operations": "CREATE"}, r"operations of validates is a list: \['CREATE'\]"),
+        (
+            {"subresources": ["scale"]},
+            "what is sent to 'scale' is of the kind autoscaling.Scale: use validates of that",
+        ),
+        ({"reinvocation_policy": "IfNeeded"}, "validates has no option 'reinvocation_policy'"),
+        ({"rules": [], "operations": ["CREATE"]}, "leave out operations and subresources"),
+    ],
+)
+def test_an_option_that_cannot_be_fails_where_it_is_written(
+    operator: kw.Operator, options: dict[str, Any], text: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=text):
+        operator.validates(Toy, **options)
+
+
+def test_what_is_wrong_with_a_handler_fails_where_it_is_written(operator: kw.Operator) -> None:
+    anything: Any = operator.validates(Toy)
+    with pytest.raises(TypeError, match=r"must take the object, and the request if it wants it; found \(\)"):
+        anything(lambda: None)
+    with pytest.raises(TypeError, match=r"must take the object, .*found \(a, b, c\)"):
+        anything(lambda a, b, c: None)
+
+    def other(pod: core.Pod) -> None: ...
+
+    with pytest.raises(TypeError, match="other takes a Pod, but is handed in for Toy"):
+        anything(other)
+
+    def turned(request: AdmissionRequest[Toy], toy: Toy) -> None: ...
+
+    with pytest.raises(TypeError, match="turned takes the object first, and then the request"):
+        anything(turned)
+
+    class Misspelled:
+        def validate_creation(self, toy: Toy) -> None: ...
+
+    with pytest.raises(TypeError, match=r"Misspelled\.validate_creation is never called; the methods are: validate_c"):
+        anything(Misspelled)
+
+    class Empty: ...
+
+    with pytest.raises(TypeError, match="Empty has none of the methods validate_create, validate_update"):
+        anything(Empty)
+
+    class Lacking:
+        def validate_update(self, toy: Toy) -> None: ...
+
+    with pytest.raises(TypeError, match="validate_update must take old and new object, and the request"):
+        anything(Lacking)
+
+    class Demanding:
+        def __init__(self, database: object) -> None: ...
+
+        def validate_create(self, toy: Toy) -> None: ...
+
+    with pytest.raises(TypeError, match=r"Demanding cannot be made without arguments .*: hand in an instance instead"):
+        anything(Demanding)
+    anything(Demanding("database"))
+    assert operator.webhooks.declarations()[0].name == "demanding.toys.webhooks.example.com"
+    fill: Any = operator.defaults(Toy)
+    with pytest.raises(TypeError, match=r"Empty has no method default\(self, obj: Toy\)"):
+        fill(Empty)
+
+
+def test_defaults_cannot_be_about_deletions_and_untyped_needs_rules(operator: kw.Operator) -> None:
+    with pytest.raises(ValueError, match="defaults cannot change an object that is deleted"):
+        operator.defaults(Toy, operations=["DELETE"])
+    with pytest.raises(TypeError, match=r"validates\(Untyped\) needs rules"):
+        operator.validates(Untyped)
+    with pytest.raises(TypeError, match="validates takes a kind, such as apps"):
+        operator.validates(FieldError)  # type: ignore[type-var]
+
+
+def test_two_webhooks_need_two_names(operator: kw.Operator) -> None:
+    def check(toy: Toy) -> None: ...
+
+    operator.validates(Toy)(check)
+    with pytest.raises(ValueError, match=r"has a webhook 'check.toys.webhooks.example.com' already: give the second"):
+        operator.validates(Toy)(check)
+    operator.validates(Toy, name="again.toys.webhooks.example.com")(check)
+    assert len(operator.webhooks.declarations()) == 2
+
+
+def test_a_conversion_is_between_two_versions_of_one_kind_and_goes_both_ways(operator: kw.Operator) -> None:
+    for source, target, text in (
+        (Toy, Toy, "is the same version twice"),
+        (Toy, core.Pod, "converts takes classes with @resource"),
+    ):
+        anything: Any = operator.converts
+        with pytest.raises((TypeError, ValueError), match=text):
+            anything(source, target)
+
+    @operator.converts(OldToy, Toy)
+    def up(old: OldToy) -> Toy:
+        return Toy()
+
+    with pytest.raises(ValueError, match=r"no conversion from Toy \(webhooks.example.com/v1\) to Toy \(.*v1alpha1\)"):
+        operator.webhooks.conversion_declarations()
+    with pytest.raises(ValueError, match=r"there is a conversion from .* already"):
+        operator.converts(OldToy, Toy)(up)
+
+    @operator.converts(Toy, OldToy)
+    def down(new: Toy) -> OldToy:
+        return OldToy()
+
+    assert [one.kind for one in operator.webhooks.conversion_declarations()] == [Toy]
+    assert operator.webhooks.kinds() == [Toy, OldToy]
