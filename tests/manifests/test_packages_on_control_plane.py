@@ -89,9 +89,15 @@ def test_every_object_is_accepted_without_a_warning(kubectl: Kubectl, packaged: 
     with_cert_manager = replace(PACKAGED, certificates="cert-manager")
     assert "certificate.cert-manager.io/packaged-webhook" in deploy(kubectl, tmp_path, with_cert_manager)
     # Nothing is left out on the way: the server keeps every field that was sent.
-    stored = yaml.safe_load(kubectl("get", "certificate", "packaged-webhook", "-n", PACKAGED.namespace, "-o", "yaml"))
-    sent = next(to_dict(one) for one in objects(with_cert_manager) if one.kind == "Certificate")
-    assert stored["spec"] == sent["spec"]
+    for kind, name in (
+        ("Issuer", "packaged-webhook-root"),
+        ("Certificate", "packaged-webhook-ca"),
+        ("Issuer", "packaged-webhook-ca"),
+        ("Certificate", "packaged-webhook"),
+    ):
+        stored = yaml.safe_load(kubectl("get", kind, name, "-n", PACKAGED.namespace, "-o", "yaml"))
+        sent = (one for one in objects(with_cert_manager) if (one.kind, one.metadata.name) == (kind, name))
+        assert stored["spec"] == to_dict(next(sent))["spec"]
     annotations = yaml.safe_load(kubectl("get", "crd", "bars.packages.example.com", "-o", "yaml"))["metadata"]
     assert annotations["annotations"]["cert-manager.io/inject-ca-from"] == "packaged-system/packaged-webhook"
 
@@ -128,7 +134,9 @@ def test_a_certificate_of_its_own_opens_one_secret_and_its_own_webhooks(control_
         return allowed
 
     own, admission = "packaged-system", "admissionregistration.k8s.io"
-    assert may("update", "", "secrets", "packaged-webhook-certificate", own)
+    assert may("patch", "", "secrets", "packaged-webhook-certificate", own)
+    assert not may("update", "", "secrets", "packaged-webhook-certificate", own)
+    assert not may("delete", "", "secrets", "packaged-webhook-certificate", own)
     assert may("create", "", "secrets", "", own)
     assert not may("get", "", "secrets", "others", own)
     assert not may("get", "", "secrets", "packaged-webhook-certificate", "default")

@@ -2,45 +2,58 @@
 
 - `self-managed`: the operator makes its own CA and certificate, keeps both in a Secret, and writes the CA into the
   webhook configurations and definitions. It may touch that Secret and those objects, by name, and no others.
-- `cert-manager`: cert-manager fills the Secret, and its injector writes the CA where an annotation asks for it.
+- `cert-manager`: cert-manager fills the Secret, and its injector writes the CA where an annotation asks for it. The CA
+  is another than the certificate, and lives long: so a renewed certificate is trusted before it is served. (One that
+  signs itself, as many manifests have it, is a new CA each time, which is trusted at another moment than it is served.)
 - `files`: somebody else fills the Secret; the CA is part of the manifests, or added by somebody else too.
+
+The fourth, OLM's, is not for manifests but for bundles: see `webhook_definitions`.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from kubewright.api import Model, ObjectMeta, Resource, core
+import msgspec
+
+from kubewright.api import Model, Object, ObjectMeta, Resource, core
 from kubewright.api._resource import resource
-from kubewright.controller._permissions import CLUSTER, OWN, Permission
+from kubewright.controller._permissions import Permission
 from kubewright.manifests._manager import Addition
 from kubewright.manifests._project import Project, definition_name
 from kubewright.manifests._webhooks import has_mutating, has_validating, webhook_service_name
+from kubewright.webhook import certificates
 
 __all__ = [
     "INJECT",
     "Certificate",
     "Issuer",
-    "certificate",
+    "cert_manager_objects",
     "certificate_addition",
     "certificate_permissions",
     "injected_from",
-    "issuer",
 ]
 
 INJECT: Final = "cert-manager.io/inject-ca-from"
-_FOLDER: Final = "/var/run/kubewright/webhook"
 _VOLUME: Final = "webhook-certificate"
+_TEN_YEARS: Final = "87600h"
 
 
 class SelfSigned(Model):
     """No settings."""
 
 
-class IssuerSpec(Model):
-    """Who signs; the fields that are needed here."""
+class Authority(Model):
+    """A CA in a Secret."""
 
-    self_signed: SelfSigned
+    secret_name: str
+
+
+class IssuerSpec(Model):
+    """Who signs: one of these."""
+
+    self_signed: SelfSigned | None = None
+    ca: Authority | None = None
 
 
 class IssuerReference(Model):
@@ -60,10 +73,14 @@ class PrivateKey(Model):
 class CertificateSpec(Model):
     """What is certified; the fields that are needed here."""
 
-    dns_names: list[str]
     issuer_ref: IssuerReference
     private_key: PrivateKey
     secret_name: str
+    dns_names: list[str] | None = None
+    usages: list[str] | None = None
+    is_ca: bool | None = msgspec.field(default=None, name="isCA")
+    common_name: str | None = None
+    duration: str | None = None
 
 
 @resource("cert-manager.io/v1")
@@ -78,57 +95,58 @@ class Certificate(Resource[CertificateSpec, None]):
 
 def certificate_addition(project: Project) -> Addition:
     """How the manager finds its certificate."""
+    way = core.EnvVar(name="KUBEWRIGHT_WEBHOOK_CERTIFICATES", value=project.certificates)
     if project.certificates == "self-managed":
-        return Addition(env=[core.EnvVar(name="KUBEWRIGHT_WEBHOOK_SECRET", value=project.certificate_secret)])
+        return Addition(env=[way, core.EnvVar(name="KUBEWRIGHT_WEBHOOK_SECRET", value=project.certificate_secret)])
+    folder = certificates.FOLDER
     return Addition(
-        env=[core.EnvVar(name="KUBEWRIGHT_WEBHOOK_CERTIFICATES", value=_FOLDER)],
-        mounts=[core.VolumeMount(name=_VOLUME, mount_path=_FOLDER, read_only=True)],
+        env=[way, core.EnvVar(name="KUBEWRIGHT_WEBHOOK_FOLDER", value=folder)],
+        mounts=[core.VolumeMount(name=_VOLUME, mount_path=folder, read_only=True)],
         volumes=[core.Volume(name=_VOLUME, secret=core.SecretVolumeSource(secret_name=project.certificate_secret))],
     )
 
 
 def certificate_permissions(project: Project) -> list[Permission]:
     """What a self-managed certificate asks for: its Secret, and the objects that the CA is written into."""
-    why = "webhook certificate"
-    found = [Permission(resource="secrets", verb="create", where=OWN, why=why, rare=True)]
-    found += [
-        Permission(resource="secrets", verb=verb, name=project.certificate_secret, where=OWN, why=why, rare=True)
-        for verb in ("get", "list", "patch", "update", "watch")
-    ]
-    for group, plural, names in (
-        ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", [project.prefix] * has_mutating(project)),
-        ("admissionregistration.k8s.io", "validatingwebhookconfigurations", [project.prefix] * has_validating(project)),
-        (
-            "apiextensions.k8s.io",
-            "customresourcedefinitions",
-            sorted(definition_name(one.kind) for one in project.conversions),
-        ),
-    ):
-        found += [
-            Permission(group=group, resource=plural, verb=verb, name=name, where=CLUSTER, why=why, rare=True)
-            for name in names
-            for verb in ("get", "list", "patch", "watch")
-        ]
-    return found
-
-
-def issuer(project: Project) -> Issuer:
-    """Signs the certificate with its own key: the API server trusts it because its injector says so."""
-    return Issuer(metadata=_meta(project), spec=IssuerSpec(self_signed=SelfSigned()))
-
-
-def certificate(project: Project) -> Certificate:
-    """The certificate of the webhook Service, with a new key each time it is renewed."""
-    host = f"{webhook_service_name(project)}.{project.namespace}.svc"
-    return Certificate(
-        metadata=_meta(project),
-        spec=CertificateSpec(
-            dns_names=[host, f"{host}.cluster.local"],
-            issuer_ref=IssuerReference(kind="Issuer", name=webhook_service_name(project)),
-            private_key=PrivateKey(algorithm="ECDSA", rotation_policy="Always"),
-            secret_name=project.certificate_secret,
-        ),
+    return certificates.certificate_permissions(
+        project.certificate_secret,
+        mutating=[project.prefix] if has_mutating(project) else [],
+        validating=[project.prefix] if has_validating(project) else [],
+        definitions=[definition_name(one.kind) for one in project.conversions],
     )
+
+
+def cert_manager_objects(project: Project) -> list[Object]:
+    """A CA of the project's own, and the certificate of the webhook Service, with a new key each time it is renewed."""
+    webhook = webhook_service_name(project)
+    authority, root = f"{webhook}-ca", f"{webhook}-root"
+    host = f"{webhook}.{project.namespace}.svc"
+    key = PrivateKey(algorithm="ECDSA", rotation_policy="Always")
+    return [
+        Issuer(metadata=_meta(project, root), spec=IssuerSpec(self_signed=SelfSigned())),
+        Certificate(
+            metadata=_meta(project, authority),
+            spec=CertificateSpec(
+                is_ca=True,
+                common_name=f"{project.prefix}-ca",  # at most 64 characters
+                duration=_TEN_YEARS,
+                secret_name=authority,
+                private_key=key,
+                issuer_ref=IssuerReference(kind="Issuer", name=root),
+            ),
+        ),
+        Issuer(metadata=_meta(project, authority), spec=IssuerSpec(ca=Authority(secret_name=authority))),
+        Certificate(
+            metadata=_meta(project, webhook),
+            spec=CertificateSpec(
+                dns_names=[host, f"{host}.cluster.local"],
+                usages=["digital signature", "server auth"],
+                secret_name=project.certificate_secret,
+                private_key=key,
+                issuer_ref=IssuerReference(kind="Issuer", name=authority),
+            ),
+        ),
+    ]
 
 
 def injected_from(project: Project) -> dict[str, str]:
@@ -136,5 +154,5 @@ def injected_from(project: Project) -> dict[str, str]:
     return {INJECT: f"{project.namespace}/{webhook_service_name(project)}"}
 
 
-def _meta(project: Project) -> ObjectMeta:
-    return ObjectMeta(name=webhook_service_name(project), namespace=project.namespace, labels=project.labels)
+def _meta(project: Project, name: str) -> ObjectMeta:
+    return ObjectMeta(name=name, namespace=project.namespace, labels=project.labels)

@@ -16,7 +16,7 @@ import json
 import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from kubewright.api import Object, apiextensions, to_dict
 from kubewright.manifests._access import (
@@ -25,7 +25,7 @@ from kubewright.manifests._access import (
     people_access,
     service_account,
 )
-from kubewright.manifests._certificates import INJECT, certificate, certificate_addition, injected_from, issuer
+from kubewright.manifests._certificates import INJECT, cert_manager_objects, certificate_addition, injected_from
 from kubewright.manifests._helm_text import helpers, notes
 from kubewright.manifests._manager import Addition, budget, deployment, namespace, spread
 from kubewright.manifests._monitoring import metrics_addition, metrics_service, service_monitor
@@ -80,7 +80,7 @@ def _templates(project: Project) -> Iterator[tuple[str, list[str]]]:
         yield "webhook_service.yaml", write(webhook_service(project), when=_WEBHOOK)
         yield "webhook_configurations.yaml", write(*_configurations(project), when=_WEBHOOK)
         yield "webhook_certificate_role.yaml", write(*certificate_access(project), when=_with("self-managed"))
-        yield "cert_manager.yaml", write(issuer(project), certificate(project), when=_with("cert-manager"))
+        yield "cert_manager.yaml", write(*cert_manager_objects(project), when=_with("cert-manager"))
 
 
 def _service_account(project: Project) -> dict[str, Any]:
@@ -114,8 +114,8 @@ def _additions(project: Project) -> Iterator[tuple[str, Addition]]:
     yield _METRICS, metrics_addition(project)
     if project.serves_webhooks:
         yield _WEBHOOK, webhook_addition(project)
-        yield _with("self-managed"), certificate_addition(_as(project, certificates="self-managed"))
-        yield _with("self-managed", "ne"), certificate_addition(_as(project, certificates="files"))
+        for way in get_args(Certificates):
+            yield _with(way), certificate_addition(_as(project, certificates=way))
 
 
 def _network_policy(project: Project) -> dict[str, Any]:
@@ -165,8 +165,8 @@ def _trust(webhook: dict[str, Any]) -> None:
     webhook["clientConfig"]["caBundle"] = When(given, Value(".Values.webhook.caBundle | quote"))
 
 
-def _with(way: Certificates, comparison: str = "eq") -> str:
-    return f'and {_WEBHOOK} ({comparison} .Values.webhook.certificates "{way}")'
+def _with(way: Certificates) -> str:
+    return f'and {_WEBHOOK} (eq .Values.webhook.certificates "{way}")'
 
 
 def _chart(project: Project) -> dict[str, Any]:

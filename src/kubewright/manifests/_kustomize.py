@@ -14,7 +14,7 @@ from typing import Any, Final
 from kubewright.api import Object, to_dict
 from kubewright.crd import crds_of, to_yaml
 from kubewright.manifests._access import certificate_access
-from kubewright.manifests._certificates import certificate, certificate_addition, injected_from, issuer
+from kubewright.manifests._certificates import cert_manager_objects, certificate_addition, injected_from
 from kubewright.manifests._files import crd_files, rbac_files
 from kubewright.manifests._image import Image
 from kubewright.manifests._manager import Addition, budget, deployment, namespace
@@ -104,7 +104,7 @@ def _webhook(project: Project) -> list[File]:
 
 
 def _certmanager(project: Project) -> list[File]:
-    files = [yaml_file("certmanager/certificate.yaml", issuer(project), certificate(project))]
+    files = [yaml_file("certmanager/certificate.yaml", *cert_manager_objects(project))]
     annotated = [
         *(one for one in definitions(project) if injected_from(project).items() <= one.metadata.annotations.items()),
         *configurations(project),

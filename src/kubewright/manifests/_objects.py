@@ -10,12 +10,7 @@ from kubewright.manifests._access import (
     people_access,
     service_account,
 )
-from kubewright.manifests._certificates import (
-    certificate,
-    certificate_addition,
-    injected_from,
-    issuer,
-)
+from kubewright.manifests._certificates import cert_manager_objects, certificate_addition, injected_from
 from kubewright.manifests._manager import Addition, budget, deployment, namespace
 from kubewright.manifests._monitoring import metrics_addition, metrics_service, service_monitor
 from kubewright.manifests._network import metrics_ingress, network_policy, webhook_ingress
@@ -114,5 +109,5 @@ def _webhooks(project: Project) -> list[Object]:
     if project.certificates == "self-managed":
         made += certificate_access(project)
     if project.certificates == "cert-manager":
-        made += [issuer(project), certificate(project)]
+        made += cert_manager_objects(project)
     return made

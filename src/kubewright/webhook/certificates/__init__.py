@@ -15,13 +15,18 @@ new connection. `expiry_problem(source, now)` is for readiness. No private key i
 
 from __future__ import annotations
 
-from kubewright.webhook.certificates._expiry import expiry_problem
-from kubewright.webhook.certificates._files import CertificateFiles, Place
-from kubewright.webhook.certificates._keeper import CertificateError
+from typing import TYPE_CHECKING
+
+from kubewright.webhook.certificates._errors import CertificateError
 from kubewright.webhook.certificates._permissions import certificate_permissions
-from kubewright.webhook.certificates._plan import Terms
-from kubewright.webhook.certificates._self_managed import SelfManaged
-from kubewright.webhook.certificates._sources import FOLDER, WAYS, Way, source_for
+from kubewright.webhook.certificates._ways import FOLDER, WAYS, Way
+
+if TYPE_CHECKING:
+    from kubewright.webhook.certificates._expiry import expiry_problem
+    from kubewright.webhook.certificates._files import CertificateFiles, Place
+    from kubewright.webhook.certificates._plan import Terms
+    from kubewright.webhook.certificates._self_managed import SelfManaged
+    from kubewright.webhook.certificates._sources import source_for
 
 __all__ = [
     "FOLDER",
@@ -36,3 +41,22 @@ __all__ = [
     "expiry_problem",
     "source_for",
 ]
+
+# What needs cryptography is imported on first use: manifests are written without it.
+_HOMES = {
+    "CertificateFiles": "_files",
+    "Place": "_files",
+    "SelfManaged": "_self_managed",
+    "Terms": "_plan",
+    "expiry_problem": "_expiry",
+    "source_for": "_sources",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{home}"), name)

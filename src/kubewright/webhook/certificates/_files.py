@@ -14,7 +14,7 @@ from typing import Final, Self
 
 from kubewright._certificates import KeyPair
 from kubewright.clock import Clock
-from kubewright.webhook.certificates._keeper import CertificateError
+from kubewright.webhook.certificates._errors import CertificateError
 from kubewright.webhook.certificates._pairs import Unusable, Validity, check_pair
 
 __all__ = ["CertificateFiles", "Place"]

@@ -19,22 +19,19 @@ from typing import Final
 from kubewright.api import ObjectMeta, core
 from kubewright.client import AlreadyExists, Conflict, NotFound
 from kubewright.webhook._certificates_protocol import Served
+from kubewright.webhook.certificates._errors import CertificateError
 from kubewright.webhook.certificates._held import Held
 from kubewright.webhook.certificates._pairs import Unusable
 from kubewright.webhook.certificates._plan import Change, Terms, decide, next_time
 from kubewright.webhook.certificates._targets import Target, kinds_of, read, trust, trusts
 
-__all__ = ["CertificateError", "Keeper"]
+__all__ = ["Keeper"]
 
 logger = logging.getLogger("kubewright.webhook")
 
 _TRIES: Final = 20
-_LONGEST: Final = 12 * 3600.0
+_LONGEST: Final = 24 * 3600.0
 _MANAGED: Final = ("app.kubernetes.io/managed-by", "kubewright")
-
-
-class CertificateError(Exception):
-    """There can be no certificate as things are. The text says why, and what to do."""
 
 
 class Keeper:

@@ -15,8 +15,9 @@ from kubewright.api import Object, core
 from kubewright.cache import Informer
 from kubewright.client import ApiError
 from kubewright.webhook._certificates_protocol import Served
+from kubewright.webhook.certificates._errors import CertificateError
 from kubewright.webhook.certificates._held import Held
-from kubewright.webhook.certificates._keeper import CertificateError, Keeper
+from kubewright.webhook.certificates._keeper import Keeper
 from kubewright.webhook.certificates._plan import Terms
 from kubewright.webhook.certificates._targets import kinds_of
 

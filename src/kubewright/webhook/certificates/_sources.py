@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final
 
 from kubewright.webhook._certificates_protocol import CertificateSource, Served
 from kubewright.webhook.certificates._files import CertificateFiles, Place
 from kubewright.webhook.certificates._self_managed import SelfManaged
+from kubewright.webhook.certificates._ways import FOLDER, WAYS
 
-__all__ = ["FOLDER", "WAYS", "Way", "source_for"]
-
-Way: TypeAlias = Literal["self-managed", "cert-manager", "olm", "files"]
-"""Where the certificate comes from."""
-
-WAYS: Final[tuple[Way, ...]] = get_args(Way)
-
-FOLDER: Final = "/var/run/kubewright/webhook"
-"""Where manifests mount the Secret with a certificate that is not self-managed."""
+__all__ = ["places_for", "source_for"]
 
 _OLM: Final = (
     # Both hold the same; the second is the older one.
