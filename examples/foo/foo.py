@@ -42,7 +42,8 @@ async def sync(foo: Foo, ctx: kw.Context[Foo]) -> None:
         # Trying again would not help; the Foo comes back here when somebody changes it.
         raise kw.TerminalError("deploymentName must be specified")
     try:
-        deployment = await ctx.apply(nginx_deployment(foo))
+        # A Foo that does not say (any more) how many replicas it wants leaves their number to others, as it is.
+        deployment = await ctx.apply(nginx_deployment(foo), release=["spec.replicas"])
     except kw.NotOwned:
         message = f'Resource "{foo.spec.deployment_name}" already exists and is not managed by Foo'
         ctx.record("ErrResourceExists", message, type="Warning")
@@ -53,7 +54,7 @@ async def sync(foo: Foo, ctx: kw.Context[Foo]) -> None:
 
 
 def nginx_deployment(foo: Foo) -> apps.Deployment:
-    """The Deployment that a Foo asks for. What is None here is left to others: the server's defaults, an autoscaler."""
+    """The Deployment that a Foo asks for."""
     labels = {"app": "nginx", "controller": foo.metadata.name}
     return apps.Deployment(
         metadata=meta.ObjectMeta(name=foo.spec.deployment_name, namespace=foo.metadata.namespace),

@@ -1,0 +1,124 @@
+"""Network: an external system, OpenStack Neutron, kept in step with objects in the cluster.
+
+For each Network there is one network with one subnet in Neutron. The operator finds it by a tag with the object's uid,
+creates, changes and replaces what differs, and deletes it before the object goes.
+
+    python neutron_server.py &        # a small stand-in; or point NEUTRON_URL and NEUTRON_TOKEN to the real one
+    kubectl apply --server-side -k config/crd
+    python network.py --kubeconfig ~/.kube/config
+    kubectl apply -f example-network.yaml
+"""
+
+import argparse
+from typing import Annotated
+
+from neutron import Neutron, NeutronError
+
+import kubewright as kw
+from kubewright.api import meta
+
+_CIDR = kw.Rule("isCIDR(self)", message="must be a CIDR such as 192.168.0.0/16")
+_ADDRESS = kw.Rule("isIP(self)", message="must be an IP address")
+_INSIDE = kw.Rule(
+    "!isCIDR(self.cidr) || !isIP(self.gateway) || cidr(self.cidr).containsIP(self.gateway)",
+    message="must be an address inside the cidr",
+    field_path=".gateway",
+)
+
+
+@kw.constrain(_INSIDE)
+class NetworkSpec(kw.Model):
+    """What is asked for."""
+
+    cidr: Annotated[str, kw.Length(maximum=43), _CIDR]
+    gateway: Annotated[str, kw.Length(maximum=39), _ADDRESS]
+
+
+class NetworkStatus(kw.Model):
+    """Whether Neutron has it."""
+
+    conditions: list[meta.Condition] | None = None
+
+
+@kw.resource(
+    "samplecrd.k8s.io/v1",
+    api_approved="unapproved, sample",  # Kubernetes protects the groups under k8s.io
+    columns={"CIDR": ".spec.cidr", "Synced": ".status.conditions[?(@.type=='Synced')].status"},
+)
+class Network(kw.Resource[NetworkSpec, NetworkStatus]):
+    """A network in Neutron."""
+
+
+operator = kw.Operator("network-controller", concurrency=2, resync=30)
+neutron = Neutron()
+operator.attach(lambda running: neutron)  # its connections are opened and closed with the operator
+
+
+@operator.reconciles(Network)
+async def sync(network: Network, ctx: kw.Context[Network]) -> None:
+    """Make Neutron match the Network; at each resync too, so that drift there does not last."""
+    try:
+        changed = await match(network)
+    except NeutronError as error:
+        tell_failure(ctx, error)
+        raise  # it comes back, after a time that grows
+    ctx.set_condition("Synced", True, "Synced", "Neutron has this network")
+    if changed:
+        ctx.record("Synced", "Network synced successfully")
+
+
+@operator.finalizes(Network)
+async def clean_up(network: Network, ctx: kw.Context[Network]) -> None:
+    """Delete what Neutron has, before the Network goes; also if it was deleted while this program did not run."""
+    try:
+        for found in await neutron.networks(network.metadata.uid):
+            await neutron.delete_network(found["id"])
+    except NeutronError as error:
+        tell_failure(ctx, error)
+        raise
+
+
+async def match(network: Network) -> bool:
+    """Create, change and delete in Neutron what differs, and say whether anything did."""
+    name, tag = network.metadata.name, network.metadata.uid
+    first, *surplus = await neutron.networks(tag) or [await neutron.create_network(name, tag)]
+    changed = bool(surplus)
+    for extra in surplus:  # made twice: an answer was lost
+        await neutron.delete_network(extra["id"])
+    if tag not in first["tags"]:
+        await neutron.tag_network(first["id"], tag)
+        changed = True
+    if first["name"] != name:
+        await neutron.rename_network(first["id"], name)
+        changed = True
+    return await match_subnet(first["id"], network.spec) or changed
+
+
+async def match_subnet(network: str, spec: NetworkSpec) -> bool:
+    """The same for the one subnet. Its CIDR cannot be changed, so another one takes its place."""
+    changed, fitting = False, False
+    for subnet in await neutron.subnets(network):
+        if subnet["cidr"] != spec.cidr or fitting:
+            await neutron.delete_subnet(subnet["id"])
+            changed = True
+        else:
+            fitting = True
+            if subnet["gateway_ip"] != spec.gateway:
+                await neutron.change_gateway(subnet["id"], spec.gateway)
+                changed = True
+    if not fitting:
+        await neutron.create_subnet(network, spec.cidr, spec.gateway)
+    return changed or not fitting
+
+
+def tell_failure(ctx: kw.Context[Network], error: NeutronError) -> None:
+    """Show in status and events what is wrong with Neutron."""
+    ctx.set_condition("Synced", False, "NeutronFailed", str(error))
+    ctx.record("SyncFailed", str(error), type="Warning")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, argument_default=argparse.SUPPRESS)
+    parser.add_argument("--kubeconfig", help="the file that names the cluster")
+    parser.add_argument("--master", dest="server", help="the API server's address, in place of the one in the file")
+    operator.run(**vars(parser.parse_args()))

@@ -1,0 +1,193 @@
+"""TestResource does what it says: the operator of `testresource.py`, and the same by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import low_level
+import pytest
+import testresource as tr  # whose class pytest would take for a test, were it among the names here
+
+from kubewright.api import apiextensions, core, meta
+from kubewright.cache import CacheSyncError
+from kubewright.client import Client, Invalid, NotFound
+from kubewright.crd import InstallError, crd_of, install
+from kubewright.operator import Operator
+
+pytestmark = pytest.mark.clusters
+
+Controller = Callable[[], AbstractAsyncContextManager[object]]
+
+
+@asynccontextmanager
+async def by_hand(client: Client) -> AsyncIterator[None]:
+    """The controller without `Operator`, at work."""
+    controller = low_level.TestResourceController(client)
+    task = asyncio.create_task(controller.run())
+    while not controller.informer.synced:  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+    yield
+    task.cancel()
+    await asyncio.wait([task])
+
+
+@pytest.fixture(params=["operator", "by_hand"])
+def controller(request: pytest.FixtureRequest, client: Client) -> Controller:
+    """What is tried: `async with controller():`. It defines the kind itself."""
+    if request.param == "by_hand":
+        return lambda: by_hand(client)
+    return lambda: tr.operator.running(client)
+
+
+def make(namespace: str, command: str = "echo hello") -> tr.TestResource:
+    metadata = meta.ObjectMeta(name="one", namespace=namespace)
+    return tr.TestResource(metadata=metadata, spec=tr.TestResourceSpec(command=command, custom_property="x"))
+
+
+async def handled(client: Client, name: str, namespace: str) -> tr.TestResource:
+    return await client.wait_for(tr.TestResource, name, lambda found: found.status == "HANDLED", namespace)
+
+
+async def events(client: Client, uid: str, namespace: str) -> list[core.Event]:
+    """The events about an object, as soon as there are some."""
+    async for told in client.watch(core.Event, namespace, fields={"involvedObject.uid": uid}):
+        if told.type == "ADDED":
+            break
+    return list(await client.list(core.Event, namespace, fields={"involvedObject.uid": uid}))
+
+
+async def test_the_program_defines_its_kind_by_itself(controller: Controller, client: Client, namespace: str) -> None:
+    async with controller():
+        crd = await client.wait_for(
+            apiextensions.CustomResourceDefinition,
+            "testresources.insujang.github.io",
+            lambda found: bool(found.status.accepted_names and found.status.accepted_names.kind),
+        )
+        await client.wait_for(tr.TestResource, "example-tr2", lambda found: True, "default")
+    [version] = crd.spec.versions
+    assert "ts" in (crd.spec.names.short_names or [])
+    assert version.name == "v1beta1"
+    assert version.subresources is None, "the status is no subresource"
+    columns = [(column.name, column.json_path) for column in version.additional_printer_columns or []]
+    assert columns == [("command", ".spec.command")]
+    assert version.schema is not None
+    schema: Any = version.schema.open_api_v3_schema
+    assert schema.properties["status"].type == "string"
+    assert sorted(schema.properties["spec"].required) == ["command", "customProperty"]
+    assert schema.properties["spec"].properties["command"].pattern == "^(echo).*"
+
+
+async def test_a_definition_that_is_there_is_fine_and_so_is_the_sample(
+    controller: Controller, client: Client, namespace: str
+) -> None:
+    for _ in range(2):
+        async with controller():
+            await handled(client, "example-tr2", "default")
+
+
+async def test_a_new_object_is_handled_once_with_an_event(
+    controller: Controller, client: Client, namespace: str
+) -> None:
+    async with controller():
+        await client.wait_for(tr.TestResource, "example-tr2", lambda found: True, "default")
+        made = await client.create(make(namespace))
+        first = await handled(client, "one", namespace)
+        [event] = await events(client, made.metadata.uid, namespace)
+        assert (event.type, event.reason) == ("Normal", "ObjectHandled")
+        assert event.message == "Object is handled by custom controller."
+        assert event.reporting_component == "testresource-controller"
+        # A change of a handled object is seen, and nothing is done about it.
+        first.metadata.labels = {"touched": "yes"}
+        touched = await client.update(first)
+        await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="later", namespace=namespace)))
+        other = make(namespace)
+        other.metadata.name = "two"
+        await client.create(other)
+        await handled(client, "two", namespace)  # which was changed later, so the first one's turn is over
+        still = await client.get(tr.TestResource, "one", namespace)
+        assert still.metadata.resource_version == touched.metadata.resource_version
+        assert len(await events(client, made.metadata.uid, namespace)) == 1
+
+
+async def test_the_program_makes_its_sample(controller: Controller, client: Client, namespace: str) -> None:
+    await install(client, tr.TestResource)
+    with contextlib.suppress(NotFound):
+        await client.delete(tr.TestResource, "example-tr2", "default")
+    async with controller():
+        made = await handled(client, "example-tr2", "default")
+    assert made.spec.command.startswith("echo")
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"command": "rm -rf /", "customProperty": "x"}, "spec.command"),
+        ({"customProperty": "x"}, "spec.command"),
+        ({"command": "echo"}, "spec.customProperty"),
+    ],
+)
+async def test_the_schema_refuses_other_commands_and_missing_fields(
+    client: Client, namespace: str, spec: dict[str, str], field: str
+) -> None:
+    await install(client, tr.TestResource)
+    body = {
+        "apiVersion": "insujang.github.io/v1beta1",
+        "kind": "TestResource",
+        "metadata": {"name": "bad"},
+        "spec": spec,
+    }
+    with pytest.raises(Invalid, match=field):
+        await client.request(
+            "POST", f"/apis/insujang.github.io/v1beta1/namespaces/{namespace}/testresources", body=body
+        )
+
+
+async def test_a_cache_that_does_not_fill_says_which_kind_and_that_the_definition_is_missing(client: Client) -> None:
+    """By a twin of the kind that nobody has defined."""
+
+    @tr.kw.resource("missing.insujang.github.io/v1beta1", kind="TestResource")
+    class Missing(tr.kw.Resource[tr.TestResourceSpec, str | None]):
+        """Like it, but not there."""
+
+    operator = Operator("testresource-controller", sync_timeout=3)
+
+    @operator.reconciles(Missing)
+    async def handle(resource: Missing, ctx: tr.kw.Context[Missing]) -> None:
+        """Never called."""
+
+    with pytest.raises(CacheSyncError, match="TestResource") as error:
+        async with operator.running(client, install_crds=False):
+            pass
+    assert "definition" in str(error.value).lower() or "not found" in str(error.value).lower()
+
+
+async def test_a_definition_that_is_not_established_is_given_up_with_a_clear_error(client: Client) -> None:
+    """Its names are taken by somebody else's kind of the same group."""
+    taken = crd_of(tr.TestResource)
+    name = "squatters.taken.insujang.github.io"
+    taken.metadata.name, taken.spec.group = name, "taken.insujang.github.io"
+    taken.spec.names.plural, taken.spec.names.singular = "squatters", "squatter"
+    await client.create(taken)
+    await client.wait_for(
+        apiextensions.CustomResourceDefinition,
+        name,
+        lambda found: any(one.type == "Established" and one.status == "True" for one in found.status.conditions or ()),
+    )
+
+    @tr.kw.resource("taken.insujang.github.io/v1beta1", kind="TestResource")
+    class Late(tr.kw.Resource[tr.TestResourceSpec, str | None]):
+        """Comes second."""
+
+    operator = Operator("testresource-controller", install_crds=True, install_timeout=10)
+
+    @operator.reconciles(Late)
+    async def handle(resource: Late, ctx: tr.kw.Context[Late]) -> None:
+        """Never called."""
+
+    with pytest.raises(InstallError, match=r"testresources\.taken\.insujang\.github\.io: NamesAccepted is False"):
+        async with operator.running(client):
+            pass
