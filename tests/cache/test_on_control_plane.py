@@ -1,4 +1,4 @@
-"""Caches on a real kube-apiserver."""
+"""Caches on both clusters, and on real ones of a special kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubewright.cache import CacheSyncError, Change, Informer, applied_digest
 from kubewright.client import Client, MergePatch
 from kubewright.testing import ControlPlane
 
-pytestmark = pytest.mark.control_plane
+pytestmark = pytest.mark.clusters
 
 TIMEOUT = 30.0
 
@@ -43,6 +43,11 @@ class Watching:
         self._informer = informer
         self._news = asyncio.Event()
         informer.add_handler(self._hear)
+
+    @property
+    def revision(self) -> int:
+        """Of the last change that was heard of."""
+        return self.changes[-1].snapshot.resource_version if self.changes else 0
 
     def _hear(self, change: Change[Any]) -> None:
         self.changes.append(change)
@@ -96,6 +101,7 @@ async def test_a_streaming_list_fills_the_cache(client: Client, namespace: str) 
         await live(informer, client, namespace)
 
 
+@pytest.mark.control_plane
 async def test_a_server_without_streaming_lists_is_read_in_pages(plain_client: Client) -> None:
     client, namespace = plain_client, "default"
     for number in range(5):
@@ -110,6 +116,7 @@ async def test_a_server_without_streaming_lists_is_read_in_pages(plain_client: C
         await live(informer, client, namespace)
 
 
+@pytest.mark.control_plane
 async def test_pages_follow_each_other_to_the_end(plain_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kubewright.cache._reflector.PAGE_SIZE", 3)
     await plain_client.create(core.Namespace(metadata=ObjectMeta(name="paged")))
@@ -221,9 +228,7 @@ async def test_reads_see_our_own_writes_on_a_real_server(client: Client, namespa
                 {"round": str(round_)}
             ]
         assert applied.metadata.origin is not None
-        await watching.until(
-            lambda: str(watching.changes[-1].snapshot.resource_version) == applied.metadata.resource_version
-        )
+        await watching.until(lambda: str(watching.revision) == applied.metadata.resource_version)
         snapshot = informer.lister.snapshot((namespace, "mine"))
         assert snapshot is not None
         assert snapshot.applied == applied_digest(applied.metadata.origin.raw, client.field_manager)
@@ -252,6 +257,7 @@ async def test_the_answer_that_removes_the_last_finalizer_hides_the_object(clien
         assert len(informer._overlay) == 0
 
 
+@pytest.mark.control_plane
 async def test_history_that_the_server_has_forgotten_is_made_up_for() -> None:
     with ControlPlane() as plane:
         async with Client.connect(kubeconfig=plane.kubeconfig) as client:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import AsyncIterator
 from typing import Any
@@ -10,8 +11,7 @@ import pytest
 
 import kubewright as kw
 from kubewright.api import apiextensions, from_dict, is_condition_true
-from kubewright.client import Request, Response
-from kubewright.testing import ControlPlane
+from kubewright.client import AlreadyExists, Request, Response
 
 
 class Port(kw.Model):
@@ -92,17 +92,17 @@ _CRD = {
 }
 
 
-@pytest.fixture(scope="session")
-def widget(control_plane: ControlPlane) -> type[Widget]:
-    """The class of a custom resource that the control plane serves."""
+@pytest.fixture
+async def widget(client: kw.Client) -> type[Widget]:
+    """The class of a custom resource that the server serves."""
     crd = from_dict(apiextensions.CustomResourceDefinition, _CRD)
-    with kw.BlockingClient.connect(kubeconfig=control_plane.kubeconfig) as client:
-        client.create(crd)
-        client.wait_for(
-            apiextensions.CustomResourceDefinition,
-            crd.metadata.name,
-            lambda crd: is_condition_true(crd.status, "Established"),
-        )
+    with contextlib.suppress(AlreadyExists):  # by an earlier test: the real server is shared
+        await client.create(crd)
+    await client.wait_for(
+        apiextensions.CustomResourceDefinition,
+        crd.metadata.name,
+        lambda crd: is_condition_true(crd.status, "Established"),
+    )
     return Widget
 
 

@@ -9,6 +9,8 @@ from kubewright.api import ObjectMeta
 from kubewright.client import Client, NotFound, NotKubernetes
 from kubewright.clock import VirtualClock
 
+pytestmark = pytest.mark.clusters
+
 
 async def test_kinds_are_found_by_version_or_by_group(client: Client, widget: Any) -> None:
     info = await client.discovery.find("apps/v1", "Deployment")

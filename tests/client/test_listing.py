@@ -1,4 +1,4 @@
-"""Lists and pages, on the real server; what happens when it forgets a revision, on a scripted one."""
+"""Lists and pages, on both clusters; what happens when it forgets a revision, on a scripted one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 from kubewright.api import ObjectMeta, core
 from kubewright.client import Client, Expired, NotKubernetes
+
+pytestmark = pytest.mark.clusters
 
 
 @pytest.fixture
@@ -40,6 +42,7 @@ async def test_a_limit_ends_the_list(client: Client, seven: str) -> None:
 
 
 async def test_all_namespaces_and_one(client: Client, seven: str) -> None:
+    await client.create(core.ConfigMap(metadata=ObjectMeta(generate_name="elsewhere-", namespace="default")))
     everywhere = await client.list(core.ConfigMap)
     assert {obj.metadata.namespace for obj in everywhere} > {seven}
     assert len(await client.list(core.ConfigMap, seven, page_size=None)) == 7

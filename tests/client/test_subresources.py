@@ -7,6 +7,8 @@ import pytest
 from kubewright.api import ObjectMeta, core, meta, policy
 from kubewright.client import ApiError, Client, MergePatch, TooManyRequests
 
+pytestmark = pytest.mark.clusters
+
 
 async def test_scale_is_read_and_set(client: Client, namespace: str, widget: Any) -> None:
     spec, _ = widget.__orig_bases__[0].__args__
@@ -17,6 +19,7 @@ async def test_scale_is_read_and_set(client: Client, namespace: str, widget: Any
     assert (await client.get(widget, "w", namespace)).spec.size == 0
 
 
+@pytest.mark.clusters("real")
 async def test_a_token_for_a_service_account(client: Client, namespace: str) -> None:
     await client.create(core.ServiceAccount(metadata=ObjectMeta(name="robot", namespace=namespace)))
     made = await client.create_token("robot", namespace, audiences=["me"], expiration_seconds=600)
@@ -32,6 +35,7 @@ def pod(namespace: str) -> core.Pod:
     )
 
 
+@pytest.mark.clusters("real")  # the embedded one refuses evictions that a budget could forbid
 async def test_an_eviction_deletes_a_pod_unless_a_budget_forbids_it(client: Client, namespace: str) -> None:
     await client.create(pod(namespace))
     running = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
@@ -50,6 +54,7 @@ async def test_an_eviction_deletes_a_pod_unless_a_budget_forbids_it(client: Clie
     assert await client.list(core.Pod, namespace) == []
 
 
+@pytest.mark.clusters("real")  # the embedded one runs no containers, so it refuses their logs
 async def test_a_pod_that_runs_nowhere_has_no_logs(client: Client, namespace: str) -> None:
     await client.create(pod(namespace))
     assert [line async for line in client.logs("p", namespace, tail_lines=5)] == []

@@ -1,4 +1,4 @@
-"""The two promises about writes, on the real server."""
+"""The two promises about writes, on both clusters."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 from kubewright.api import ObjectMeta, Untyped, apps, core, decode, encode, meta
 from kubewright.client import Client, Conflict, Invalid, JsonPatch, MergePatch
+
+pytestmark = pytest.mark.clusters
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Each verb, on the real server."""
+"""Each verb, on both clusters."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from kubewright.client import (
     NotFound,
     RequestTooLarge,
     StrategicPatch,
-    load_config,
 )
-from kubewright.testing import ControlPlane
+from kubewright.cluster import Cluster
+from kubewright.testing import ControlPlane, RealCluster
+
+pytestmark = pytest.mark.clusters
 
 
 def config_map(namespace: str, name: str = "c", **data: str) -> core.ConfigMap:
@@ -43,10 +45,9 @@ async def test_create_get_and_delete(client: Client, namespace: str) -> None:
 
 
 async def test_the_clients_own_namespace_is_used_where_none_is_given(
-    control_plane: ControlPlane, namespace: str
+    cluster: Cluster | RealCluster, namespace: str
 ) -> None:
-    config = load_config(kubeconfig=control_plane.kubeconfig, namespace=namespace)
-    async with Client(config) as client:
+    async with cluster.client(namespace=namespace) as client:
         made = await client.create(core.ConfigMap(metadata=ObjectMeta(name="here")))
         assert made.metadata.namespace == namespace
         assert (await client.get(core.ConfigMap, "here")).metadata.uid == made.metadata.uid
@@ -266,6 +267,7 @@ async def test_a_name_cannot_lead_to_another_path(client: Client, name: str) -> 
         await client.get(core.ConfigMap, "x", name)
 
 
+@pytest.mark.clusters("real")
 async def test_names_with_colons_reach_the_server(client: Client) -> None:
     assert (await client.get(rbac.ClusterRole, "system:node")).metadata.name == "system:node"
 

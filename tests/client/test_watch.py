@@ -1,4 +1,4 @@
-"""Watches, on the real server and on scripted ones."""
+"""Watches, on both clusters and on scripted ones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from kubewright.api import DecodeError, ObjectMeta, core
 from kubewright.client import Client, ConnectionLost, Expired, MergePatch, NotKubernetes
 from kubewright.clock import VirtualClock
 from kubewright.testing import ControlPlane
+
+pytestmark = pytest.mark.clusters
 
 
 def line(type_: str, name: str = "n", revision: int = 1, **extra: Any) -> bytes:

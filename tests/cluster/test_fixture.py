@@ -38,6 +38,29 @@ async def test_time_is_the_tests_own(cluster, cluster_clock):
     made = await cluster.client().create(ConfigMap(metadata=ObjectMeta(name="a")))
     assert made.metadata.creation_timestamp == cluster_clock.now()
 """
+BOTH = """
+import pytest
+from kubewright.api import ObjectMeta
+from kubewright.api.core.v1 import ConfigMap
+from kubewright.cluster import Cluster
+
+pytestmark = pytest.mark.clusters
+
+async def test_everything_is_of_one_cluster(cluster, cluster_kind, client, namespace):
+    await client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace=namespace)))
+    [found] = await cluster.client().list(ConfigMap, namespace)
+    assert found.metadata.name == "a"
+    assert isinstance(cluster, Cluster) == (cluster_kind == "embedded")
+
+async def test_of_the_real_one(control_plane, client, namespace):
+    assert control_plane.request("GET", f"/api/v1/namespaces/{namespace}")
+
+@pytest.mark.clusters("embedded")
+async def test_of_the_embedded_one(cluster_kind, client):
+    assert cluster_kind == "embedded"
+
+def test_of_none(): ...
+"""
 
 
 def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
@@ -56,3 +79,27 @@ def test_the_same_tests_run_on_the_real_one_except_those_that_move_time(
     # The inner run has a home of its own, where no binaries are.
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(control_plane.binaries))
     run(pytester, "--cluster=real", "-m", "control_plane").assert_outcomes(passed=2, skipped=1)
+
+
+def names(result: pytest.RunResult, outcome: str = "") -> list[str]:
+    return sorted(line.partition("::")[2].split()[0] for line in result.outlines if "::" in line and outcome in line)
+
+
+def test_marked_tests_run_on_both_clusters_or_on_the_one_that_is_named(
+    pytester: pytest.Pytester, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(control_plane.binaries))
+    pytester.makepyfile(test_both=BOTH)
+    pytester.makeini("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n")
+    everything = names(pytester.runpytest_subprocess("-v", "-p", "no:cacheprovider"), "PASSED")
+    assert everything == [
+        "test_everything_is_of_one_cluster[embedded]",
+        "test_everything_is_of_one_cluster[real]",
+        "test_of_none",
+        "test_of_the_embedded_one[embedded]",
+        "test_of_the_real_one[real]",
+    ]
+    embedded = [name for name in everything if "[real]" not in name]
+    for options in (["--cluster=embedded"], ["-m", "not control_plane"]):
+        chosen = pytester.runpytest_subprocess("--collect-only", "-q", "-p", "no:cacheprovider", *options)
+        assert [name for name in names(chosen) if "NOTSET" not in name] == embedded

@@ -1,4 +1,4 @@
-"""A bench for the tests of apply: a real server, a cache that is as far behind as the test wants, and what was sent."""
+"""A bench for the tests of apply: a server, a cache that is as far behind as the test wants, and what was sent."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 from kubewright.api import Object, apps, core, meta
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.cache._intake import Intake
-from kubewright.client import Client, NotFound, Request, StrategicPatch, load_config
+from kubewright.client import Client, NotFound, Request, StrategicPatch
+from kubewright.cluster import Cluster
 from kubewright.controller._apply import Applier
-from kubewright.testing import ControlPlane
+from kubewright.testing import RealCluster
 
 R = TypeVar("R", bound=Object)
 MANAGER = "wright"
@@ -93,12 +94,11 @@ class Bench:
 
 
 @asynccontextmanager
-async def open_bench(control_plane: ControlPlane, namespace: str) -> AsyncIterator[Bench]:
+async def open_bench(cluster: Cluster | RealCluster, namespace: str) -> AsyncIterator[Bench]:
     """A bench in that namespace, whose client is somebody else than the applier."""
     made: list[Bench] = []
-    config = load_config(kubeconfig=control_plane.kubeconfig)
-    async with Client(
-        config, namespace=namespace, field_manager="others", hooks=[lambda request: made[0].hook(request)]
+    async with cluster.client(
+        namespace=namespace, field_manager="others", hooks=[lambda request: made[0].hook(request)]
     ) as client:
         made.append(Bench(client, namespace, []))
         made[0].owner = await client.create(config_map("parent"))

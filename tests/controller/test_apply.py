@@ -1,4 +1,4 @@
-"""`Applier.apply` on a real server: what is written, and when nothing is sent."""
+"""`Applier.apply` on both clusters: what is written, and when nothing is sent."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ import pytest_asyncio
 
 from kubewright.api import Object, OwnerReference, Quantity, Untyped, apps, core, encode, meta, to_dict
 from kubewright.cache import ObjectKey
-from kubewright.client import Client, JsonPatch, MergePatch
+from kubewright.client import JsonPatch, MergePatch
+from kubewright.cluster import Cluster
 from kubewright.controller._apply import Applier
-from kubewright.testing import ControlPlane
+from kubewright.testing import RealCluster
 from tests.controller.apply_bench import MANAGER, Bench, config_map, deployment, open_bench
 
 R = TypeVar("R", bound=Object)
 
+pytestmark = pytest.mark.clusters
+
 
 @pytest_asyncio.fixture
-async def bench(control_plane: ControlPlane, namespace: str) -> AsyncIterator[Bench]:
-    async with open_bench(control_plane, namespace) as opened:
+async def bench(cluster: Cluster | RealCluster, namespace: str) -> AsyncIterator[Bench]:
+    async with open_bench(cluster, namespace) as opened:
         yield opened
 
 
@@ -308,10 +311,12 @@ async def test_an_untyped_secret_given_as_text_can_lose_a_key_too(bench: Bench) 
     assert (await bench.applier.apply(bench.owner, secret(a="1"))).object["data"] == {"a": "MQ=="}
 
 
-async def test_what_create_wrote_is_removed_when_apply_no_longer_asks_for_it(bench: Bench) -> None:
+async def test_what_create_wrote_is_removed_when_apply_no_longer_asks_for_it(
+    bench: Bench, cluster: Cluster | RealCluster
+) -> None:
     made = config_map(a="1", b="2")
     made.metadata.owner_references = (await _reference(bench)).metadata.owner_references
-    async with Client(bench.client._config, namespace=bench.namespace, field_manager=MANAGER) as as_us:
+    async with cluster.client(namespace=bench.namespace, field_manager=MANAGER) as as_us:
         created = await as_us.create(made)
         created.metadata.finalizers.append("example.com/promise")
         await as_us.update(created)
@@ -327,9 +332,9 @@ async def test_what_create_wrote_is_removed_when_apply_no_longer_asks_for_it(ben
     assert bench.sent() == []
 
 
-async def test_what_an_update_wrote_beside_an_apply_stays(bench: Bench) -> None:
+async def test_what_an_update_wrote_beside_an_apply_stays(bench: Bench, cluster: Cluster | RealCluster) -> None:
     await bench.applier.apply(bench.owner, config_map(a="1", b="2"))
-    async with Client(bench.client._config, namespace=bench.namespace, field_manager=MANAGER) as as_us:
+    async with cluster.client(namespace=bench.namespace, field_manager=MANAGER) as as_us:
         found = await as_us.get(core.ConfigMap, "child")
         found.metadata.annotations["example.com/note"] = "x"
         await as_us.update(found)

@@ -1,4 +1,4 @@
-"""`Applier` with the caches that an operator gives it, fed by a watch of the real server."""
+"""`Applier` with the caches that an operator gives it, fed by a watch: on both clusters."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import pytest
 import pytest_asyncio
 
 import kubewright as kw
 from kubewright.api import Quantity, apiextensions, apps, core, from_dict, meta
 from kubewright.cache import Caches, Change
-from kubewright.client import AlreadyExists, Client, MergePatch, Request, load_config
+from kubewright.client import AlreadyExists, Client, MergePatch, Request
+from kubewright.cluster import Cluster
 from kubewright.controller._apply import Applier
 from kubewright.controller._environment import CachedKinds
-from kubewright.testing import ControlPlane
+from kubewright.testing import RealCluster
+
+pytestmark = pytest.mark.clusters
 
 MANAGER = "wright"
 
@@ -85,16 +89,15 @@ class Bench:
 
 
 @pytest_asyncio.fixture
-async def bench(control_plane: ControlPlane, namespace: str) -> AsyncIterator[Bench]:
+async def bench(cluster: Cluster | RealCluster, namespace: str) -> AsyncIterator[Bench]:
     writes: list[str] = []
 
     def hook(request: Request) -> None:
         if request.method != "GET":
             writes.append(f"{request.verb} {request.resource}")
 
-    config = load_config(kubeconfig=control_plane.kubeconfig)
     async with contextlib.AsyncExitStack() as stack:
-        client = await stack.enter_async_context(Client(config, namespace=namespace, hooks=[hook]))
+        client = await stack.enter_async_context(cluster.client(namespace=namespace, hooks=[hook]))
         await serve_gadgets(client)
         owner = await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="parent")))
         caches = Caches(client, namespaces=[namespace], field_manager=MANAGER)

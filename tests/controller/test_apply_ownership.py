@@ -1,4 +1,4 @@
-"""`Applier.apply` on a real server: whose an object is, and what is refused."""
+"""`Applier.apply` on both clusters: whose an object is, and what is refused."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ import pytest_asyncio
 
 from kubewright.api import OwnerError, core, meta, to_dict
 from kubewright.client import MergePatch
+from kubewright.cluster import Cluster
 from kubewright.controller._apply import Applier
 from kubewright.controller._ownership import BeingDeleted, NotOwned, Outdated
-from kubewright.testing import ControlPlane
+from kubewright.testing import ControlPlane, RealCluster
 from tests.controller.apply_bench import MANAGER, Bench, config_map, open_bench
+
+pytestmark = pytest.mark.clusters
 
 
 @pytest_asyncio.fixture
-async def bench(control_plane: ControlPlane, namespace: str) -> AsyncIterator[Bench]:
-    async with open_bench(control_plane, namespace) as opened:
+async def bench(cluster: Cluster | RealCluster, namespace: str) -> AsyncIterator[Bench]:
+    async with open_bench(cluster, namespace) as opened:
         yield opened
 
 

@@ -1,4 +1,4 @@
-"""`Applier.prune` on a real server: what is deleted, and everything that is not."""
+"""`Applier.prune` on both clusters: what is deleted, and everything that is not."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import pytest_asyncio
 from kubewright.api import Object, core, meta
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.cache._intake import Intake
-from kubewright.client import Client, MergePatch, NotFound, load_config
+from kubewright.client import Client, MergePatch, NotFound
+from kubewright.cluster import Cluster
 from kubewright.controller._apply import Applier
-from kubewright.testing import ControlPlane
+from kubewright.testing import RealCluster
+
+pytestmark = pytest.mark.clusters
 
 R = TypeVar("R", bound=Object)
 MANAGER = "wright"
@@ -61,9 +64,8 @@ class Bench:
 
 
 @pytest_asyncio.fixture
-async def bench(control_plane: ControlPlane, namespace: str) -> AsyncIterator[Bench]:
-    config = load_config(kubeconfig=control_plane.kubeconfig)
-    async with Client(config, namespace=namespace, field_manager="others") as client:
+async def bench(cluster: Cluster | RealCluster, namespace: str) -> AsyncIterator[Bench]:
+    async with cluster.client(namespace=namespace, field_manager="others") as client:
         yield Bench(client, await client.create(config_map("parent")))
 
 

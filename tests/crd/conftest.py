@@ -1,4 +1,4 @@
-"""Kinds of one field, installed on the real server."""
+"""Kinds of one field, installed on a server."""
 
 import itertools
 import logging

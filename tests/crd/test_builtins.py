@@ -11,6 +11,8 @@ from kubewright.client import Client
 from kubewright.crd import crd_of
 from tests.crd.conftest import kind_of
 
+pytestmark = pytest.mark.clusters
+
 # Its schema contains itself.
 IMPOSSIBLE = {"CustomResourceDefinition"}
 

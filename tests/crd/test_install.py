@@ -1,4 +1,4 @@
-"""Definitions on the real server: installed, changed, refused; and what they promise, kept."""
+"""Definitions on both clusters: installed, changed, refused; and what they promise, kept."""
 
 import asyncio
 import dataclasses
@@ -13,6 +13,8 @@ from kubewright.client import Client, Forbidden, Impersonation, Invalid, MergePa
 from kubewright.clock import VirtualClock
 from kubewright.crd import InstallError, crd_of, install
 from tests.crd.conftest import Cases, kind_of, resource_of
+
+pytestmark = pytest.mark.clusters
 
 CRD = apiextensions.CustomResourceDefinition
 
@@ -106,11 +108,13 @@ async def test_names_that_are_taken_are_told_at_once(client: Client) -> None:
         await install(client, versioned("Second", short_names=["taken"]))
 
 
+@pytest.mark.clusters("real")
 async def test_a_definition_that_the_server_refuses_is_its_error(client: Client) -> None:
     with pytest.raises(Invalid, match="undeclared reference"):
         await install(client, kind_of(Annotated[int, kw.Rule("slef > 0")]))
 
 
+@pytest.mark.clusters("real")  # its client is made from a configuration
 async def test_a_definition_that_is_not_established_in_time_names_its_condition(client: Client) -> None:
     class Deaf(Client):
         async def wait_for(self, kind: Any, name: str, condition: Any, namespace: str | None = None) -> Any:
@@ -265,6 +269,7 @@ async def test_a_deprecated_version_warns(client: Client, namespace: str, caplog
     assert "use v1 of Aging" in caplog.text
 
 
+@pytest.mark.clusters("real")
 async def test_immutable_fields_keep_their_value_their_presence_and_their_absence(cases: Cases) -> None:
     class Fixed(kw.Model):
         needed: Annotated[int, kw.Immutable()]
@@ -321,6 +326,7 @@ async def test_an_update_aligns_the_elements_of_a_list_map(client: Client, names
     assert after.spec.mounts == [FullMount(mount_path="/b", size=2, note="second")]
 
 
+@pytest.mark.clusters("real")
 async def test_installing_without_permission_says_so(client: Client) -> None:
     assert client._config is not None
     somebody = dataclasses.replace(client._config, impersonate=Impersonation(user="somebody"))

@@ -15,6 +15,8 @@ from kubewright.client import Client, ConnectionLost, Request, Response
 from kubewright.clock import VirtualClock
 from kubewright.events import EventRecorder, Limits
 
+pytestmark = pytest.mark.clusters
+
 
 async def test_an_event_says_who_did_what_and_when(
     client: Client, clock: VirtualClock, recorder: EventRecorder, subject: core.ConfigMap, namespace: str

@@ -19,9 +19,10 @@ from kubewright.api import Object, from_dict, is_condition_true
 from kubewright.api.apiextensions.v1 import CustomResourceDefinition
 from kubewright.api.core.v1 import Event
 from kubewright.cache import ObjectKey
-from kubewright.client import AlreadyExists, Client, NotFound, Request, load_config
+from kubewright.client import AlreadyExists, Client, NotFound, Request
+from kubewright.cluster import Cluster
 from kubewright.operator import Running
-from kubewright.testing import ControlPlane
+from kubewright.testing import RealCluster
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Object)
@@ -82,7 +83,7 @@ class Calls:
 
 
 @pytest.fixture
-async def calls(control_plane: ControlPlane) -> AsyncIterator[Calls]:
+async def calls(cluster: Cluster | RealCluster) -> AsyncIterator[Calls]:
     """A client for the operator under test."""
     requests: list[str] = []
 
@@ -90,7 +91,7 @@ async def calls(control_plane: ControlPlane) -> AsyncIterator[Calls]:
         if request.verb != "watch" and not request.resource.startswith("events"):
             requests.append(str(request))
 
-    async with Client(load_config(kubeconfig=control_plane.kubeconfig), hooks=[note]) as client:
+    async with cluster.client(hooks=[note]) as client:
         yield Calls(client, requests)
 
 

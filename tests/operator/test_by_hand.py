@@ -1,4 +1,4 @@
-"""The example without `Operator`, on the real control plane."""
+"""The example without `Operator`, on both clusters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubewright.api import apps, from_dict, meta
 from kubewright.client import Client, MergePatch
 from tests.operator.conftest import EXAMPLE, events, find, load, until
 
-pytestmark = pytest.mark.usefixtures("foos")
+pytestmark = [pytest.mark.clusters, pytest.mark.usefixtures("foos")]
 
 
 @pytest.fixture

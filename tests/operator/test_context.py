@@ -1,4 +1,4 @@
-"""What the context of a reconcile writes, on the real control plane."""
+"""What the context of a reconcile writes, on both clusters."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import pytest
 
 from kubewright.api import JSON, Model, Resource, core, find_condition, meta
 from kubewright.api._resource import resource
-from kubewright.client import AlreadyExists, Client, Conflict, MergePatch, Request, load_config
+from kubewright.client import AlreadyExists, Client, Conflict, MergePatch, Request
+from kubewright.cluster import Cluster
 from kubewright.controller import BlockingContext, Context, TerminalError
 from kubewright.operator import Operator
-from kubewright.testing import ControlPlane
+from kubewright.testing import RealCluster
 from tests.operator.conftest import Calls, events, find, install, settled, until
+
+pytestmark = pytest.mark.clusters
 
 
 class BoxSpec(Model):
@@ -279,7 +282,11 @@ async def test_a_plain_function_does_the_same_through_a_blocking_context(
 
 
 async def test_the_requests_and_log_records_of_a_reconcile_carry_its_trace(
-    operator: Operator, control_plane: ControlPlane, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
+    operator: Operator,
+    cluster: Cluster | RealCluster,
+    client: Client,
+    namespace: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     traces: list[str] = []
     sent: list[str | None] = []
@@ -301,8 +308,7 @@ async def test_the_requests_and_log_records_of_a_reconcile_carry_its_trace(
             traces.append(ctx.trace.traceparent)
             ctx.patch_status(BoxStatus(available=2))
 
-    config = load_config(kubeconfig=control_plane.kubeconfig)
-    async with Client(config, hooks=[note]) as traced, operator.running(traced, install_crds=False) as running:
+    async with cluster.client(hooks=[note]) as traced, operator.running(traced, install_crds=False) as running:
         await settled(running, await client.create(box(namespace)))
         await until(lambda: _has(client, namespace, available=2))
     assert len(traces) == len(set(traces)) == 2

@@ -1,4 +1,4 @@
-"""Finalizers, on the real control plane."""
+"""Finalizers, on both clusters."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from kubewright.controller import BlockingContext, Context, Result, generation_c
 from kubewright.operator import Operator
 from tests.operator.conftest import find, install, settled, until
 from tests.operator.test_context import Box, BoxSpec, BoxStatus, definition
+
+pytestmark = pytest.mark.clusters
 
 NAME = "context.example.com/box-operator"
 

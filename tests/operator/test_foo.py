@@ -1,4 +1,4 @@
-"""The sample-controller of the examples, on the real control plane."""
+"""The sample-controller of the examples, on both clusters."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import pytest
 from kubewright.api import apps, meta
 from kubewright.client import Client, MergePatch
 from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster
 from kubewright.testing import ControlPlane
 from tests.operator.conftest import Calls, events, find, install_foos, settled, until
 
-pytestmark = pytest.mark.usefixtures("foos")
+pytestmark = [pytest.mark.clusters, pytest.mark.usefixtures("foos")]
 
 
 def make(example: ModuleType, namespace: str, *, deployment: str = "web", replicas: int | None = 2) -> Any:
@@ -204,22 +205,32 @@ async def test_one_reconcile_creates_the_child_and_the_next_sees_it_before_the_w
     ]
 
 
+async def takes_its_deployment_along(example: ModuleType, client: Client) -> None:
+    """A controller that restored the Deployment of a Foo in deletion would keep both for ever."""
+    example.operator.namespaces = ("default",)
+    async with example.operator.running(client):
+        await client.create(make(example, "default"))
+        await deployment(client, "default")
+        await client.delete(example.Foo, "example", "default", propagation="Foreground")
+
+        async def gone() -> bool:
+            foo = await find(client, example.Foo, "example", "default")
+            return foo is None and await find(client, apps.Deployment, "web", "default") is None
+
+        await until(gone)
+
+
 async def test_a_foo_in_foreground_deletion_takes_its_deployment_along(
     example: ModuleType, control_plane: ControlPlane
 ) -> None:
-    """A controller that restored the Deployment of a Foo in deletion would keep both for ever."""
     # A control plane of its own: the garbage collector and its colleagues would disturb the other tests.
     plane = ControlPlane(controllers=True, binaries=control_plane.binaries)
     async with plane, Client.connect(kubeconfig=plane.kubeconfig) as client:
         await install_foos(client)
-        example.operator.namespaces = ("default",)
-        async with example.operator.running(plane):
-            await client.create(make(example, "default"))
-            await deployment(client, "default")
-            await client.delete(example.Foo, "example", "default", propagation="Foreground")
+        await takes_its_deployment_along(example, client)
 
-            async def gone() -> bool:
-                foo = await find(client, example.Foo, "example", "default")
-                return foo is None and await find(client, apps.Deployment, "web", "default") is None
 
-            await until(gone)
+@pytest.mark.clusters("embedded")
+async def test_also_on_an_embedded_cluster_whose_garbage_is_collected(example: ModuleType) -> None:
+    async with Cluster() as cluster, cluster.client() as client:
+        await takes_its_deployment_along(example, client)

@@ -1,4 +1,4 @@
-"""Replicas of an operator: one works, the others are ready to. On the real control plane, except where nothing runs."""
+"""Replicas of an operator: one works, the others are ready to. On both clusters, except where nothing runs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ import pytest
 from kubewright.api import core, meta
 from kubewright.api.coordination.v1 import Lease
 from kubewright.client import Client, ClientConfig, MergePatch
+from kubewright.cluster import Cluster
 from kubewright.controller import Context
 from kubewright.election import NotLeader
 from kubewright.operator import Operator, Running, SettingError, Settings
 from kubewright.operator._leadership import make_elector
-from kubewright.testing import ControlPlane
+from kubewright.testing import RealCluster
 from tests.operator.conftest import events, find, settled, until
+
+pytestmark = pytest.mark.clusters
 
 
 def config_map(namespace: str, name: str = "one") -> core.ConfigMap:
@@ -46,9 +49,9 @@ def operator(namespace: str) -> Operator:
 
 
 @contextlib.asynccontextmanager
-async def replica(operator: Operator, control_plane: ControlPlane) -> AsyncIterator[Running]:
+async def replica(operator: Operator, cluster: Cluster | RealCluster) -> AsyncIterator[Running]:
     """One more, with connections of its own."""
-    async with operator.running(control_plane, install_crds=False) as running:
+    async with cluster.client() as client, operator.running(client, install_crds=False) as running:
         yield running
 
 
@@ -67,12 +70,12 @@ async def taken_away(client: Client, namespace: str, by: str = "somebody-else") 
 
 
 async def test_one_replica_works_and_the_next_takes_over_with_warm_caches(
-    operator: Operator, control_plane: ControlPlane, client: Client, namespace: str
+    operator: Operator, cluster: Cluster | RealCluster, client: Client, namespace: str
 ) -> None:
     async with contextlib.AsyncExitStack() as second_stack:
-        async with replica(operator, control_plane) as first:
+        async with replica(operator, cluster) as first:
             await first.wait_for_leadership()
-            second = await second_stack.enter_async_context(replica(operator, control_plane))
+            second = await second_stack.enter_async_context(replica(operator, cluster))
             made = await client.create(config_map(namespace))
             await marked(client, namespace, "one")
             assert (first.is_leader, second.is_leader) == (True, False)
@@ -97,9 +100,9 @@ async def _has(running: Running, obj: core.ConfigMap) -> bool:
 
 
 async def test_a_replica_that_stops_gives_its_lease_back_after_its_last_event(
-    operator: Operator, control_plane: ControlPlane, client: Client, namespace: str
+    operator: Operator, cluster: Cluster | RealCluster, client: Client, namespace: str
 ) -> None:
-    async with replica(operator, control_plane) as running:
+    async with replica(operator, cluster) as running:
         await running.wait_for_leadership()
         await client.create(config_map(namespace))
         await marked(client, namespace, "one")
@@ -110,7 +113,7 @@ async def test_a_replica_that_stops_gives_its_lease_back_after_its_last_event(
 
 
 async def test_a_lost_lease_ends_the_work_at_once_and_nothing_is_written_any_more(
-    operator: Operator, control_plane: ControlPlane, client: Client, namespace: str
+    operator: Operator, cluster: Cluster | RealCluster, client: Client, namespace: str
 ) -> None:
     entered, let_go = asyncio.Event(), asyncio.Event()
     told: list[str] = []
@@ -124,7 +127,7 @@ async def test_a_lost_lease_ends_the_work_at_once_and_nothing_is_written_any_mor
             told.append("interrupted" if not let_go.is_set() else "finished")
 
     await client.create(core.Secret(metadata=meta.ObjectMeta(name="s", namespace=namespace)))
-    async with replica(operator, control_plane) as running:
+    async with replica(operator, cluster) as running:
         await running.wait_for_leadership()
         await entered.wait()
         await taken_away(client, namespace)
@@ -160,11 +163,11 @@ async def test_without_election_an_operator_works_at_once(client: Client, namesp
 
 
 async def test_a_replica_that_waits_can_be_stopped(
-    operator: Operator, control_plane: ControlPlane, client: Client, namespace: str
+    operator: Operator, cluster: Cluster | RealCluster, client: Client, namespace: str
 ) -> None:
-    async with replica(operator, control_plane) as first:
+    async with replica(operator, cluster) as first:
         await first.wait_for_leadership()
-        async with replica(operator, control_plane) as second:
+        async with replica(operator, cluster) as second:
             assert not second.is_leader
         assert first.is_leader
 

@@ -1,4 +1,4 @@
-"""Starting and stopping a whole operator, on the real control plane."""
+"""Starting and stopping a whole operator: on both clusters, and as programs on the real control plane."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from kubewright.controller import Context
 from kubewright.operator import ExitCode, Operator
 from kubewright.testing import ControlPlane
 from tests.operator.conftest import EXAMPLE, events, settled, until
+
+pytestmark = pytest.mark.clusters
 
 REPOSITORY = Path(__file__).parents[2]
 

@@ -11,6 +11,12 @@ with a `ControlPlane(controllers=True)` of their own, as a fixture of their modu
 `--cluster=real` the control plane of the run. Both have `client()`, `serve()` and `kubeconfig()`, so the same test
 runs on either. `cluster_namespace` is a namespace of this test's own in it. `cluster_clock` is the embedded cluster's
 time: a module that overrides it by one that returns a `VirtualClock` moves time itself, and is skipped on the real one.
+`cluster_settings` is what else it is made with, such as `{"workloads": True}`, for a module that overrides it.
+
+The marker `clusters` makes one test two: `pytestmark = pytest.mark.clusters` runs each test of a module on the embedded
+cluster and on the real one, as `test_x[embedded]` and `test_x[real]`; with `--cluster` on that one alone. `client`,
+`namespace` and `fake_node` are then of that cluster, too, and the embedded one has no controllers, as the real one of
+the run has none. `pytest.mark.clusters("real")` takes a test of such a module out; so does the use of `control_plane`.
 
 Tests that use the real control plane carry the marker `control_plane`, so `-m "not control_plane"` leaves them out. The
 options `--control-plane-logs`, `--control-plane-controllers` and `--kubewright-rbac` are described by `pytest --help`.
@@ -21,9 +27,9 @@ This module is loaded with every pytest run where Kubewright is installed, so it
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -40,6 +46,8 @@ except ImportError:  # pragma: no cover - our own tests have it
     _async_fixture = pytest.fixture  # type: ignore[assignment]  # the same calls, less meaning
 
 _MARKER = "control_plane"
+_CLUSTERS = "clusters"
+_KINDS = ("embedded", "real")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -66,9 +74,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--cluster",
-        choices=["embedded", "real"],
-        default="embedded",
-        help="what the fixture `cluster` is: an embedded cluster for each test, or the real control plane of the run",
+        choices=_KINDS,
+        help="what the fixture `cluster` is: an embedded cluster for each test, which is the default, or the real "
+        "control plane of the run; tests with the marker `clusters` run on both unless this is given",
     )
     group.addoption(
         "--control-plane-controllers",
@@ -80,6 +88,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, and listen to operators when asked to."""
     config.addinivalue_line("markers", f"{_MARKER}: needs the real control plane, which is provided on first use")
+    config.addinivalue_line(
+        "markers", f"{_CLUSTERS}(*names): runs on each of these clusters, embedded and real by default"
+    )
     if config.getoption("--kubewright-rbac"):
         if getattr(config.option, "numprocesses", None):
             raise pytest.UsageError("--kubewright-rbac needs all tests in one process: leave out -n")
@@ -88,12 +99,28 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(RbacPlugin(config.getoption("--kubewright-rbac-operator")), "kubewright-rbac")
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make a test that is marked for several clusters one test for each."""
+    marker = metafunc.definition.get_closest_marker(_CLUSTERS)
+    if marker is None or "cluster_kind" not in metafunc.fixturenames:
+        return
+    asked = metafunc.config.getoption("--cluster")
+    wanted = ("real",) if _MARKER in metafunc.fixturenames else marker.args or _KINDS
+    metafunc.parametrize("cluster_kind", [kind for kind in wanted if asked in (None, kind)], indirect=True)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that will use the control plane."""
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
-        if _MARKER in fixtures or ("cluster" in fixtures and item.config.getoption("--cluster") == "real"):
+        if _MARKER in fixtures or ("cluster_kind" in fixtures and _needs_control_plane(item, fixtures)):
             item.add_marker(_MARKER)
+
+
+def _needs_control_plane(item: pytest.Item, fixtures: Sequence[str]) -> bool:
+    if item.get_closest_marker(_CLUSTERS) is not None:
+        return bool(item.callspec.params.get("cluster_kind") == "real")  # type: ignore[attr-defined]
+    return "_home" in fixtures or item.config.getoption("--cluster") == "real"
 
 
 @pytest.fixture(scope="session")
@@ -117,21 +144,44 @@ def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
 
 
 @pytest.fixture
-def namespace(control_plane: ControlPlane) -> Iterator[str]:
+def cluster_kind(request: pytest.FixtureRequest) -> str:
+    """Which cluster `cluster` is: "embedded" or "real"."""
+    return getattr(request, "param", None) or request.config.getoption("--cluster") or "embedded"
+
+
+@pytest.fixture
+def _home(request: pytest.FixtureRequest, cluster_kind: str) -> Cluster | ControlPlane:
+    """Where `client` and `namespace` are: on the real control plane, unless the test is marked for several clusters."""
+    marked = request.node.get_closest_marker(_CLUSTERS) is not None
+    found: Cluster | ControlPlane = request.getfixturevalue(
+        "cluster" if marked and cluster_kind == "embedded" else "control_plane"
+    )
+    return found
+
+
+@pytest.fixture
+def namespace(request: pytest.FixtureRequest, _home: Cluster | ControlPlane) -> Iterator[str]:
     """The name of a new namespace. Without the controllers its deletion does not end, which disturbs nobody."""
+    from kubewright.testing import ControlPlane
+
+    if not isinstance(_home, ControlPlane):
+        yield request.getfixturevalue("cluster_namespace")
+        return
     name = f"test-{secrets.token_hex(5)}"
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    control_plane.request("POST", "/api/v1/namespaces", body)
+    _home.request("POST", "/api/v1/namespaces", body)
     yield name
-    control_plane.request("DELETE", f"/api/v1/namespaces/{name}")
+    _home.request("DELETE", f"/api/v1/namespaces/{name}")
 
 
 @_async_fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
+async def client(_home: Cluster | ControlPlane) -> AsyncIterator[Client]:
     """A client who may do everything."""
     from kubewright.client import Client
+    from kubewright.testing import ControlPlane
 
-    async with Client.connect(kubeconfig=control_plane.kubeconfig) as connected:
+    made = Client.connect(kubeconfig=_home.kubeconfig) if isinstance(_home, ControlPlane) else _home.client()
+    async with made as connected:
         yield connected
 
 
@@ -152,12 +202,25 @@ def cluster_clock() -> Clock:
     return SystemClock()
 
 
+@pytest.fixture
+def cluster_settings(request: pytest.FixtureRequest) -> dict[str, Any]:  # Any, because they are arguments of Cluster
+    """What else the embedded cluster is made with, unless a module overrides this fixture.
+
+    For a test that runs on both clusters, what makes them alike: no controllers unless the real one has them.
+    """
+    if request.node.get_closest_marker(_CLUSTERS) is None:
+        return {}
+    return {"controllers": request.config.getoption("--control-plane-controllers")}
+
+
 @_async_fixture
-async def cluster(request: pytest.FixtureRequest, cluster_clock: Clock) -> AsyncIterator[Cluster | RealCluster]:
+async def cluster(
+    request: pytest.FixtureRequest, cluster_kind: str, cluster_clock: Clock, cluster_settings: dict[str, Any]
+) -> AsyncIterator[Cluster | RealCluster]:
     """A cluster: an embedded one that is fresh, or the real one of this run."""
     from kubewright.clock import SystemClock
 
-    if request.config.getoption("--cluster") == "real":
+    if cluster_kind == "real":
         from kubewright.testing import RealCluster
 
         if not isinstance(cluster_clock, SystemClock):
@@ -169,7 +232,7 @@ async def cluster(request: pytest.FixtureRequest, cluster_clock: Clock) -> Async
         from kubewright.cluster import Cluster
 
         # The same test sees the same uids and names in each run.
-        async with Cluster(clock=cluster_clock, seed=request.node.nodeid) as embedded:
+        async with Cluster(clock=cluster_clock, seed=request.node.nodeid, **cluster_settings) as embedded:
             yield embedded
 
 
