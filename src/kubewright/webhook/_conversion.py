@@ -193,8 +193,9 @@ class ConversionWebhook:
         try:
             return await self._conversions.convert(raw, target, source)
         except (ConversionError, DecodeError) as error:
-            logger.warning("%s: %s", what, error)
-            raise ConversionError(f"{what}: {error}") from None
+            why = f"{error.path}: {error.reason}" if isinstance(error, DecodeError) else error
+            logger.warning("%s: %s", what, why)
+            raise ConversionError(f"{what}: {why}") from None
         except Exception as error:
             logger.exception("%s", what)
             raise ConversionError(f"{what}: it failed with {type(error).__name__}; its log says more") from None

@@ -1,0 +1,227 @@
+"""Converting between versions."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import msgspec
+import pytest
+
+import kubewright as kw
+from kubewright.api import ObjectMeta, to_dict
+from kubewright.clock import VirtualClock
+from kubewright.webhook import ConversionError, Conversions
+from tests.webhook.conftest import UID, Asker, asking
+from tests.webhook.kinds import OldToy, OldToySpec, Toy, ToySpec, Wheel
+
+V1, V1ALPHA1 = "webhooks.example.com/v1", "webhooks.example.com/v1alpha1"
+
+
+class MiddleSpec(kw.Model):
+    length: int | None = None
+
+
+@kw.resource("webhooks.example.com/v1beta1", kind="Toy")
+class MiddleToy(kw.Resource[MiddleSpec, None]):
+    """A version between the two."""
+
+
+def up(old: OldToy) -> Toy:
+    if old.spec.extent == 13:
+        raise ConversionError("13 is no extent")
+    assert old.spec.extent != 14, "a secret"
+    return Toy(
+        metadata=old.metadata,
+        spec=ToySpec(size=old.spec.extent, color=old.spec.colour, wheels=old.spec.wheels),
+        status=old.status,
+    )
+
+
+def down(new: Toy) -> OldToy:
+    spec = OldToySpec(extent=new.spec.size, colour=new.spec.color, wheels=new.spec.wheels)
+    return OldToy(metadata=new.metadata, spec=spec, status=new.status)
+
+
+@pytest.fixture
+def operator() -> kw.Operator:
+    made = kw.Operator("toys")
+    made.converts(OldToy, Toy)(up)
+    made.converts(Toy, OldToy)(down)
+
+    @made.converts(MiddleToy, Toy)
+    async def middle_up(old: MiddleToy) -> Toy:
+        await asyncio.sleep(0)
+        return Toy(spec=ToySpec(size=old.spec.length))
+
+    @made.converts(Toy, MiddleToy)
+    def middle_down(new: Toy) -> MiddleToy:
+        return MiddleToy(spec=MiddleSpec(length=new.spec.size))
+
+    return made
+
+
+@pytest.fixture
+def plain() -> kw.Operator:
+    """Of two versions, without anything to await."""
+    made = kw.Operator("toys")
+    made.converts(OldToy, Toy)(up)
+    made.converts(Toy, OldToy)(down)
+    return made
+
+
+def old_toy(name: str = "bear", **spec: Any) -> dict[str, Any]:
+    content = to_dict(OldToy(metadata=ObjectMeta(name=name, namespace="room", uid="1"), spec=OldToySpec(**spec)))
+    assert isinstance(content, dict)
+    return content
+
+
+async def convert(asker: Asker, desired: str, *objects: Any, **query: str) -> dict[str, Any]:
+    asked = {"uid": UID, "desiredAPIVersion": desired, "objects": list(objects)}
+    review = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": asked}
+    answer = await asker.post("/convert", msgspec.json.encode(review), **query)
+    assert (answer["apiVersion"], answer["kind"]) == ("apiextensions.k8s.io/v1", "ConversionReview")
+    response: dict[str, Any] = answer["response"]
+    assert response["uid"] == UID
+    return response
+
+
+async def test_objects_are_converted_in_batches_with_their_metadata(plain: kw.Operator) -> None:
+    async with asking(plain) as asker:
+        objects = [old_toy(f"toy-{number}", extent=number) for number in range(10)]
+        objects[3]["metadata"] |= {"managedFields": [{"manager": "x", "fieldsV1": {"f:spec": {}}}], "generation": 4}
+        response = await convert(asker, V1, *objects)
+    assert response["result"] == {"status": "Success"}
+    converted = response["convertedObjects"]
+    assert [one["spec"]["size"] for one in converted] == list(range(10))
+    assert all(one["apiVersion"] == V1 and one["kind"] == "Toy" for one in converted)
+    assert [one["metadata"] for one in converted] == [one["metadata"] for one in objects]
+
+
+async def test_versions_meet_at_the_stored_one(operator: kw.Operator) -> None:
+    async with asking(operator) as asker:
+        response = await convert(asker, "webhooks.example.com/v1beta1", old_toy(extent=5))
+        [converted] = response["convertedObjects"]
+        assert converted["spec"] == {"length": 5}
+        [same] = (await convert(asker, V1ALPHA1, old_toy(extent=5)))["convertedObjects"]
+        assert same == old_toy(extent=5)
+
+
+async def test_only_labels_and_annotations_of_the_metadata_can_be_changed(plain: kw.Operator) -> None:
+    made = kw.Operator("toys")
+
+    @made.converts(OldToy, Toy)
+    def up(old: OldToy) -> Toy:
+        meta = old.metadata
+        meta.labels = {}
+        meta.annotations["kept"] = "here"
+        meta.uid = "another"
+        return Toy(metadata=meta)
+
+    made.converts(Toy, OldToy)(down)
+    obj = old_toy()
+    obj["metadata"]["labels"] = {"a": "b"}
+    async with asking(made) as asker:
+        [converted] = (await convert(asker, V1, obj))["convertedObjects"]
+    assert converted["metadata"] == {"name": "bear", "namespace": "room", "uid": "1", "annotations": {"kept": "here"}}
+
+
+async def test_fields_that_the_model_does_not_know_go_along(plain: kw.Operator) -> None:
+    obj = old_toy(wheels=[Wheel(name="left", inches=3), Wheel(name="right")])
+    obj["spec"] |= {"future": {"deep": [1]}, "size": 99}
+    obj["spec"]["wheels"][1]["brand"] = "acme"
+    obj["extra"] = "top"
+    async with asking(plain) as asker:
+        [converted] = (await convert(asker, V1, obj))["convertedObjects"]
+        assert converted["extra"] == "top"
+        assert converted["spec"]["future"] == {"deep": [1]}
+        assert "size" not in converted["spec"], "a name that means something there does not come along by chance"
+        assert converted["spec"]["wheels"] == [
+            {"name": "left", "inches": 3},
+            {"name": "right", "inches": 1, "brand": "acme"},
+        ]
+        [back] = (await convert(asker, V1ALPHA1, converted))["convertedObjects"]
+    assert back == {**obj, "spec": {name: value for name, value in obj["spec"].items() if name != "size"}}
+
+
+@pytest.mark.parametrize(
+    ("obj", "desired", "text"),
+    [
+        (old_toy(extent=13), V1, f"Toy room/bear cannot be converted from {V1ALPHA1} to {V1}: 13 is no extent"),
+        (
+            old_toy(extent=14),
+            V1,
+            f"Toy room/bear cannot be converted from {V1ALPHA1} to {V1}: it failed with AssertionError; its log says"
+            " more",
+        ),
+        (
+            old_toy() | {"spec": {"extent": "wide"}},
+            V1,
+            f"Toy room/bear cannot be converted from {V1ALPHA1} to {V1}: spec.extent: expected `int | null`, got `str`",
+        ),
+        (
+            old_toy(),
+            "webhooks.example.com/v9",
+            f"Toy room/well cannot be converted from {V1ALPHA1} to webhooks.example.com/v9: this program converts"
+            f" {V1}, {V1ALPHA1}",
+        ),
+        (
+            old_toy() | {"kind": "Game"},
+            V1,
+            f"Game room/bear cannot be converted from {V1ALPHA1} to {V1}: this program converts no such kind",
+        ),
+        ([1], V1, "one of the objects has no apiVersion, kind and metadata"),
+    ],
+)
+async def test_a_failure_names_the_object_and_converts_none(
+    plain: kw.Operator, obj: dict[str, Any], desired: str, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with asking(plain) as asker:
+        response = await convert(asker, desired, old_toy("well"), obj)
+        assert response["result"] == {"status": "Failure", "message": text}
+        assert response["convertedObjects"] == []
+        assert (await convert(asker, V1, old_toy()))["result"]["status"] == "Success"
+        assert asker.server.stats.reviews["/convert", "failed"] == 1
+
+
+async def test_a_conversion_that_hangs_is_answered_for_in_time() -> None:
+    operator, clock = kw.Operator("toys"), VirtualClock()
+    began, go_on = threading.Event(), threading.Event()
+
+    @operator.converts(OldToy, Toy)
+    def up(old: OldToy) -> Toy:
+        began.set()
+        go_on.wait(60)
+        return Toy()
+
+    operator.converts(Toy, OldToy)(down)
+    async with asking(operator, clock) as asker:
+        answer = asyncio.create_task(convert(asker, V1, old_toy(), timeout="30s"))
+        try:
+            await asyncio.to_thread(began.wait, 60)
+            await clock.advance(29.0)
+            result = (await answer)["result"]
+            assert result == {"status": "Failure", "message": "the conversion of 1 objects took more than 29 s"}
+        finally:
+            go_on.set()
+
+
+async def test_a_function_that_returns_something_else_has_failed(plain: kw.Operator) -> None:
+    operator = kw.Operator("toys")
+    anything: Any = operator.converts(OldToy, Toy)
+    anything(lambda old: old)
+    operator.converts(Toy, OldToy)(down)
+    async with asking(operator) as asker:
+        message = (await convert(asker, V1, old_toy()))["result"]["message"]
+    assert message.endswith("it failed with TypeError; its log says more")
+
+
+def test_exactly_one_version_is_stored() -> None:
+    @kw.resource("webhooks.example.com/v2", kind="Toy")
+    class NewToy(kw.Resource[ToySpec, None]): ...
+
+    conversions = Conversions()
+    conversions.add(OldToy, NewToy, lambda old: NewToy())
+    with pytest.raises(ValueError, match="exactly one says storage=True in @resource: it is the hub"):
+        conversions.families()

@@ -1,0 +1,320 @@
+"""The server: TLS, limits, bad input, numbers. It is asked over real connections."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import ssl
+import warnings
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import kubewright as kw
+from kubewright._certificates import CertificateAuthority, KeyPair
+from kubewright.api import ObjectMeta
+from kubewright.observe import Metrics, Sources
+from kubewright.webhook import ThrowAwayCertificate, WebhookServer
+from kubewright.webhook._reviews import BadReview, asked_admission, asked_conversion, uid_in
+from kubewright.webhook._server import LARGEST_BODY
+from kubewright.webhook._tls import serving_context
+from tests.webhook.conftest import UID, Asker, asking, review
+from tests.webhook.kinds import OldToy, Toy, ToySpec
+
+CHECK = "/validate/check.toys.webhooks.example.com"
+TOY = Toy(metadata=ObjectMeta(name="bear", namespace="room"), spec=ToySpec(size=1))
+
+
+@pytest.fixture
+def operator() -> kw.Operator:
+    made = kw.Operator("toys")
+
+    @made.validates(Toy)
+    async def check(toy: Toy) -> None: ...
+
+    @made.converts(OldToy, Toy)
+    def up(old: OldToy) -> Toy:
+        return Toy(spec=ToySpec(size=old.spec.extent))
+
+    @made.converts(Toy, OldToy)
+    def down(new: Toy) -> OldToy:
+        return OldToy()
+
+    return made
+
+
+def body_of(obj: Toy = TOY) -> bytes:
+    return msgspec.json.encode(review(obj))
+
+
+async def is_well(asker: Asker) -> bool:
+    """Whether it still answers."""
+    return bool((await asker.ask(CHECK, review(TOY)))["allowed"])
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b"", "the body is no AdmissionReview: it is no valid JSON"),
+        (b"[]", "the body is no AdmissionReview: something is missing"),
+        (b'{"kind":"AdmissionReview"', "the body is no AdmissionReview: it is no valid JSON"),
+        (b'{"kind":1}', "the body is no AdmissionReview: at $.kind is something else than expected"),
+        (b"{}", "the body is not of the kind AdmissionReview"),
+        (
+            b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{}}',
+            "this webhook speaks admission.k8s.io/v1: list v1 in the review versions of its configuration",
+        ),
+        (b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}', "the AdmissionReview has no request"),
+        (
+            b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"a"}}',
+            "the request of the AdmissionReview is malformed: something is missing",
+        ),
+        (b"\xff\xfe", "the body is no AdmissionReview: it is no valid JSON"),
+        (b"[" * 100_000, "the body is no AdmissionReview: something is missing"),
+    ],
+)
+async def test_a_malformed_review_is_refused_with_the_reason(
+    operator: kw.Operator, body: bytes, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with asking(operator) as asker:
+        answer = await asker.post(CHECK, body)
+        assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+        response = answer["response"]
+        assert response["allowed"] is False
+        assert response["status"] == {"status": "Failure", "code": 400, "reason": "BadRequest", "message": text}
+        assert f"127.0.0.1 at {CHECK}: {text}" in caplog.text
+        assert await is_well(asker)
+
+
+async def test_a_malformed_review_with_a_uid_is_answered_for_it(operator: kw.Operator) -> None:
+    async with asking(operator) as asker:
+        answer = await asker.post(CHECK, body_of()[:-20])
+        assert answer["response"]["uid"] == UID
+
+
+async def test_a_body_that_is_too_large_is_refused_for_its_uid(operator: kw.Operator) -> None:
+    large = review(TOY, padding="x" * LARGEST_BODY)
+    async with asking(operator) as asker:
+        for chunked in (False, True):
+            body = msgspec.json.encode(large)
+            parts = [body[at : at + 100_000] for at in range(0, len(body), 100_000)]
+
+            async def stream(parts: list[bytes] = parts) -> Any:
+                for part in parts:
+                    yield part
+
+            connection = aiohttp.TCPConnector(ssl=asker.session.connector._ssl)  # type: ignore[union-attr]
+            async with aiohttp.ClientSession(connector=connection) as session:
+                url = asker.url + CHECK
+                async with session.post(url, data=stream() if chunked else io.BytesIO(body)) as answer:
+                    response = (await answer.json())["response"]
+            assert response["uid"] == UID
+            assert response["allowed"] is False
+            assert response["status"]["message"] == "the review has more than 7 MiB"
+        assert await is_well(asker)
+
+
+async def test_other_paths_and_methods_are_not_served(operator: kw.Operator) -> None:
+    async with asking(operator) as asker:
+        async with asker.session.post(f"{asker.url}/nowhere", data=body_of()) as answer:
+            assert answer.status == 404
+        async with asker.session.get(asker.url + CHECK) as answer:
+            assert (answer.status, answer.headers["Allow"]) == (405, "POST")
+        assert asker.server.paths == ["/convert", CHECK]
+
+
+async def test_a_connection_that_breaks_off_harms_nobody(operator: kw.Operator) -> None:
+    async with asking(operator) as asker:
+        context = asker.session.connector._ssl  # type: ignore[union-attr]
+        for sent in (
+            b"",
+            b"POST",
+            b"\x00" * 50,
+            f"POST {CHECK} HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\n{{".encode(),
+            f"POST {CHECK} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n".encode(),
+        ):
+            _, writer = await asyncio.open_connection("127.0.0.1", asker.server.port, ssl=context)  # type: ignore[arg-type]
+            writer.write(sent)
+            await writer.drain()
+            writer.transport.abort()
+        assert await is_well(asker)
+
+
+def _spoiled(at: int, what: bytes) -> bytes:
+    body = body_of()
+    return body[:at] + what + body[at + 1 :]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+MEMBERS = ["uid", "kind", "resource", "operation", "name", "object", "oldObject", "userInfo", "dryRun", "options"]
+REVIEWS = st.builds(
+    lambda version, kind, request: {"apiVersion": version, "kind": kind, "request": request},
+    st.sampled_from(["admission.k8s.io/v1", "apiextensions.k8s.io/v1", "v1"]) | JSON,
+    st.sampled_from(["AdmissionReview", "ConversionReview"]) | JSON,
+    JSON
+    | st.dictionaries(st.sampled_from(MEMBERS), JSON, max_size=10)
+    | st.dictionaries(st.sampled_from(MEMBERS), JSON, max_size=3).map(lambda some: review(TOY)["request"] | some),
+)
+BODIES = (
+    st.binary(max_size=200)
+    | REVIEWS.map(msgspec.json.encode)
+    | st.integers(0, 900).map(lambda at: body_of()[:at])
+    | st.builds(
+        lambda at, what: body_of()[:at] + what + body_of()[at + 1 :], st.integers(0, 900), st.binary(max_size=3)
+    )
+)
+
+
+@given(BODIES)
+@settings(max_examples=300, deadline=None)
+def test_whatever_the_body_it_is_read_or_refused(body: bytes) -> None:
+    for asked in (asked_admission, asked_conversion):
+        with contextlib.suppress(BadReview):
+            asked(body)
+    assert isinstance(uid_in(body), str)
+
+
+async def test_whatever_the_body_there_is_a_review_in_the_answer(operator: kw.Operator) -> None:
+    async with asking(operator) as asker:
+        loop = asyncio.get_running_loop()
+
+        @given(BODIES, st.sampled_from([CHECK, "/convert"]))
+        @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        def ask(body: bytes, path: str) -> None:
+            answer = asyncio.run_coroutine_threadsafe(asker.post(path, body), loop).result(60)
+            assert answer["kind"] == ("ConversionReview" if path == "/convert" else "AdmissionReview")
+            assert isinstance(answer["response"]["uid"], str)
+            assert "allowed" in answer["response"] or answer["response"]["result"]["status"] in ("Success", "Failure")
+
+        await asyncio.to_thread(ask)
+        assert await is_well(asker)
+        assert sum(asker.server.stats.in_flight.values()) == 0
+
+
+# TLS
+
+
+class Changing:
+    """A source whose certificate is changed by the test."""
+
+    def __init__(self, pair: KeyPair) -> None:
+        self.pair = pair
+        self.ca_bundle: bytes | None = None
+        self.expires = datetime.max
+
+    async def __aenter__(self) -> Changing:
+        return self
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+
+async def test_a_new_certificate_is_shown_to_new_connections_while_old_ones_go_on(operator: kw.Operator) -> None:
+    first, second = CertificateAuthority("first"), CertificateAuthority("second")
+    source = Changing(first.issue("a", hosts=["127.0.0.1"]))
+    body, headers = body_of(), {"Content-Type": "application/json"}
+
+    def trusting(authority: CertificateAuthority) -> aiohttp.ClientSession:
+        trust = ssl.create_default_context(cadata=authority.pair.certificate.decode())
+        return aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust, limit=1), headers=headers)
+
+    async with (
+        WebhookServer(operator.webhooks, source, port=0) as server,
+        trusting(first) as old,
+        trusting(second) as new,
+    ):
+        url = f"https://127.0.0.1:{server.port}{CHECK}"
+        async with old.post(url, data=body) as answer:
+            assert answer.status == 200
+            await answer.read()
+        source.pair = second.issue("b", hosts=["127.0.0.1"])
+        async with new.post(url, data=body) as answer:
+            assert answer.status == 200
+        async with old.post(url, data=body) as answer:  # on the connection that it has
+            assert answer.status == 200
+        async with trusting(first) as late:
+            with pytest.raises(aiohttp.ClientConnectorCertificateError):
+                await late.post(url, data=body)
+
+
+async def test_only_tls_1_2_and_newer_is_spoken(operator: kw.Operator) -> None:
+    async with asking(operator) as asker:
+        assert serving_context(asker.server.certificate).minimum_version is ssl.TLSVersion.TLSv1_2
+        for version, well in ((ssl.TLSVersion.TLSv1_2, True), (ssl.TLSVersion.TLSv1_1, False)):
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            context.set_ciphers("ALL:@SECLEVEL=0")
+            with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+                context.minimum_version = context.maximum_version = version
+            if not well:
+                with pytest.raises((ssl.SSLError, ConnectionError)):
+                    await asyncio.open_connection("127.0.0.1", asker.server.port, ssl=context)
+                continue
+            _, writer = await asyncio.open_connection("127.0.0.1", asker.server.port, ssl=context)
+            writer.close()
+            await writer.wait_closed()
+
+
+async def test_with_a_client_ca_only_clients_with_a_certificate_come_in(operator: kw.Operator, tmp_path: Path) -> None:
+    clients, strangers = CertificateAuthority("clients"), CertificateAuthority("strangers")
+    ca = tmp_path / "clients.crt"
+    ca.write_bytes(clients.pair.certificate)
+    certificate = ThrowAwayCertificate(["127.0.0.1"])
+
+    def session_of(authority: CertificateAuthority | None) -> aiohttp.ClientSession:
+        trust = ssl.create_default_context(cadata=certificate.ca_bundle.decode())
+        if authority is not None:
+            folder = tmp_path / str(id(authority))
+            folder.mkdir()
+            trust.load_cert_chain(*authority.issue("kube-apiserver").write(folder, "client"))
+        return aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust))
+
+    async with WebhookServer(operator.webhooks, certificate, port=0, client_ca=str(ca)) as server:
+        url = f"https://127.0.0.1:{server.port}{CHECK}"
+        async with session_of(clients) as known, known.post(url, data=body_of()) as answer:
+            assert answer.status == 200
+        for authority in (strangers, None):
+            async with session_of(authority) as stranger:
+                with pytest.raises((aiohttp.ClientError, ConnectionError)):
+                    await stranger.post(url, data=body_of())
+
+
+async def test_an_address_that_cannot_be_listened_at_is_named(operator: kw.Operator) -> None:
+    certificate = ThrowAwayCertificate(["127.0.0.1"])
+    async with WebhookServer(operator.webhooks, certificate, port=0) as taken:
+        with pytest.raises(OSError, match=f"cannot serve webhooks at 127.0.0.1:{taken.port}: "):
+            async with WebhookServer(operator.webhooks, certificate, port=taken.port):
+                pass
+
+
+# Numbers
+
+
+async def test_metrics_have_the_names_of_controller_runtime(operator: kw.Operator) -> None:
+    async with asking(operator) as asker:
+        assert await is_well(asker)
+        await asker.post(CHECK, b"{}")
+        metrics = Metrics(Sources(webhooks=lambda: [asker.server.stats]))
+        text = metrics.render()[1].decode()
+    for line in (
+        f'controller_runtime_webhook_requests_total{{code="200",webhook="{CHECK}"}} 2.0',
+        f'controller_runtime_webhook_requests_in_flight{{webhook="{CHECK}"}} 0.0',
+        f'controller_runtime_webhook_latency_seconds_count{{webhook="{CHECK}"}} 2.0',
+        f'kubewright_webhook_reviews_total{{result="allowed",webhook="{CHECK}"}} 1.0',
+        f'kubewright_webhook_reviews_total{{result="failed",webhook="{CHECK}"}} 1.0',
+    ):
+        assert line in text
+    assert f'controller_runtime_webhook_latency_seconds_bucket{{le="1000",webhook="{CHECK}"}} 2.0' in text
