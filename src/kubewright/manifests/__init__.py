@@ -11,7 +11,8 @@ all or none, and `compare` says how a folder differs from it. The same program a
 What is deployed is one model, `Project`: an operator and the settings of its deployment. `objects(project)` is every
 object of it, typed, in the order in which they can be applied; `kustomize_files(project)` and `chart_files(project)`
 are the same as a kustomize tree and as a Helm chart. Webhooks are declared (`WebhookDeclaration`, with `rule_for`;
-`ConversionDeclaration`), and the API server's configurations follow from that.
+`ConversionDeclaration`), and the API server's configurations follow from that; `webhook_definitions(project)` is
+the same for the Operator Lifecycle Manager.
 
 The names of everything generated for an operator are its own name, the namespace is `system_namespace` unless given,
 the labels are `labels_of`.
@@ -23,6 +24,7 @@ from kubewright.manifests._files import MOST_ANNOTATIONS, applied_size, crd_file
 from kubewright.manifests._helm import chart_files
 from kubewright.manifests._kustomize import kustomize_files
 from kubewright.manifests._objects import objects
+from kubewright.manifests._olm_webhooks import webhook_definitions
 from kubewright.manifests._program import Program, load
 from kubewright.manifests._project import Project
 from kubewright.manifests._rules import (
@@ -76,6 +78,7 @@ __all__ = [
     "service_account_of",
     "system_namespace",
     "text_file",
+    "webhook_definitions",
     "write",
     "yaml_file",
 ]
