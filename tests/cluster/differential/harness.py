@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -12,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import yaml
+from multidict import CIMultiDict
 
 from kubewright.client import Request, Response, Transport
 from kubewright.cluster._builtin import group_order
@@ -46,6 +48,8 @@ class Run:
 
     transport: Transport
     namespace: str
+    stranger: Transport | None = None
+    """The way of those who come without credentials: for steps with `token` or `anonymous`."""
     variables: dict[str, str] = field(default_factory=dict)
     watches: dict[str, tuple[Response, AsyncIterator[Any]]] = field(default_factory=dict)
     answers: list[dict[str, Any]] = field(default_factory=list)
@@ -75,7 +79,8 @@ class Run:
 
     def _request(self, method: str, target: str, step: dict[str, Any], body: str | None) -> Request:
         path, _, query = target.partition("?")
-        headers = {"User-Agent": step.get("agent", "test/1"), "Accept": step.get("accept", "application/json")}
+        headers = CIMultiDict(self._identity(step))
+        headers.update({"User-Agent": step.get("agent", "test/1"), "Accept": step.get("accept", "application/json")})
         if body is not None:
             headers["Content-Type"] = step.get("type", "application/json")
         return Request(
@@ -87,6 +92,25 @@ class Run:
             stream="watch=" in query,
             timeout=SECONDS,
         )
+
+    def _identity(self, step: dict[str, Any]) -> list[tuple[str, str]]:
+        """The headers that say who asks."""
+        own = [("Authorization", f"Bearer {self._filled(step['token'])}")] if "token" in step else []
+        wanted = step.get("as", {})
+        if isinstance(wanted, str):
+            wanted = {"user": wanted}
+        headers = [
+            (f"Impersonate-{part}", str(wanted[part.lower()])) for part in ("User", "Uid") if part.lower() in wanted
+        ]
+        headers += [("Impersonate-Group", group) for group in wanted.get("groups", [])]
+        headers += [(f"Impersonate-Extra-{key}", one) for key, all_ in wanted.get("extra", {}).items() for one in all_]
+        return own + [(name, self._filled(value)) for name, value in headers]
+
+    def _way(self, step: dict[str, Any]) -> Transport:
+        if "token" not in step and "anonymous" not in step:
+            return self.transport
+        assert self.stranger is not None
+        return self.stranger
 
     async def _step(self, number: int, step: dict[str, Any]) -> None:
         label = f"step {number + 1}"
@@ -100,11 +124,12 @@ class Run:
             body = json.dumps(step["body"])
         target = self._filled(step[method])
         request = self._request(method, target, step, None if body is None else self._filled(body))
-        response = await self.transport.send(request)
+        way = self._way(step)
+        response = await way.send(request)
         while "until" in step and response.status != step["until"]:
             await response.read()
             await asyncio.sleep(0.05)
-            response = await self.transport.send(request)
+            response = await way.send(request)
         answer: dict[str, Any] = {"step": f"{label}: {method} {step[method]}", "status": response.status}
         if warnings := response.warnings():
             answer["warnings"] = sorted(warnings)
@@ -166,6 +191,19 @@ QUOTED_OBJECT = re.compile(r'"\{(?:[^"\\]|\\.)*\}"')
 GENERATED = re.compile(r"(\w+-gen-)[a-z0-9]{5}")
 
 
+TOKEN = re.compile(r"eyJ[\w-]+\.([\w-]+)\.[\w-]+")
+
+
+def _claims(token: re.Match[str]) -> str:
+    """What a signed token says, with its times as seconds after it was issued."""
+    claims = json.loads(base64.urlsafe_b64decode(token[1] + "=="))
+    issued = claims.pop("iat", 0)
+    for holder, name in ((claims, "exp"), (claims, "nbf"), (claims.get("kubernetes.io", {}), "warnafter")):
+        if name in holder:
+            holder[name] -= issued
+    return f"<token {json.dumps(claims, sort_keys=True)}>"
+
+
 def normalised(answers: list[dict[str, Any]], namespace: str) -> list[dict[str, Any]]:
     """The answers with uids, times and revisions replaced by what stays the same from run to run."""
     for answer in answers:
@@ -176,6 +214,7 @@ def normalised(answers: list[dict[str, Any]], namespace: str) -> list[dict[str, 
     uids: dict[str, str] = {}
 
     def text(value: str, key: str) -> str:
+        value = TOKEN.sub(_claims, value)
         value = UID.sub(lambda found: uids.setdefault(found[0], f"<uid {len(uids) + 1}>"), value)
         value = TIME.sub("<time>", value).replace(namespace, "<namespace>")
         value = GENERATED.sub(r"\1<generated>", value)
@@ -196,6 +235,8 @@ def normalised(answers: list[dict[str, Any]], namespace: str) -> list[dict[str, 
             made = [walk(item, key, parent) for item in value]
             if key == "causes":  # the real server checks some rules several times, and says so
                 made = [cause for index, cause in enumerate(made) if cause not in made[:index]]
+            if key in ("resourceRules", "nonResourceRules"):  # in the order of a map of Go's
+                return sorted(made, key=lambda rule: json.dumps(rule, sort_keys=True))
             # Nobody promises an order of managers whose writes have the same second.
             return sorted(made, key=lambda entry: json.dumps(entry, sort_keys=True)) if key == "managedFields" else made
         if key == "resourceVersion" and isinstance(value, str) and value:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import pytest_asyncio
 import yaml
 
-from kubewright.client import Transport, load_config
+from kubewright.client import Credentials, Transport, load_config
 from kubewright.client._http import HttpTransport
 from kubewright.clock import SystemClock
 from kubewright.cluster import Cluster
+from kubewright.cluster.access import user_named
 from kubewright.testing import ControlPlane
 from tests.cluster.differential.harness import HERE, Run, Scenario, differences, ignored, scenarios
 
@@ -28,13 +30,22 @@ async def real(control_plane: ControlPlane) -> AsyncIterator[Transport]:
     await transport.close()
 
 
+@pytest_asyncio.fixture
+async def real_stranger(control_plane: ControlPlane) -> AsyncIterator[Transport]:
+    config = replace(load_config(kubeconfig=control_plane.kubeconfig), credentials=Credentials())
+    transport = HttpTransport(config, SystemClock())
+    yield transport
+    await transport.close()
+
+
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: f"{scenario.file}: {scenario.name}")
-async def test_both_servers_answer_the_same(scenario: Scenario, real: Transport) -> None:
+async def test_both_servers_answer_the_same(scenario: Scenario, real: Transport, real_stranger: Transport) -> None:
     namespace = f"diff-{secrets.token_hex(4)}"
-    async with Cluster(seed=scenario.name, controllers=False) as cluster:
+    async with Cluster(seed=scenario.name, controllers=False, rbac=True) as cluster:
         cluster.state.storage.revision = FAR
-        embedded = await Run(cluster.transport(), namespace).play(scenario)
-    expected = await Run(real, namespace).play(scenario)
+        stranger = cluster.transport(user_named("system:anonymous"))
+        embedded = await Run(cluster.transport(), namespace, stranger).play(scenario)
+    expected = await Run(real, namespace, real_stranger).play(scenario)
     found = list(differences(embedded, expected, ""))
     everywhere = ignored([entry["difference"] for entry in KNOWN["everywhere"]])
     found = [difference for difference in found if not everywhere(difference)]

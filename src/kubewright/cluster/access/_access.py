@@ -9,7 +9,7 @@ from kubewright.cluster._answers import Answer
 from kubewright.cluster._calls import Call, User
 from kubewright.cluster._failures import unauthorized
 from kubewright.cluster._state import State
-from kubewright.cluster.access._impersonation import impersonated
+from kubewright.cluster.access._impersonation import Impersonation, impersonates
 from kubewright.cluster.access._policies import Decision, Policies, RoleRef, Rules
 from kubewright.cluster.access._questions import Question, question_of, refusal
 from kubewright.cluster.access._reviews import review
@@ -35,6 +35,7 @@ class Access:
         self.rbac = rbac
         self.tokens = Tokens(state)
         self._policies = Policies(state.storage)
+        self._impersonation = Impersonation(self.check)
 
     # Who
 
@@ -63,14 +64,9 @@ class Access:
 
         Raises the refusal: 401 for a token that nobody knows, 403 for what may not be.
         """
-        for name in request.headers:
-            first = name[:1]
-            if first in "aA" and name.lower() == "authorization":
-                user = self._bearer(request) or user
-        for name in request.headers:
-            if name[:1] in "iI" and name.lower().startswith("impersonate-"):
-                user = impersonated(request, user, self.check)
-                break
+        user = self._bearer(request) or user
+        if impersonates(request):
+            user = self._impersonation.user_of(request, user)
         if self.rbac:
             self.check(question_of(request, user))
         return user

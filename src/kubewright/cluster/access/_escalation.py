@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from kubewright.cluster._calls import User
-from kubewright.cluster._failures import Failure
-from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._failures import Failure, not_found
+from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster.access._policies import GROUP, RoleRef
 from kubewright.cluster.access._questions import Question, forbidden_resource, quoted, quoted_list
 from kubewright.cluster.access._rules import EVERYTHING, Rule, described, uncovered
@@ -24,10 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["CreationByUpdate", "NoEscalation"]
 
 _SUPERUSERS: Final = "system:masters"
-_ROLES: Final = ("roles", "clusterroles")
+_KINDS: Final = {"Role": "roles", "ClusterRole": "clusterroles"}
 _BINDINGS: Final = ("rolebindings", "clusterrolebindings")
-_OF_COLLECTORS: Final = ("ownerReferences", "finalizers")  # what garbage collection changes in an object
-_OF_SERVER: Final = ("managedFields", "resourceVersion", "generation")
+_OF_COLLECTORS: Final = ("ownerReferences", "finalizers", "managedFields")  # what they change in an object
 
 
 class CreationByUpdate(Plugin):
@@ -77,7 +76,7 @@ class NoEscalation(Plugin):
         obj = attributes.object
         if obj is None or (attributes.old is not None and _only_collecting(obj, attributes.old)):
             return
-        if attributes.type.plural in _ROLES:
+        if attributes.type.plural in _KINDS.values():
             self._check_role(attributes, obj)
         elif attributes.type.plural in _BINDINGS:
             self._check_binding(attributes, obj)
@@ -102,7 +101,7 @@ class NoEscalation(Plugin):
     def _check_binding(self, attributes: Attributes, obj: JSONObject) -> None:
         ref = msgspec.convert(obj.get("roleRef") or {}, RoleRef)
         place = attributes.namespace
-        resource = {"ClusterRole": "clusterroles", "Role": "roles"}.get(ref.kind)
+        resource = _KINDS.get(ref.kind)
         if resource is not None:
             ask = Question(
                 user=attributes.user,
@@ -116,7 +115,7 @@ class NoEscalation(Plugin):
                 return
         rules = self._access.rules_of(ref, place)
         if rules is None:
-            raise _no_role(ref)
+            raise _no_role(ref, attributes.type)
         self._check_rules(attributes, list(rules))
 
     def _check_rules(self, attributes: Attributes, rules: list[Rule]) -> None:
@@ -139,21 +138,17 @@ def _escalating(user: User) -> str:
     return f"{who} is attempting to grant RBAC permissions not currently held:\n"
 
 
-def _no_role(ref: RoleRef) -> Failure:
-    plural = {"Role": "roles", "ClusterRole": "clusterroles"}.get(ref.kind)
-    if plural is None:
-        text = f"unsupported role reference kind: {quoted(ref.kind)}"
-        return Failure(500, "", text)
-    text = f"{plural}.{GROUP} {quoted(ref.name)} not found"
-    return Failure(404, "NotFound", text, {"name": ref.name, "group": GROUP, "kind": plural})
+def _no_role(ref: RoleRef, bindings: ResourceType) -> Failure:
+    """There is no such role. The real server says so of the binding."""
+    if ref.kind not in _KINDS:
+        return Failure(500, "", f"unsupported role reference kind: {quoted(ref.kind)}")
+    return not_found(bindings, ref.name)
 
 
 def _only_collecting(obj: JSONObject, old: JSONObject) -> bool:
     """Whether nothing is changed but what garbage collection changes."""
 
     def rest(of: JSONObject) -> JSONObject:
-        hidden = (*_OF_COLLECTORS, *_OF_SERVER)
-        metadata = {name: value for name, value in of["metadata"].items() if name not in hidden and value}
-        return {**of, "metadata": metadata}
+        return {**of, "metadata": {name: each for name, each in of["metadata"].items() if name not in _OF_COLLECTORS}}
 
-    return obj["metadata"] != old["metadata"] and rest(obj) == rest(old)
+    return rest(obj) == rest(old)

@@ -2,7 +2,7 @@
 
 The server tries several ways to allow it, the narrow ones first: each needs a permission for the request itself
 (`impersonate-on:user-info:list`) and one for whom to impersonate (`impersonate:user-info` on `users`). The last is the
-old one, which needs only `impersonate`. When none does, the answer is the refusal of the first that was tried.
+old one, which needs only `impersonate`. When none is open, the answer is the refusal of the first that was tried.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kubewright.cluster._failures import Failure, bad_request
 from kubewright.cluster.access._questions import Question, question_of, quoted, refusal
 from kubewright.cluster.access._users import account_groups, account_of, completed, node_of
 
-__all__ = ["impersonated", "impersonates"]
+__all__ = ["Impersonation", "impersonates"]
 
 _PREFIX: Final = "impersonate-"
 _EXTRA: Final = "impersonate-extra-"
@@ -27,6 +27,7 @@ _NODES: Final = "system:nodes"
 _NODE_NAME: Final = "authentication.kubernetes.io/node-name"
 _SUPERUSERS: Final = "system:masters"
 _MANY: Final = 4
+_MOST_REMEMBERED: Final = 10_000
 Check = Callable[[Question], None]
 """Raises the refusal of what may not be."""
 
@@ -48,24 +49,41 @@ def impersonates(request: Request) -> bool:
     return any(name[:12].lower() == _PREFIX for name in request.headers)
 
 
-def impersonated(request: Request, user: User, check: Check) -> User:
-    """The user that the request is to be taken for. Raises the refusal when it may not be."""
-    wanted = _wanted(request)
-    if wanted is None:
-        return user
-    question = question_of(request, user)
-    first: Failure | None = None
-    for mode in _modes(wanted, user):
-        try:
-            if mode:
-                check(question.to(f"impersonate-on:{mode}:{question.verb}"))
-            _check_wanted(wanted, user, mode, check)
-        except Failure as failure:
-            first = first or failure
-        else:
-            return _made(wanted, mode)
-    assert first is not None  # the old way is always tried
-    raise first
+class Impersonation:
+    """Finds out whom requests are to be taken for. It remembers which way was the last that was open to each user.
+
+    That way is tried first the next time: so whoever uses the old one is told what is missing there.
+    """
+
+    def __init__(self, check: Check) -> None:
+        self._check = check
+        self._last: dict[str, str] = {}
+
+    def user_of(self, request: Request, user: User) -> User:
+        """The user that a request of another user is to be taken for. Raises the refusal when it may not be."""
+        wanted = _wanted(request)
+        if wanted is None:
+            return user
+        question = question_of(request, user)
+        modes = sorted(_modes(wanted, user), key=lambda mode: mode != self._last.get(user.name))
+        refused: list[Failure] = []
+        for mode in modes:
+            try:
+                if mode:
+                    self._check(question.to(f"impersonate-on:{mode}:{question.verb}"))
+                _check_wanted(wanted, user, mode, self._check)
+            except Failure as failure:
+                refused.append(failure)
+            else:
+                self._remember(user.name, mode)
+                return _made(wanted, mode)
+        raise refused[0]
+
+    def _remember(self, name: str, mode: str) -> None:
+        self._last.pop(name, None)
+        self._last[name] = mode
+        if len(self._last) > _MOST_REMEMBERED:
+            del self._last[next(iter(self._last))]
 
 
 def _wanted(request: Request) -> _Wanted | None:

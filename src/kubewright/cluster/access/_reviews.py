@@ -14,7 +14,9 @@ from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._managing import manager_name_of, manager_of
 from kubewright.cluster._state import State
 from kubewright.cluster._views import view_of
+from kubewright.cluster._writes import NOT_HERE
 from kubewright.cluster.access._questions import Question
+from kubewright.cluster.access._selectors import selector_errors, unread_selectors
 from kubewright.cluster.access._tokens import AUDIENCES, InvalidToken
 from kubewright.cluster.access._users import user_info
 
@@ -28,8 +30,10 @@ def review(state: State, call: Call, access: Access) -> Answer:
     """POST of a review."""
     call.check_options()
     obj = read_object(state, call)
-    if call.type.namespaced:
-        obj["metadata"].setdefault("namespace", call.namespace)
+    if obj["metadata"].setdefault("namespace", call.namespace) != call.namespace:
+        raise bad_request(NOT_HERE)
+    if not call.type.namespaced:
+        del obj["metadata"]["namespace"]
     managed = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
     made = _REVIEWS[call.type.kind](managed, call, access)
     named = {"kind": call.type.kind, "apiVersion": call.type.api_version, **made}
@@ -47,7 +51,11 @@ def _access_review(obj: JSONObject, call: Call, access: Access) -> JSONObject:
         user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), extra)
     decision = access.decide(_question(spec, user))
     status: JSONObject = {"allowed": decision.allowed}
-    return {**obj, "status": status | ({"reason": decision.reason} if decision.reason else {})}
+    if decision.reason:
+        status["reason"] = decision.reason
+    if unread := unread_selectors(spec.get("resourceAttributes") or {}):
+        status["evaluationError"] = unread
+    return {**obj, "status": status}
 
 
 def _question(spec: JSONObject, user: User) -> Question:
@@ -71,6 +79,7 @@ def _errors(obj: JSONObject, call: Call) -> list[FieldError]:
         errors.append(invalid("spec.resourceAttributes", None, text))
     if not own and not spec.get("user") and not spec.get("groups"):
         errors.append(invalid("spec.user", spec.get("user", ""), "at least one of user or group must be specified"))
+    errors += selector_errors(resource or {})
     metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
     if local:
         metadata.pop("namespace", None)

@@ -76,7 +76,9 @@ class BindingStrategy(BuiltinStrategy):
         """The role stays: who may change a binding's subjects need not be able to grant more."""
         errors = [*super().validate_update(obj, old, subresource), *self.validate_create(obj)]
         if obj.get("roleRef") != old.get("roleRef"):
-            errors.append(invalid("roleRef", obj.get("roleRef"), "cannot change roleRef"))
+            ref = obj.get("roleRef") or {}
+            shown = {"APIGroup": ref.get("apiGroup", ""), "Kind": ref.get("kind", ""), "Name": ref.get("name", "")}
+            errors.append(invalid("roleRef", shown, "cannot change roleRef"))
         return errors
 
 

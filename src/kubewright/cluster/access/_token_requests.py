@@ -17,6 +17,7 @@ from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._managing import manager_name_of
 from kubewright.cluster._state import State
 from kubewright.cluster._strategies import BuiltinStrategy
+from kubewright.cluster._writes import NOT_HERE
 from kubewright.cluster.access._tokens import AUDIENCES
 
 if TYPE_CHECKING:
@@ -74,7 +75,12 @@ def request_token(state: State, call: Call, tokens: Tokens) -> Answer:
     call.check_options()
     type_ = _type()
     asked = read_object(state, call, type_)
-    _check_place(call, asked["metadata"])
+    if asked["metadata"].get("namespace", call.namespace) != call.namespace:
+        raise bad_request(NOT_HERE)
+    name = asked["metadata"].get("name") or call.name
+    if name != call.name:
+        error = invalid_field("metadata.name", name, "must match the service account name if specified")
+        raise invalid(type_, call.name, [error])
     found = state.storage.get(call.type.storage, call.namespace, call.name)
     if found is None:
         raise not_found(call.type, call.name)
@@ -95,14 +101,6 @@ def request_token(state: State, call: Call, tokens: Tokens) -> Answer:
     ends = format_time(now + timedelta(seconds=spec["expirationSeconds"]))
     asked["status"] = {"token": tokens.issue(claims), "expirationTimestamp": ends}
     return Answer(encode(asked), status=201, warnings=call.warnings)
-
-
-def _check_place(call: Call, metadata: JSONObject) -> None:
-    for field, wanted in (("name", call.name), ("namespace", call.namespace)):
-        given = metadata.get(field)
-        if given and given != wanted:
-            error = invalid_field(f"metadata.{field}", given, f"must match the service account {field} if specified")
-            raise invalid(_type(), call.name, [error])
 
 
 def _errors(spec: JSONObject) -> list[FieldError]:

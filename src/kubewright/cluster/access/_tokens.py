@@ -98,7 +98,7 @@ class Tokens:
             if hmac.compare_digest(secret.encode(), token.encode()):
                 return user, [each for each in audiences if each in AUDIENCES]
         claims = self._verified(token)
-        meant = [each for each in claims.aud or AUDIENCES if each in audiences]
+        meant = [each for each in audiences if each in (claims.aud or AUDIENCES)]
         if not meant:
             given, wanted = quoted_list(claims.aud), quoted_list(audiences)
             raise InvalidToken(f"token audiences {given} is invalid for the target audiences {wanted}")

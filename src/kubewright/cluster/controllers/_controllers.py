@@ -9,6 +9,7 @@ from typing import Final
 from kubewright.clock import Timer
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Event
+from kubewright.cluster.controllers._aggregation import RoleAggregation
 from kubewright.cluster.controllers._garbage import GarbageCollector
 from kubewright.cluster.controllers._namespaces import Namespaces
 from kubewright.cluster.controllers._protection import VolumeProtection
@@ -25,7 +26,7 @@ class Controllers:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._parts = (GarbageCollector(state), Namespaces(state), VolumeProtection(state))
+        self._parts = (GarbageCollector(state), Namespaces(state), VolumeProtection(state), RoleAggregation(state))
         self._turn: asyncio.Task[None] | None = None
         self._retry: Timer | None = None
         self._stopped = False

@@ -1,0 +1,57 @@
+"""The selectors that an access review may carry. RBAC does not look at them; the server still reads them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kubewright.api import Selector, SelectorError
+from kubewright.cluster._field_errors import FieldError, invalid, required
+from kubewright.cluster._kinds import JSONObject
+
+__all__ = ["selector_errors", "unread_selectors"]
+
+_PATH: Final = "spec.resourceAttributes"
+_TERM: Final = re.compile(r"[^=!]+(=|==|!=)[^=!]*")
+_OPERATORS: Final = {"fieldSelector": ("In", "NotIn"), "labelSelector": ("In", "NotIn", "Exists", "DoesNotExist")}
+
+
+def selector_errors(attributes: JSONObject) -> list[FieldError]:
+    """A selector is text or a list of requirements, never both and never neither."""
+    errors = []
+    for name in _OPERATORS:
+        selector = attributes.get(name)
+        if selector is None:
+            continue
+        path, text, wanted = f"{_PATH}.{name}", selector.get("rawSelector", ""), selector.get("requirements")
+        if text and wanted:
+            errors.append(invalid(f"{path}.rawSelector", text, "may not specified at the same time as requirements"))
+        if not text and not wanted:
+            detail = f"when {path} is specified, requirements or rawSelector is required"
+            errors.append(required(f"{path}.requirements", detail))
+    return errors
+
+
+def unread_selectors(attributes: JSONObject) -> str:
+    """Which selectors could not be read, in the server's words; empty when there are none."""
+    problems = []
+    for name, operators in _OPERATORS.items():
+        selector = attributes.get(name) or {}
+        wanted = selector.get("requirements") or []
+        unknown = [each for each in wanted if each.get("operator") not in operators]
+        if unknown:
+            part = "partially " if len(unknown) < len(wanted) else ""
+            problems.append(f"{_PATH}.{name} {part}ignored due to parse error")
+        elif not _readable(name, selector.get("rawSelector", "")):
+            problems.append(f"{_PATH}.{name} ignored due to parse error")
+    return "; ".join(problems)
+
+
+def _readable(name: str, text: str) -> bool:
+    if name == "fieldSelector":
+        return all(_TERM.fullmatch(term) for term in text.split(",") if term)
+    try:
+        Selector.parse(text)
+    except SelectorError:
+        return False
+    return True
