@@ -106,7 +106,7 @@ RETURNED_WHEN_DELETED: Final = frozenset(
 ORPHANING: Final = frozenset({"jobs.batch", "replicationcontrollers"})
 """Those whose dependents stay when a deletion names no propagation policy."""
 
-NAMED_BY_LABEL: Final = frozenset({"namespaces"})
+NAMED_BY_LABEL: Final = frozenset({"namespaces", "services"})
 """Those whose names are one label of DNS."""
 
 NAMED_FREELY: Final = frozenset(

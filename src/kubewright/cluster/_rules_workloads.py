@@ -1,14 +1,16 @@
-"""What the server demands of workloads, services and data, in its words and in its order."""
+"""What the server demands of workloads and data, in its words and in its order."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
-from kubewright.cluster._field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._names import label_problems
-from kubewright.cluster._rules_pods import at_least_zero, pod_errors, port_errors
+from kubewright.cluster._rules_common import at_least_zero
+from kubewright.cluster._rules_jobs import index_errors, policy_errors
+from kubewright.cluster._rules_others import number_or_percent_errors
+from kubewright.cluster._rules_pods import pod_errors
 from kubewright.cluster._schedules import schedule_problem
 
 __all__ = [
@@ -18,7 +20,6 @@ __all__ = [
     "job_errors",
     "key_errors",
     "replica_set_errors",
-    "service_errors",
     "stateful_set_errors",
 ]
 
@@ -29,7 +30,6 @@ _KEY_RULE: Final = (
 )
 _LONGEST_KEY: Final = 253
 _LONGEST_CRON_JOB: Final = 52
-_SERVICE_TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _CONCURRENCY: Final = ("Allow", "Forbid", "Replace")
 
 
@@ -64,14 +64,32 @@ def deployment_errors(spec: JSONObject) -> list[FieldError]:
 
 
 def _strategy(strategy: JSONObject) -> list[FieldError]:
-    if strategy.get("type") == "Recreate" and strategy.get("rollingUpdate") is not None:
+    kind, bounds = strategy.get("type"), strategy.get("rollingUpdate")
+    if kind == "Recreate":
         text = "may not be specified when strategy `type` is 'Recreate'"
-        return [forbidden("spec.strategy.rollingUpdate", text)]
-    bounds = strategy.get("rollingUpdate") or {}
-    if all(bounds.get(field) in (0, "0%") for field in ("maxSurge", "maxUnavailable")):
-        text = "may not be 0 when `maxSurge` is 0"
-        return [invalid("spec.strategy.rollingUpdate.maxUnavailable", bounds["maxUnavailable"], text)]
-    return []
+        return [forbidden("spec.strategy.rollingUpdate", text)] if bounds is not None else []
+    if kind != "RollingUpdate":
+        shown = {"Type": kind, "RollingUpdate": None}
+        if bounds is not None:
+            shown["RollingUpdate"] = {
+                "MaxUnavailable": bounds.get("maxUnavailable", 0),
+                "MaxSurge": bounds.get("maxSurge", 0),
+            }
+        return [not_supported("spec.strategy", shown, ["Recreate", "RollingUpdate"])]
+    return _bounds(bounds or {}, "spec.strategy.rollingUpdate", most=True)
+
+
+def _bounds(bounds: JSONObject, path: str, *, most: bool) -> list[FieldError]:
+    """How many pods may be missing or too many during a rollout."""
+    missing, surplus = bounds.get("maxUnavailable"), bounds.get("maxSurge")
+    errors = number_or_percent_errors(missing, f"{path}.maxUnavailable", most=False)
+    errors += number_or_percent_errors(surplus, f"{path}.maxSurge", most=False)
+    if not errors and all(each in (0, "0%") for each in (missing, surplus)):
+        errors.append(invalid(f"{path}.maxUnavailable", missing, "may not be 0 when `maxSurge` is 0"))
+    above = isinstance(missing, str) and missing[:-1].isdigit() and int(missing[:-1]) > 100
+    if most and above:
+        errors.append(invalid(f"{path}.maxUnavailable", missing, "must not be greater than 100%"))
+    return errors
 
 
 def replica_set_errors(spec: JSONObject) -> list[FieldError]:
@@ -83,6 +101,16 @@ def replica_set_errors(spec: JSONObject) -> list[FieldError]:
 def stateful_set_errors(spec: JSONObject) -> list[FieldError]:
     """The spec of a StatefulSet."""
     errors = at_least_zero(spec, "replicas", "spec") + at_least_zero(spec, "minReadySeconds", "spec")
+    policy = spec.get("podManagementPolicy")
+    if policy not in ("OrderedReady", "Parallel"):
+        text = "must be 'OrderedReady' or 'Parallel'"
+        errors.append(invalid("spec.podManagementPolicy", policy, text))
+    update = spec.get("updateStrategy") or {}
+    if update.get("type") not in ("RollingUpdate", "OnDelete"):
+        shown = {"Type": update.get("type", ""), "RollingUpdate": update.get("rollingUpdate")}
+        errors.append(invalid("spec.updateStrategy", shown, "must be 'RollingUpdate' or 'OnDelete'"))
+    elif update["type"] == "RollingUpdate":
+        errors += at_least_zero(update.get("rollingUpdate") or {}, "partition", "spec.updateStrategy.rollingUpdate")
     claims = [(each.get("metadata") or {}).get("name", "") for each in spec.get("volumeClaimTemplates") or ()]
     return errors + _selector(spec, "statefulset") + _template(spec, "StatefulSet", claims)
 
@@ -92,7 +120,14 @@ def daemon_set_errors(spec: JSONObject) -> list[FieldError]:
     errors = _mismatch(spec)
     if spec.get("selector") is not None and _is_empty(spec["selector"]):
         errors.append(invalid("spec.selector", spec["selector"], "empty selector is invalid for daemonset"))
-    return errors + _pods_that_stay(spec, "DaemonSet") + at_least_zero(spec, "minReadySeconds", "spec")
+    errors += _pods_that_stay(spec, "DaemonSet") + at_least_zero(spec, "minReadySeconds", "spec")
+    update = spec.get("updateStrategy") or {}
+    if update.get("type") not in ("RollingUpdate", "OnDelete"):
+        shown = {"Type": update.get("type", ""), "RollingUpdate": update.get("rollingUpdate")}
+        errors.append(not_supported("spec.updateStrategy", shown, ["RollingUpdate", "OnDelete"]))
+    elif (bounds := update.get("rollingUpdate")) is not None:
+        errors += _bounds(bounds, "spec.updateStrategy.rollingUpdate", most=True)
+    return errors
 
 
 def _is_empty(selector: JSONObject) -> bool:
@@ -142,8 +177,7 @@ def job_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
     errors: list[FieldError] = []
     for field in ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"):
         errors += at_least_zero(spec, field, path)
-    if spec.get("completionMode") == "Indexed" and spec.get("completions") is None:
-        errors.append(required(f"{path}.completions", "when completion mode is Indexed"))
+    errors += index_errors(spec, path) + policy_errors(spec, path)
     pod = (spec.get("template") or {}).get("spec") or {}
     errors += pod_errors(pod, f"{path}.template.spec")
     policy, place = pod.get("restartPolicy", ""), f"{path}.template.spec.restartPolicy"
@@ -151,6 +185,8 @@ def job_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
         errors.append(required(place, 'valid values: "OnFailure", "Never"'))
     elif policy not in ("OnFailure", "Never"):
         errors.append(not_supported(place, policy, ["OnFailure", "Never"]))
+    elif policy != "Never" and spec.get("podFailurePolicy") is not None:
+        errors.append(invalid(place, policy, 'only "Never" is supported when podFailurePolicy is specified'))
     return errors
 
 
@@ -175,29 +211,4 @@ def cron_job_errors(obj: JSONObject) -> list[FieldError]:
         errors += at_least_zero(spec, field, "spec")
     if len(name) > _LONGEST_CRON_JOB:
         errors.append(invalid("metadata.name", name, f"must be no more than {_LONGEST_CRON_JOB} characters"))
-    return errors
-
-
-def service_errors(spec: JSONObject) -> list[FieldError]:
-    """The type and the ports of a Service."""
-    kind: Any = spec.get("type", "")
-    ports = spec.get("ports") or ()
-    errors: list[FieldError] = []
-    if not ports and spec.get("clusterIP") != "None" and kind != "ExternalName":
-        errors.append(required("spec.ports"))
-    names: set[str] = set()
-    for index, port in enumerate(ports):
-        place, name = f"spec.ports[{index}]", port.get("name", "")
-        if len(ports) > 1 and not name:
-            errors.append(required(f"{place}.name"))
-        elif name:
-            errors += [invalid(f"{place}.name", name, problem) for problem in label_problems(name)]
-            if name in names:
-                errors.append(duplicate(f"{place}.name", name))
-            names.add(name)
-        errors += port_errors(port.get("port", 0), f"{place}.port")
-        if isinstance(port.get("targetPort"), int):
-            errors += port_errors(port["targetPort"], f"{place}.targetPort")
-    if kind not in _SERVICE_TYPES:
-        errors.append(not_supported("spec.type", kind, _SERVICE_TYPES))
     return errors

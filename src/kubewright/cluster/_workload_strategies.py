@@ -7,14 +7,24 @@ from typing import Final
 
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid
 from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._rules_jobs import job_update_errors
+from kubewright.cluster._rules_others import (
+    autoscaler_errors,
+    budget_errors,
+    claim_errors,
+    claim_update_errors,
+    ingress_errors,
+    lease_errors,
+    policy_errors,
+)
 from kubewright.cluster._rules_pods import pod_errors, pod_update_errors
+from kubewright.cluster._rules_services import service_errors
 from kubewright.cluster._rules_workloads import (
     cron_job_errors,
     daemon_set_errors,
     deployment_errors,
     job_errors,
     replica_set_errors,
-    service_errors,
     stateful_set_errors,
 )
 from kubewright.cluster._state import State
@@ -183,6 +193,11 @@ class JobStrategy(SpecStrategy):
         """Selector and labels."""
         complete_job(obj)
 
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Most of a Job stays as it was made."""
+        errors = super().validate_update(obj, old, subresource)
+        return errors if subresource else [*errors, *job_update_errors(obj, old)]
+
 
 class CronJobStrategy(SpecStrategy):
     """CronJobs."""
@@ -265,6 +280,63 @@ class VolumeStrategy(BuiltinStrategy):
             metadata["finalizers"] = [*finalizers, protection]
 
 
+class ClaimStrategy(VolumeStrategy):
+    """Claims, which stay what they are."""
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """The rules of its spec."""
+        return claim_errors(obj["spec"])
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """The rules of its spec, which stays."""
+        return [] if subresource else [*claim_errors(obj["spec"]), *claim_update_errors(obj, old)]
+
+
+class BudgetStrategy(SpecStrategy):
+    """PodDisruptionBudgets."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return budget_errors(obj["spec"])
+
+
+class AutoscalerStrategy(SpecStrategy):
+    """HorizontalPodAutoscalers."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return autoscaler_errors(obj["spec"])
+
+
+class LeaseStrategy(SpecStrategy):
+    """Leases."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return lease_errors(obj.get("spec") or {})
+
+
+class IngressStrategy(SpecStrategy):
+    """Ingresses."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return ingress_errors(obj["spec"])
+
+
+class NetworkPolicyStrategy(SpecStrategy):
+    """NetworkPolicies."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return policy_errors(obj.get("spec") or {})
+
+
 def remember_services(state: State) -> None:
     """Take note of what the services of a snapshot have, so that nobody else gets it."""
     type_ = state.types.find("", "v1", "services")
@@ -280,12 +352,17 @@ WORKLOADS: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     ("", "Pod"): PodStrategy,
     ("", "Service"): ServiceStrategy,
     ("", "PersistentVolume"): VolumeStrategy,
-    ("", "PersistentVolumeClaim"): VolumeStrategy,
+    ("", "PersistentVolumeClaim"): ClaimStrategy,
     ("apps", "Deployment"): DeploymentStrategy,
     ("apps", "ReplicaSet"): ReplicaSetStrategy,
     ("apps", "StatefulSet"): StatefulSetStrategy,
     ("apps", "DaemonSet"): DaemonSetStrategy,
     ("batch", "Job"): JobStrategy,
     ("batch", "CronJob"): CronJobStrategy,
+    ("policy", "PodDisruptionBudget"): BudgetStrategy,
+    ("autoscaling", "HorizontalPodAutoscaler"): AutoscalerStrategy,
+    ("coordination.k8s.io", "Lease"): LeaseStrategy,
+    ("networking.k8s.io", "Ingress"): IngressStrategy,
+    ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
 }
 """By group and kind."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster.defaults._fill import part, put
+from kubewright.cluster.defaults._fill import each, part, put
 from kubewright.cluster.defaults._pods import template
 
 __all__ = ["cron_job", "job"]
@@ -30,6 +30,9 @@ def _job_spec(spec: dict[str, Any]) -> None:
     if spec.get("podReplacementPolicy") is None:
         failing = spec.get("podFailurePolicy") is not None
         spec["podReplacementPolicy"] = "Failed" if failing else "TerminatingOrFailed"
+    for rule in each(spec.get("podFailurePolicy"), "rules"):
+        for pattern in each(rule, "onPodConditions"):
+            put(pattern, status="True")
     template(spec)
 
 

@@ -69,7 +69,7 @@ def _container(container: dict[str, Any]) -> None:
     for port in each(container, "ports"):
         put(port, protocol="TCP")
     for name in ("livenessProbe", "readinessProbe", "startupProbe"):
-        if container.get(name):
+        if container.get(name) is not None:
             _probe(container[name])
     for name in ("postStart", "preStop"):
         _handler((container.get("lifecycle") or {}).get(name) or {})

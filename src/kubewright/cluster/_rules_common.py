@@ -1,0 +1,129 @@
+"""Rules that stand in many kinds: numbers from zero, ports, names, paths; in the server's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from kubewright.cluster._field_errors import FieldError, invalid, not_supported, required
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._names import label_problems, label_value_problems, qualified_name_problems
+
+__all__ = [
+    "MOST_SECONDS",
+    "at_least_zero",
+    "id_errors",
+    "label_key_errors",
+    "label_selector_errors",
+    "local_path_errors",
+    "name_errors",
+    "one_of",
+    "port_errors",
+    "port_name_problems",
+    "port_or_name_errors",
+]
+
+MOST_SECONDS: Final = 2**31 - 1
+_MOST_PORT: Final = 65535
+
+
+def at_least_zero(spec: JSONObject, field: str, path: str) -> list[FieldError]:
+    """A number that is counted from zero, where it is given."""
+    value = spec.get(field)
+    if value is None or value >= 0:
+        return []
+    return [invalid(f"{path}.{field}", value, "must be greater than or equal to 0")]
+
+
+def id_errors(spec: JSONObject, field: str, path: str) -> list[FieldError]:
+    """The number of a user or a group, where it is given."""
+    value = spec.get(field)
+    if value is None or 0 <= value <= MOST_SECONDS:
+        return []
+    return [invalid(f"{path}.{field}", value, f"must be between 0 and {MOST_SECONDS}, inclusive")]
+
+
+def port_errors(value: int, path: str) -> list[FieldError]:
+    """A number of a port."""
+    good = 1 <= value <= _MOST_PORT
+    return [] if good else [invalid(path, value, f"must be between 1 and {_MOST_PORT}, inclusive")]
+
+
+def port_or_name_errors(value: Any, path: str) -> list[FieldError]:
+    """A port by its number or its name."""
+    if isinstance(value, str):
+        return [invalid(path, value, problem) for problem in port_name_problems(value)]
+    return port_errors(value or 0, path)
+
+
+def port_name_problems(name: str) -> list[str]:
+    """What is wrong with the name of a port."""
+    found = []
+    if len(name) > 15:
+        found.append("must be no more than 15 characters")
+    if not re.fullmatch(r"[-a-z0-9]+", name):
+        found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not re.search(r"[a-z]", name):
+        found.append("must contain at least one letter (a-z)")
+    if "--" in name:
+        found.append("must not contain consecutive hyphens")
+    if name.startswith("-") or name.endswith("-"):
+        found.append("must not begin or end with a hyphen")
+    return found
+
+
+def one_of(obj: JSONObject, field: str, path: str, supported: Sequence[str]) -> list[FieldError]:
+    """A word out of a list, which must be there."""
+    value = obj.get(field)
+    if not value:
+        return [required(f"{path}.{field}")]
+    return [] if value in supported else [not_supported(f"{path}.{field}", value, supported)]
+
+
+def name_errors(obj: JSONObject, path: str) -> list[FieldError]:
+    """A name that is one label of DNS."""
+    name = obj.get("name")
+    if not name:
+        return [required(f"{path}.name")]
+    return [invalid(f"{path}.name", name, problem) for problem in label_problems(name)]
+
+
+def label_key_errors(key: str, path: str) -> list[FieldError]:
+    """The key of a label."""
+    return [invalid(path, key, problem) for problem in qualified_name_problems(key)]
+
+
+def label_selector_errors(selector: JSONObject | None, path: str) -> list[FieldError]:
+    """A LabelSelector."""
+    errors: list[FieldError] = []
+    for key, value in ((selector or {}).get("matchLabels") or {}).items():
+        errors += label_key_errors(key, f"{path}.matchLabels")
+        errors += [invalid(f"{path}.matchLabels", value, problem) for problem in label_value_problems(value)]
+    for index, each in enumerate((selector or {}).get("matchExpressions") or ()):
+        place, operator, values = f"{path}.matchExpressions[{index}]", each.get("operator", ""), each.get("values")
+        if operator in ("In", "NotIn"):
+            if not values:
+                errors.append(required(f"{place}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+                errors.append(FieldError("FieldValueForbidden", f"{place}.values", f"Forbidden: {text}"))
+        else:
+            errors.append(invalid(f"{place}.operator", operator, "not a valid selector operator"))
+        errors += label_key_errors(each.get("key", ""), f"{place}.key")
+        for number, value in enumerate(values or ()):
+            errors += [invalid(f"{place}.values[{number}]", value, problem) for problem in label_value_problems(value)]
+    return errors
+
+
+def local_path_errors(value: str, path: str, *, reserved: bool = False) -> list[FieldError]:
+    """A path that leads downwards. With `reserved`, also none that begins with two dots, which the kubelet uses."""
+    errors = []
+    if value.startswith("/"):
+        errors.append(invalid(path, value, "must be a relative path"))
+    if ".." in value.split("/"):
+        errors.append(invalid(path, value, "must not contain '..'"))
+    if reserved and value.startswith("..") and not value.startswith("../"):
+        errors.append(invalid(path, value, "must not start with '..'"))
+    return errors
