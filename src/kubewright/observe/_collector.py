@@ -58,6 +58,12 @@ class Collector:
             yield from _events(recorders)
         if webhooks := sources.webhooks():
             yield from _webhooks(webhooks)
+        for certificate in sources.certificates():
+            yield GaugeMetricFamily(
+                "kubewright_webhook_certificate_expiration_timestamp_seconds",
+                "When the certificate that the webhooks are served with ends, in seconds since 1970.",
+                value=certificate.expires.timestamp(),
+            )
 
     def _caches(self, informers: Iterable[Informer[Any]]) -> Iterator[Metric]:
         labels = ["group", "version", "kind", "selector"]

@@ -16,7 +16,7 @@ from kubewright.clock import Clock, SystemClock
 from kubewright.election import LeaderElector
 from kubewright.observe._inspection import Observed
 from kubewright.observe._requests import RequestStats
-from kubewright.observe._webhooks import WebhookStats
+from kubewright.observe._webhooks import Expiring, WebhookStats
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -40,6 +40,7 @@ class Sources:
     recorders: Callable[[], Sequence[EventRecorder]] = _none
     electors: Callable[[], Sequence[LeaderElector]] = _none
     webhooks: Callable[[], Sequence[WebhookStats]] = _none
+    certificates: Callable[[], Sequence[Expiring]] = _none
     clock: Clock | None = None
 
 

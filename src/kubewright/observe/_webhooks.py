@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from datetime import datetime
+from typing import Final, Literal, Protocol, TypeAlias
 
 from kubewright.queue import Durations
 
-__all__ = ["WEBHOOK_BUCKETS", "Review", "WebhookStats"]
+__all__ = ["WEBHOOK_BUCKETS", "Expiring", "Review", "WebhookStats"]
 
 WEBHOOK_BUCKETS: Final = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 """Upper bounds in seconds: those of controller-runtime."""
 
 Review: TypeAlias = Literal["allowed", "refused", "failed"]
 """How a review ended: failed are those about which nothing could be said, whatever became of the request."""
+
+
+class Expiring(Protocol):
+    """A certificate, as far as metrics tell of it."""
+
+    @property
+    def expires(self) -> datetime:
+        """When it ends."""
 
 
 def _durations() -> Durations:

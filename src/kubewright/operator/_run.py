@@ -23,6 +23,7 @@ from kubewright.operator._logs import set_up_logging
 from kubewright.operator._running import Running
 from kubewright.operator._settings import SettingError, Settings, from_environment, misspelled
 from kubewright.operator._signals import Signals
+from kubewright.webhook.certificates import CertificateError
 
 if TYPE_CHECKING:
     from kubewright.operator._operator import Operator
@@ -77,7 +78,7 @@ def _explain(error: Exception) -> ExitCode:
             code = ExitCode.LEASE_LOST
         case ConfigError() | SettingError() | Unauthorized() | NotKubernetes():
             code = ExitCode.CONFIGURATION
-        case CacheSyncError() | ApiError() | InstallError():
+        case CacheSyncError() | ApiError() | InstallError() | CertificateError():
             code = ExitCode.NOT_READY
         case _:
             logger.error("the operator failed: %s: %s", type(error).__name__, error, exc_info=error)
