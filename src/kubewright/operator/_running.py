@@ -204,6 +204,7 @@ class Running:
             recorders=lambda: [self.recorder] if self.recorder is not None else (),
             electors=lambda: [self.elector] if self.elector is not None else (),
             webhooks=lambda: [self.webhooks.server.stats] if self.webhooks.server is not None else (),
+            certificates=lambda: [self.webhooks.server.certificate] if self.webhooks.server is not None else (),
             clock=self._operator.clock,
         )
 
