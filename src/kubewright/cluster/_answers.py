@@ -9,7 +9,7 @@ import msgspec
 
 from kubewright.cluster._failures import Failure, PlainFailure
 
-__all__ = ["JSON", "Answer", "Headers", "Stream", "encode", "failed"]
+__all__ = ["JSON", "Answer", "Headers", "NoAnswer", "Stream", "encode", "failed"]
 
 JSON = "application/json"
 _encoder = msgspec.json.Encoder()
@@ -36,6 +36,14 @@ class Headers(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+class NoAnswer(Exception):
+    """A request that gets no answer: its connection ends, or, with `timeout`, its client has waited long enough."""
+
+    def __init__(self, *, timeout: bool) -> None:
+        super().__init__("there is no answer")
+        self.timeout = timeout
 
 
 class Stream(Protocol):

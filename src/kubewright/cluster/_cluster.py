@@ -6,6 +6,7 @@ import os
 import random
 import weakref
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -31,6 +32,7 @@ from kubewright.cluster.protobuf import CONTENT_TYPE, read_protobuf
 
 if TYPE_CHECKING:
     from kubewright.cluster._serving import Serving
+    from kubewright.cluster.laboratory import Laboratory
     from kubewright.cluster.nodes import FakeNode
     from kubewright.cluster.workloads import RunningWorkloads, Workloads
 
@@ -81,6 +83,7 @@ class Cluster:
         workloads: bool | Workloads = False,
     ) -> None:
         self._clock = clock or SystemClock()
+        self._seed = seed
         # Nothing secret comes from it: uids and names only. Certificates and tokens have randomness of their own.
         self._rng = random.Random(seed)  # noqa: S311
         self._snapshot = None if snapshot is None else Path(snapshot)
@@ -93,6 +96,7 @@ class Cluster:
         self._dispatcher: Dispatcher | None = None
         self._transports: weakref.WeakSet[InProcess] = weakref.WeakSet()
         self._serving: Serving | None = None
+        self._laboratory: Laboratory | None = None
         self._events: ExpiringEvents | None = None
         self._saving: Timer | None = None
         self._saved_revision = 0
@@ -136,6 +140,9 @@ class Cluster:
 
     async def _stop_serving(self) -> None:
         assert self._dispatcher is not None
+        if self._laboratory is not None:
+            self._laboratory.close()
+            self._laboratory = None
         if self._events is not None:
             self._events.stop()
         if self._controllers is not None:
@@ -231,6 +238,20 @@ class Cluster:
         """
         return () if self._workloads is None else tuple(self._workloads.nodes)
 
+    @property
+    def lab(self) -> Laboratory:
+        """What no real cluster can do: requests that fail, watches that stand still, going back, histories.
+
+        See `kubewright.cluster.laboratory`. It knows of what happens from its first use on.
+        """
+        if self._laboratory is None:
+            from kubewright.cluster.laboratory import Laboratory
+
+            # A chance of its own: uids and names stay the same, whether it is used or not.
+            rng = random.Random(None if self._seed is None else f"laboratory {self._seed}")  # noqa: S311
+            self._laboratory = Laboratory(self._running, rng)
+        return self._laboratory
+
     async def settled(self) -> None:
         """Wait until the controllers have done everything that follows from the writes so far."""
         if self._controllers is not None:
@@ -285,6 +306,7 @@ def _add_rooms(dispatcher: Dispatcher) -> None:
     dispatcher.overrides.append(definitions.override)
     dispatcher.supported.add(definitions.resource)
     definitions.start()
+    state.restored += [definitions.restored, partial(remember_services, state)]
     if dispatcher.access.rbac:
         state.admission.add(CreationByUpdate(dispatcher.access))
         state.admission.add(NoEscalation(dispatcher.access))

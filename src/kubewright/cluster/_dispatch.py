@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from kubewright.client import Request
 from kubewright.cluster import _deletes, _patches, _reads, _scale, _watches, _writes
-from kubewright.cluster._answers import Answer, failed
+from kubewright.cluster._answers import Answer, NoAnswer, failed
 from kubewright.cluster._calls import Call, User, header_of, parse_call
 from kubewright.cluster._documents import Documents
 from kubewright.cluster._failures import Failure, PlainFailure, bad_request, internal, unsupported
@@ -26,6 +26,10 @@ Override = Callable[[State, Call], Awaitable[Answer | None]]
 """Serves a call in another way than dispatch would; None leaves it to dispatch."""
 
 
+Around = Callable[[Call, Callable[[Call], Awaitable[Answer]]], Awaitable[Answer]]
+"""Stands around the serving of each call, and may raise a refusal or `NoAnswer` before or after it."""
+
+
 class Dispatcher:
     """Answers requests. `overrides` are asked first, in order; `supported` lifts refusals of `_unsupported`."""
 
@@ -34,6 +38,7 @@ class Dispatcher:
         self.access = Access(state, rbac=rbac)
         self.overrides: list[Override] = [self.access.override]
         self.supported: set[str] = set()
+        self.around: Around | None = None
         self._documents = Documents(state)
 
     async def handle(self, request: Request, user: User) -> Answer:
@@ -50,7 +55,9 @@ class Dispatcher:
             call = parse_call(request, user, self.state.types)
             if call is None:
                 return self._documents.answer(request)
-            return await self._served(call)
+            return await (self._served(call) if self.around is None else self.around(call, self._served))
+        except NoAnswer:
+            raise
         except (Failure, PlainFailure) as failure:
             return failed(failure, call.warnings if call is not None else None)
         except RecursionError:

@@ -19,7 +19,7 @@ from kubewright.cluster._state import State
 from kubewright.cluster._storage import Compacted, Entry
 from kubewright.cluster._views import view_of
 
-__all__ = ["check_list_options", "get", "list_objects", "revision_asked", "select"]
+__all__ = ["check_list_options", "get", "horizon_of", "list_objects", "revision_asked", "select", "wait_for"]
 
 _WAIT_SECONDS: Final = 3.0
 _TOO_OLD: Final = (
@@ -40,8 +40,15 @@ async def get(state: State, call: Call) -> Answer:
     """GET of one object."""
     view = view_of(call)
     asked = revision_asked(call)
-    await wait_for(state, asked)
-    found = state.storage.get(call.type.storage, call.namespace, call.name)
+    await wait_for(state, asked, call)
+    horizon = horizon_of(state, call)
+    if horizon is None:
+        found = state.storage.get(call.type.storage, call.namespace, call.name)
+    else:
+        try:
+            found = state.storage.get_at(call.type.storage, call.namespace, call.name, horizon)
+        except Compacted as error:
+            raise expired(f"too old resource version: {horizon} ({error.oldest})") from error
     if found is None:
         raise not_found(call.type, call.name)
     return Answer(view.raw(state, found), warnings=call.warnings)
@@ -60,14 +67,22 @@ def revision_asked(call: Call) -> int:
     return int(text)
 
 
-async def wait_for(state: State, revision: int) -> None:
+def horizon_of(state: State, call: Call) -> int | None:
+    """The revision as of which reads of a kind are served; None for the newest, as always but in a laboratory."""
+    return None if state.gate is None else state.gate.horizon(call.type.storage)
+
+
+async def wait_for(state: State, revision: int, call: Call) -> None:
     """Wait a moment for a revision that has not been written yet. Raises the time-out when it does not come."""
-    if revision <= state.storage.revision:
-        return
-    # A revision is never ahead of this server: nobody else makes them. Time passes as on the real one all the same.
-    await state.clock.sleep(_WAIT_SECONDS)
-    if revision > state.storage.revision:
-        raise too_large_revision(revision, state.storage.revision)
+    for last in (False, True):
+        horizon = horizon_of(state, call)
+        newest = state.storage.revision if horizon is None else horizon
+        if revision <= newest:
+            return
+        if last:
+            raise too_large_revision(revision, newest)
+        # Nobody else makes revisions, so none is ahead of this server; time passes as on the real one all the same.
+        await state.clock.sleep(_WAIT_SECONDS)
 
 
 def check_list_options(call: Call) -> None:
@@ -116,7 +131,7 @@ async def list_objects(state: State, call: Call) -> Answer:
     view = view_of(call)
     check_list_options(call)
     if not call.query.get("continue"):
-        await wait_for(state, revision_asked(call))
+        await wait_for(state, revision_asked(call), call)
     entries, metadata = select(state, call)
     return Answer(view.list(state, entries, metadata), warnings=call.warnings)
 
@@ -130,7 +145,8 @@ def select(state: State, call: Call) -> tuple[list[Entry], JSONObject]:
     asked = revision_asked(call)
     match = call.query.get("resourceVersionMatch", "")
     exact = match == "Exact" or (not match and limit > 0 and asked > 0)
-    revision = asked if exact else state.storage.revision
+    horizon = horizon_of(state, call) if call.verb == "list" else None
+    revision = asked if exact else state.storage.revision if horizon is None else horizon
     try:
         return _page(state, call, selection, revision, "", limit)
     except Compacted as error:

@@ -17,7 +17,7 @@ from multidict import CIMultiDict
 
 from kubewright._certificates import CertificateAuthority, KeyPair
 from kubewright.client import Request
-from kubewright.cluster._answers import Answer, failed
+from kubewright.cluster._answers import Answer, NoAnswer, failed
 from kubewright.cluster._calls import User
 from kubewright.cluster._dispatch import Dispatcher
 from kubewright.cluster._failures import Failure
@@ -118,7 +118,12 @@ class Serving:
             request.body = await _body(incoming)
         except Failure as failure:
             return _whole(failed(failure))
-        answer = await self._dispatcher.handle(request, user)
+        try:
+            answer = await self._dispatcher.handle(request, user)
+        except NoAnswer:
+            if incoming.transport is not None:
+                incoming.transport.abort()
+            return web.Response(status=500)  # which nobody gets
         return _whole(answer) if answer.stream is None else await self._streamed(incoming, answer)
 
     def _user(self, incoming: web.BaseRequest, request: Request) -> User:

@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from kubewright.api import format_time
 from kubewright.clock import Clock
 from kubewright.cluster._answers import Stream
 from kubewright.cluster._kinds import JSONObject, ResourceType, ResourceTypes
-from kubewright.cluster._storage import Storage
+from kubewright.cluster._storage import Event, Storage
 from kubewright.cluster.admission import Chain
 
 if TYPE_CHECKING:
+    from kubewright.cluster._watches import Watcher
     from kubewright.cluster.merge import FieldManager
     from kubewright.cluster.schema import CustomKind
 
-__all__ = ["Decoder", "State"]
+__all__ = ["Decoder", "Gate", "State"]
 
 Decoder: TypeAlias = Callable[[bytes, ResourceType | None], JSONObject]
 """Reads a body of another format than JSON and YAML, given the resource it was sent to, if any.
 
 Raises `UnreadableObject`."""
+
+
+class Gate(Protocol):
+    """Decides about what clients are shown."""
+
+    def holds(self, watcher: Watcher, frame: bytes, event: Event | None) -> bool:
+        """Whether a frame of a watch goes no further now. `event` is None for a bookmark."""
+
+    def horizon(self, storage: str) -> int | None:
+        """The revision as of which reads of a kind are served; None for the newest."""
 
 
 class State:
@@ -46,6 +57,10 @@ class State:
         self.managers: dict[tuple[ResourceType, str], FieldManager] = {}
         self.admission = Chain()
         """What has a say in every write; see `kubewright.cluster.admission`."""
+        self.gate: Gate | None = None
+        """What stands between writes and the watches of clients: a laboratory, if there is one."""
+        self.restored: list[Callable[[], None]] = []
+        """Called when all objects were put back as they were: by those who keep something beside the storage."""
         self.ca_certificate = ""
         """The certificate, in PEM, of whoever signs the server's own; empty while it is not served over TLS."""
 

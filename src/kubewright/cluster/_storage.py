@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
@@ -160,6 +160,13 @@ class Storage:
         table = self._tables.get(storage)
         return None if table is None else table.entries.get(f"{namespace}/{name}" if namespace else name)
 
+    def get_at(self, storage: str, namespace: str, name: str, revision: int) -> Entry | None:
+        """The object as it was at a revision. Raises `Compacted` when that is forgotten."""
+        found = self.get(storage, namespace, name)
+        for event in reversed(self.events(storage, revision, namespace, name)):
+            found = event.previous
+        return found
+
     def count(self, storage: str) -> int:
         """How many objects of that kind there are."""
         table = self._tables.get(storage)
@@ -295,6 +302,30 @@ class Storage:
         for storage, table in self._tables.items():
             for entry in islice(table.entries.values(), None):
                 yield storage, entry
+
+    def restore(self, objects: Mapping[str, Mapping[str, Entry]]) -> None:
+        """Put everything back as it was: entries by storage name and key. At a new revision, and without a history.
+
+        Subscribers are told of all that is different now, when it is so.
+        """
+        self.revision += 1
+        self.compact()
+        different = []
+        for storage in {**self._tables, **objects}:
+            table, wanted = self._table(storage), objects.get(storage, {})
+            for key in [key for key in table.keys if key not in wanted]:
+                gone = table.entries[key]
+                table.remove(key)
+                different.append((table, Event(storage, "DELETED", gone, gone)))
+            for key, entry in wanted.items():
+                before = table.entries.get(key)
+                if before is not entry:
+                    table.insert(entry)
+                    different.append((table, Event(storage, "MODIFIED" if before else "ADDED", entry, before)))
+        for table, event in different:
+            table.tell(event)
+            for subscriber in self._everyone:
+                subscriber.offer(event)
 
     def load(self, revision: int, objects: Iterator[tuple[str, JSONObject]]) -> None:
         """Fill an empty storage with objects as they were dumped. Their history is not known."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 
 from kubewright.client import ConnectionLost, Request, Response
-from kubewright.cluster._answers import Answer
+from kubewright.cluster._answers import Answer, NoAnswer
 from kubewright.cluster._calls import User
 from kubewright.cluster._dispatch import Dispatcher
 
@@ -31,7 +31,12 @@ class InProcess:
             raise ConnectionLost("the embedded cluster has stopped, or this client was closed", sent=False)
         if request.before_send is not None:
             request.before_send()
-        answer = await self._dispatcher.handle(request, self._user)
+        try:
+            answer = await self._dispatcher.handle(request, self._user)
+        except NoAnswer as none:
+            if none.timeout:
+                raise TimeoutError("no answer in time") from None
+            raise ConnectionLost("the connection ended without an answer", sent=True) from None
         if not self._with_warnings:
             answer.drop_warnings()
         if answer.stream is not None:

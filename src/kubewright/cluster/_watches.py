@@ -17,7 +17,7 @@ from kubewright.cluster._answers import Answer, encode
 from kubewright.cluster._calls import Call
 from kubewright.cluster._failures import Failure, expired
 from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._reads import check_list_options, revision_asked, wait_for
+from kubewright.cluster._reads import check_list_options, horizon_of, revision_asked, wait_for
 from kubewright.cluster._selecting import Selection, selection_of
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Compacted, Entry, Event
@@ -39,18 +39,19 @@ async def watch(state: State, call: Call) -> Answer:
     initial = call.query.get("sendInitialEvents")
     watcher = Watcher(state, call, view, selection_of(call))
     if call.flag("sendInitialEvents"):
-        await wait_for(state, asked)
-        watcher.begin_with_everything()
-        if call.flag("allowWatchBookmarks"):
-            watcher.bookmark(ends_initial_events=True)
-    elif asked == 0 and initial is None:
-        watcher.begin_with_everything()
-    else:
-        try:
-            watcher.begin_after(asked or state.storage.revision)
-        except Compacted as error:
-            failure = expired(f"too old resource version: {error.revision} ({error.oldest})")
-            watcher.fail(failure)
+        await wait_for(state, asked, call)
+    try:
+        if call.flag("sendInitialEvents"):
+            watcher.begin_with_everything()
+            if call.flag("allowWatchBookmarks"):
+                watcher.bookmark(ends_initial_events=True)
+        elif asked == 0 and initial is None:
+            watcher.begin_with_everything()
+        else:
+            watcher.begin_after(asked or watcher.newest)
+    except Compacted as error:
+        failure = expired(f"too old resource version: {error.revision} ({error.oldest})")
+        watcher.fail(failure)
     watcher.start(call.number("timeoutSeconds"))
     return Answer(stream=watcher, warnings=call.warnings, content_type=view.content_type)
 
@@ -76,15 +77,29 @@ class Watcher:
         self._since = 0
         self._timers: list[Timer] = []
 
+    @property
+    def storage(self) -> str:
+        """Under which name the objects are stored that it shows."""
+        return self._call.type.storage
+
+    @property
+    def newest(self) -> int:
+        """The revision that it has come to, or would have, if everything was delivered."""
+        horizon = horizon_of(self._state, self._call)
+        return self._state.storage.revision if horizon is None else horizon
+
     # Beginning
 
     def begin_with_everything(self) -> None:
         """An ADDED for everything that exists, then what changes."""
-        call, wanted = self._call, self._selection
-        for entry in self._state.storage.entries(call.type.storage, call.namespace):
+        call, wanted, horizon = self._call, self._selection, horizon_of(self._state, self._call)
+        for entry in self._state.storage.entries(call.type.storage, call.namespace, revision=horizon):
             if wanted.everything or wanted.matches(entry):
-                self._put(self._frame("ADDED", entry))
-        self._subscribe()
+                self.deliver(self._frame("ADDED", entry))
+        if horizon is None:
+            self._subscribe()
+        else:
+            self.begin_after(horizon)
 
     def begin_after(self, revision: int) -> None:
         """What changed after a revision, then what changes. Raises `Compacted`."""
@@ -96,7 +111,7 @@ class Watcher:
 
     def fail(self, failure: Failure) -> None:
         """End with an ERROR event."""
-        self._put(encode({"type": "ERROR", "object": failure.status}) + b"\n")
+        self.deliver(encode({"type": "ERROR", "object": failure.status}) + b"\n")
         self._closed = True
 
     def start(self, timeout: int | None) -> None:
@@ -135,7 +150,7 @@ class Watcher:
             if shared is None:
                 shared = event.frames[key] = self._frame(kind, entry)
             frame = shared
-        self._put(frame)
+        self._put(frame, event)
         if len(self._queue) > _LONGEST_QUEUE:
             self._queue.clear()
             self.end()
@@ -168,7 +183,7 @@ class Watcher:
     def bookmark(self, *, ends_initial_events: bool = False) -> None:
         """Tell the client how far it has come."""
         type_ = self._view.type
-        metadata: JSONObject = {"resourceVersion": str(self._state.storage.revision)}
+        metadata: JSONObject = {"resourceVersion": str(self.newest)}
         if ends_initial_events:
             metadata["annotations"] = {_INITIAL_EVENTS_END: "true"}
         blank: JSONObject = {"kind": type_.kind, "apiVersion": type_.api_version, "metadata": metadata}
@@ -185,14 +200,24 @@ class Watcher:
         elif not type_.custom:
             empty = type_.strategy.read({"metadata": {}}, problems=None)
             blank = {**empty, **blank}
-        self._put(encode({"type": "BOOKMARK", "object": blank}) + b"\n")
+        frame = encode({"type": "BOOKMARK", "object": blank}) + b"\n"
+        if ends_initial_events:
+            self.deliver(frame)
+        else:
+            self._put(frame, None)
 
     def _regular_bookmark(self) -> None:
         if not self._closed:
             self.bookmark()
             self._timers[-1] = self._state.clock.call_later(BOOKMARK_SECONDS, self._regular_bookmark)
 
-    def _put(self, frame: bytes) -> None:
+    def _put(self, frame: bytes, event: Event | None) -> None:
+        gate = self._state.gate
+        if gate is None or not gate.holds(self, frame, event):
+            self.deliver(frame)
+
+    def deliver(self, frame: bytes) -> None:
+        """Send a frame to the client, behind those that it has not read yet."""
         self._queue.append(frame)
         self._wake()
 

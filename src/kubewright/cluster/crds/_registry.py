@@ -96,6 +96,11 @@ class Definitions:
             if isinstance(type_.strategy, CustomStrategy)
         ]
 
+    def restored(self) -> None:
+        """All objects were put back as they were: begin anew with what there is."""
+        self._terminating.clear()
+        self.settle()
+
     # Settling
 
     def settle(self) -> None:

@@ -1,0 +1,181 @@
+"""Requests that fail: which ones, how, and whether they are done all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Literal, Self, TypeAlias
+
+import msgspec
+
+from kubewright.cluster._calls import Call
+from kubewright.cluster._failures import Failure, already_exists, internal, modified
+
+__all__ = ["WRITES", "Decision", "Failing", "Fault", "Incoming", "Outcome", "matcher", "refusal"]
+
+WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+_READS: Final = frozenset({"get", "list", "watch"})
+_APPLY: Final = "application/apply-patch"
+
+Outcome: TypeAlias = int | Literal["lost", "timeout"]
+"""How a request fails: a status; `lost`, the connection ends without an answer; `timeout`, no answer ever comes."""
+
+
+class _Metadata(msgspec.Struct):
+    name: str = ""
+
+
+class _Named(msgspec.Struct):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+_named: Final = msgspec.json.Decoder(_Named)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incoming:
+    """A request for a resource, as a hook sees it.
+
+    `verb` is `apply` for a server-side apply, which is a `patch` otherwise. `name` is that of the path, or of the body
+    of a create.
+    """
+
+    verb: str
+    resource: str
+    namespace: str
+    name: str
+    subresource: str
+    user: str
+    dry_run: bool
+
+    @property
+    def writes(self) -> bool:
+        """Whether it asks for a change that is to stay."""
+        return self.verb not in _READS and not self.dry_run
+
+    @classmethod
+    def of(cls, call: Call) -> Self:
+        """What is known of a call before it is served."""
+        applies = call.verb == "patch" and call.header("Content-Type").startswith(_APPLY)
+        return cls(
+            verb="apply" if applies else call.verb,
+            resource=call.type.qualified,
+            namespace=call.namespace,
+            name=call.name or _name_in(call),
+            subresource=call.subresource,
+            user=call.user.name,
+            dry_run=call.dry_run,
+        )
+
+
+def _name_in(call: Call) -> str:
+    if call.verb != "create" or not call.request.body:
+        return ""
+    try:
+        return _named.decode(call.request.body).metadata.name
+    except (msgspec.DecodeError, UnicodeDecodeError):  # another format, or nonsense: whoever serves it will say so
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """How a request fails. `committed` tells that it is done first, and only its answer is another one.
+
+    A committed request that the server refuses by itself is answered with that refusal.
+    """
+
+    status: Outcome = 500
+    committed: bool = False
+    retry_after: int | None = None
+
+
+Decision: TypeAlias = Callable[[Incoming], Failing | None]
+"""Decides about a request: how it fails, or None to let it be served."""
+
+
+class Fault:
+    """Something that was arranged with requests, until `end`, or the end of its `with` block.
+
+    `seen` counts the requests that it was about, `hits` those that failed because of it.
+    """
+
+    def __init__(self, matches: Callable[[Incoming], bool], decide: Decision, ended: Callable[[Fault], None]) -> None:
+        self._matches = matches
+        self._decide = decide
+        self._ended = ended
+        self.seen = 0
+        self.hits = 0
+
+    def strike(self, incoming: Incoming) -> Failing | None:
+        """How a request fails, if it is one of those that do."""
+        if not self._matches(incoming):
+            return None
+        self.seen += 1
+        failing = self._decide(incoming)
+        if failing is not None:
+            self.hits += 1
+        return failing
+
+    def end(self) -> None:
+        """Let everything be served again. Harmless when it has ended."""
+        self._ended(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+
+def matcher(
+    *, verb: str, resource: str, namespace: str, name: str, subresource: str | None, user: str
+) -> Callable[[Incoming], bool]:
+    """Whether a request is one of those: what is empty matches everything, an empty verb every write."""
+    if verb and verb not in WRITES | _READS | {"apply"}:
+        raise ValueError(f"there is no verb {verb!r}: it is one of {', '.join(sorted(WRITES | _READS | {'apply'}))}")
+
+    def matches(incoming: Incoming) -> bool:
+        if verb:
+            meant = verb == incoming.verb or (verb == "patch" and incoming.verb == "apply")
+        else:
+            meant = incoming.verb not in _READS
+        return (
+            meant
+            and not incoming.dry_run
+            and (not resource or incoming.resource == resource)
+            and (not namespace or incoming.namespace == namespace)
+            and (not name or incoming.name == name)
+            and (subresource is None or incoming.subresource == subresource)
+            and (not user or incoming.user == user)
+        )
+
+    return matches
+
+
+_TIMEOUT: Final = "request did not complete within the allotted timeout"
+_BUSY: Final = "the server has received too many requests and has asked us to try again later"
+_AWAY: Final = "the server is currently unable to handle the request"
+
+
+def refusal(call: Call, incoming: Incoming, status: int, retry_after: int | None) -> Failure:
+    """The refusal with a status, as the real server words it where it has words for it."""
+    later = {"retryAfterSeconds": retry_after} if retry_after is not None else None
+    match status:
+        case 409 if incoming.verb == "create":
+            return already_exists(call.type, incoming.name)
+        case 409:
+            return modified(call.type, incoming.name)
+        case 429:
+            return Failure(429, "TooManyRequests", _BUSY, later, retry_after=1 if retry_after is None else retry_after)
+        case 500:
+            return internal("the laboratory was asked to fail this request")
+        case 503:
+            return Failure(503, "ServiceUnavailable", _AWAY, later, retry_after=retry_after)
+        case 504:
+            return Failure(504, "Timeout", f"Timeout: {_TIMEOUT}", later or {}, retry_after=retry_after)
+        case _:
+            text = "the laboratory was asked to fail this request"
+            return Failure(status, "", text, later, retry_after=retry_after)

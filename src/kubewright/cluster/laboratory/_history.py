@@ -1,0 +1,169 @@
+"""The history of objects: who changed what, when, and how."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from kubewright.cluster._calls import Call
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._managing import manager_name_of
+from kubewright.cluster._state import State
+from kubewright.cluster._storage import Event, EventKind
+
+__all__ = ["Change", "History", "Request", "Revision", "current"]
+
+_HIDDEN: Final = "(hidden)"
+_SECRETS: Final = "/secrets"
+_NOISE: Final = frozenset({"managedFields", "resourceVersion"})
+_ABSENT: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One value that a write changed, at a JSON pointer. `before` or `after` is None where there was nothing.
+
+    The values of Secrets are hidden.
+    """
+
+    path: str
+    before: Any  # JSON
+    after: Any  # JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """An object at one revision, and the write that made it so.
+
+    `verb` and `user` are of the request; both are empty for what the cluster itself did, such as garbage collection.
+    `manager` is the field manager. `changes` leaves out the resourceVersion and the managed fields.
+    """
+
+    revision: int
+    time: datetime
+    type: EventKind
+    verb: str
+    user: str
+    manager: str
+    subresource: str
+    changes: tuple[Change, ...]
+    object: JSONObject = field(repr=False)
+
+
+class Request:
+    """The request that is being served; forgotten when it is done, also by what was begun in it."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: Call) -> None:
+        self.call: Call | None = call
+
+
+current: Final[ContextVar[Request | None]] = ContextVar("kubewright-laboratory-request", default=None)
+
+
+@dataclass(slots=True)
+class _Record:
+    event: Event
+    time: datetime
+    verb: str
+    user: str
+    manager: str
+    subresource: str
+
+
+class History:
+    """Takes note of each write, up to a number of them; the oldest are forgotten."""
+
+    def __init__(self, state: State, limit: int) -> None:
+        self._state = state
+        self._records: deque[_Record] = deque(maxlen=limit)
+        state.storage.subscribe_all(self)
+
+    def close(self) -> None:
+        """Take note of nothing any more."""
+        self._state.storage.unsubscribe_all(self)
+
+    def offer(self, event: Event) -> None:
+        """Take notice of a write."""
+        request = current.get()
+        call = request.call if request is not None else None
+        made = _Record(event, self._state.clock.now(), "", "", "", "")
+        if call is not None:
+            made.verb, made.user, made.subresource = call.verb, call.user.name, call.subresource
+            made.manager = manager_name_of(call)
+        self._records.append(made)
+
+    def of(self, storage: str, namespace: str, name: str) -> list[Revision]:
+        """The revisions of an object, the oldest first."""
+        return [
+            _revision(record)
+            for record in self._records
+            if record.event.storage == storage
+            and record.event.entry.namespace == namespace
+            and record.event.entry.name == name
+        ]
+
+
+def _revision(record: _Record) -> Revision:
+    event = record.event
+    after = event.entry.decode()
+    before = {} if event.previous is None else event.previous.decode()
+    there = {} if event.kind == "DELETED" else after
+    changes = _changes("", _plain(before), _plain(there))
+    if event.storage == _SECRETS:
+        changes = [Change(each.path, _masked(each, each.before), _masked(each, each.after)) for each in changes]
+    return Revision(
+        revision=event.revision,
+        time=record.time,
+        type=event.kind,
+        verb=record.verb,
+        user=record.user,
+        manager=record.manager or _manager_in(before, after),
+        subresource=record.subresource,
+        changes=tuple(changes),
+        object=after,
+    )
+
+
+def _plain(obj: JSONObject) -> JSONObject:
+    if not obj:
+        return obj
+    kept = {name: value for name, value in obj["metadata"].items() if name not in _NOISE}
+    return {**obj, "metadata": kept}
+
+
+def _masked(change: Change, value: Any) -> Any:
+    return _HIDDEN if value is not None and not change.path.startswith("/metadata") else value
+
+
+def _manager_in(before: JSONObject, after: JSONObject) -> str:
+    """Whose managed fields a write changed: for those that come from no request."""
+    known = before.get("metadata", {}).get("managedFields") or []
+    for entry in after["metadata"].get("managedFields") or []:
+        if entry not in known:
+            manager: str = entry.get("manager", "")
+            return manager
+    return ""
+
+
+def _changes(path: str, before: Any, after: Any) -> list[Change]:
+    """What differs, at the deepest places that both have. Lists of one length are compared place by place."""
+    if before == after and type(before) is type(after):
+        return []
+    if isinstance(before, dict) and isinstance(after, dict):
+        found = []
+        for name in {**before, **after}:
+            place = f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
+            found += _changes(place, before.get(name, _ABSENT), after.get(name, _ABSENT))
+        return found
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        return [
+            change
+            for index, (old, new) in enumerate(zip(before, after, strict=True))
+            for change in _changes(f"{path}/{index}", old, new)
+        ]
+    return [Change(path, None if before is _ABSENT else before, None if after is _ABSENT else after)]
