@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +25,7 @@ from kubewright.cluster._storage import Storage
 from kubewright.cluster._transport import InProcess
 from kubewright.cluster._workload_strategies import remember_services
 from kubewright.cluster.access import CreationByUpdate, NoEscalation, user_named
+from kubewright.cluster.admission._room import add_webhooks
 from kubewright.cluster.controllers import Controllers
 from kubewright.cluster.crds import Definitions
 from kubewright.cluster.nodes import add_node_calls
@@ -68,6 +69,8 @@ class Cluster:
             a service account in each. Without them it is a bare API server.
         rbac: whether users may do only what roles grant, as on a real cluster, whose default roles are there then. The
             administrator, who is everyone without credentials in this process, may do everything.
+        services: where Services are that webhooks are behind, which have no machines here: `{"default/hooks":
+            "127.0.0.1:9443"}`. `resolve_service` adds one later.
         workloads: whether Deployments and other workloads get pods, and those nodes: True, or how.
     """
 
@@ -80,6 +83,7 @@ class Cluster:
         history: int = _DEFAULT_HISTORY,
         controllers: bool = True,
         rbac: bool = False,
+        services: Mapping[str, str] | None = None,
         workloads: bool | Workloads = False,
     ) -> None:
         self._clock = clock or SystemClock()
@@ -90,6 +94,7 @@ class Cluster:
         self._history = history
         self._with_controllers = controllers
         self._rbac = rbac
+        self._services = dict(services or {})
         self._controllers: Controllers | None = None
         self._with_workloads = workloads
         self._workloads: RunningWorkloads | None = None
@@ -113,6 +118,7 @@ class Cluster:
         state = State(types=ResourceTypes(list(builtin_types())), clock=self._clock, rng=self._rng, storage=storage)
         add_initial_objects(state, rbac=self._rbac)
         self._dispatcher = Dispatcher(state, rbac=self._rbac)
+        state.callees.services.update(self._services)
         _add_rooms(self._dispatcher)
         self._events = ExpiringEvents(state)
         self._events.start()
@@ -153,6 +159,7 @@ class Cluster:
         if self._serving is not None:
             await self._serving.close()
             self._serving = None
+        await self._dispatcher.state.callees.close()
         for transport in list(self._transports):
             await transport.close()
         for stream in list(self._dispatcher.state.streams):
@@ -212,6 +219,11 @@ class Cluster:
         """What answers requests: for those who extend the cluster."""
         return self._running
 
+    @property
+    def rbac(self) -> bool:
+        """Whether users may do only what roles grant."""
+        return self._rbac
+
     def transport(self, user: User = ADMIN, *, warnings: bool = True) -> InProcess:
         """A way to the server for a client in this process; one that hears no warnings, if it cannot heed them."""
         made = InProcess(self._running, user, warnings=warnings)
@@ -237,6 +249,11 @@ class Cluster:
         Empty without workloads.
         """
         return () if self._workloads is None else tuple(self._workloads.nodes)
+
+    def resolve_service(self, namespace: str, name: str, address: str) -> None:
+        """Call webhooks that are behind a Service at this address, `host:port`, from now on."""
+        self._services[f"{namespace}/{name}"] = address
+        self._running.state.callees.services[f"{namespace}/{name}"] = address
 
     @property
     def lab(self) -> Laboratory:
@@ -307,6 +324,7 @@ def _add_rooms(dispatcher: Dispatcher) -> None:
     dispatcher.supported.add(definitions.resource)
     definitions.start()
     state.restored += [definitions.restored, partial(remember_services, state)]
+    add_webhooks(dispatcher)
     if dispatcher.access.rbac:
         state.admission.add(CreationByUpdate(dispatcher.access))
         state.admission.add(NoEscalation(dispatcher.access))

@@ -174,6 +174,8 @@ async def delete_object(
     graceful, pending = _grace(state, type_, obj, options)
     if pending:
         return found, False
+    if graceful:
+        options = replace(options, grace=metadata["deletionGracePeriodSeconds"])
     finalizers = _finalizers(type_, metadata.get("finalizers") or [], options)
     if finalizers:
         metadata["finalizers"] = finalizers

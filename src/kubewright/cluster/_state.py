@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from kubewright.api import format_time
 from kubewright.clock import Clock
 from kubewright.cluster._answers import Stream
+from kubewright.cluster._calling import Callees
 from kubewright.cluster._kinds import JSONObject, ResourceType, ResourceTypes
 from kubewright.cluster._storage import Event, Storage
 from kubewright.cluster.admission import Chain
@@ -57,6 +58,8 @@ class State:
         self.managers: dict[tuple[ResourceType, str], FieldManager] = {}
         self.admission = Chain()
         """What has a say in every write; see `kubewright.cluster.admission`."""
+        self.callees = Callees(self.storage)
+        """The webhooks that are called."""
         self.gate: Gate | None = None
         """What stands between writes and the watches of clients: a laboratory, if there is one."""
         self.restored: list[Callable[[], None]] = []

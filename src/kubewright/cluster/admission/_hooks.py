@@ -1,0 +1,83 @@
+"""`Hooks`: the webhooks of a kind of configuration, read when they are first needed after a change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from kubewright.api import Selector, SelectorError, from_dict
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._storage import Entry, Storage
+
+__all__ = ["Hook", "Hooks"]
+
+_GROUP: Final = "admissionregistration.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One webhook of a configuration. `key` tells it from all others, also of the same name."""
+
+    configuration: str
+    key: str
+    name: str
+    spec: JSONObject
+    namespaces: Selector
+    objects: Selector
+
+    @property
+    def fails(self) -> bool:
+        """Whether a call that fails fails the write."""
+        return self.spec.get("failurePolicy") != "Ignore"
+
+    @property
+    def seconds(self) -> int:
+        """How long a call may take."""
+        return self.spec.get("timeoutSeconds") or 10
+
+
+class Hooks:
+    """All webhooks of one kind, by the name of their configuration, then in its order."""
+
+    def __init__(self, storage: Storage, plural: str) -> None:
+        self._storage = storage
+        self._name = f"{_GROUP}/{plural}"
+        self._entries: list[Entry] = []
+        self._read: list[Hook] = []
+
+    def all(self) -> list[Hook]:
+        """Every webhook."""
+        entries = list(self._storage.entries(self._name))
+        if entries != self._entries:  # mostly the very same ones, which is quickly seen
+            self._entries = entries
+            self._read = [
+                hook for entry in entries for hook in _hooks_of(entry.name, entry.decode().get("webhooks") or [])
+            ]
+        return self._read
+
+
+def _hooks_of(configuration: str, webhooks: list[JSONObject]) -> list[Hook]:
+    made, seen = [], {}
+    for spec in webhooks:
+        name = spec.get("name", "")
+        seen[name] = seen.get(name, -1) + 1
+        made.append(
+            Hook(
+                configuration=configuration,
+                key=f"{configuration}/{name}/{seen[name]}",
+                name=name,
+                spec=spec,
+                namespaces=_selector(spec.get("namespaceSelector")),
+                objects=_selector(spec.get("objectSelector")),
+            )
+        )
+    return made
+
+
+def _selector(given: JSONObject | None) -> Selector:
+    from kubewright.api.meta.v1 import LabelSelector
+
+    try:
+        return Selector.from_label_selector(from_dict(LabelSelector, given or {}))
+    except SelectorError:  # it was accepted, so this cannot be
+        return Selector.nothing()

@@ -1,0 +1,102 @@
+"""Whether a webhook is to be asked about a write, and in which version of the resource."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from kubewright.api import Selector
+from kubewright.cluster._failures import not_found
+from kubewright.cluster._kinds import JSONObject, ResourceType
+from kubewright.cluster._state import State
+from kubewright.cluster.admission._attributes import Attributes
+
+__all__ = ["is_exempt", "matched_type", "matches_namespace", "matches_object"]
+
+_EXEMPT_GROUP: Final = "admissionregistration.k8s.io"
+_EXEMPT: Final = frozenset(
+    {
+        "ValidatingWebhookConfiguration",
+        "MutatingWebhookConfiguration",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+    }
+)
+
+
+def is_exempt(attributes: Attributes) -> bool:
+    """Whether nobody is asked: about what configures admission itself."""
+    type_ = attributes.type
+    return type_.group == _EXEMPT_GROUP and type_.kind in _EXEMPT
+
+
+def matched_type(state: State, rules: Iterable[JSONObject], policy: str, attributes: Attributes) -> ResourceType | None:
+    """The version of the resource in which one of the rules wants to see the write; None when none does.
+
+    With the policy `Equivalent` the rules may name any version of the resource; its own comes first.
+    """
+    rules = list(rules)
+    if any(_matches(rule, attributes, attributes.type) for rule in rules):
+        return attributes.type
+    if policy != "Equivalent":
+        return None
+    others = [type_ for type_ in state.types.stored_as(attributes.type.storage) if type_ is not attributes.type]
+    for rule in rules:
+        for other in others:
+            if _matches(rule, attributes, other):
+                return other
+    return None
+
+
+def _matches(rule: JSONObject, attributes: Attributes, type_: ResourceType) -> bool:
+    return (
+        _in_scope(rule.get("scope") or "*", attributes, type_)
+        and _named(rule.get("operations"), attributes.operation)
+        and _named(rule.get("apiGroups"), type_.group)
+        and _named(rule.get("apiVersions"), type_.version)
+        and any(_names(each, type_.plural, attributes.subresource) for each in rule.get("resources") or ())
+    )
+
+
+def _named(listed: list[str] | None, wanted: str) -> bool:
+    return any(each in ("*", wanted) for each in listed or ())
+
+
+def _names(pattern: str, plural: str, subresource: str) -> bool:
+    resource, _, sub = pattern.partition("/")
+    return resource in ("*", plural) and sub in ("*", subresource)
+
+
+def _in_scope(scope: str, attributes: Attributes, type_: ResourceType) -> bool:
+    """A Namespace has its own name as its namespace, and is still no namespaced object."""
+    is_namespace = type_.storage == "/namespaces"
+    if scope == "Namespaced":
+        return not is_namespace and bool(attributes.namespace)
+    return scope != "Cluster" or is_namespace or not attributes.namespace
+
+
+def matches_namespace(state: State, selector: Selector, attributes: Attributes) -> bool:
+    """Whether the namespace of a write is selected. Objects outside namespaces always are; a Namespace by itself.
+
+    Raises the refusal of a namespace that does not exist.
+    """
+    is_namespace = attributes.type.storage == "/namespaces"
+    if selector.selects_everything or (not attributes.namespace and not is_namespace):
+        return True
+    if is_namespace and not attributes.subresource and attributes.object is not None:
+        return selector.matches(attributes.object["metadata"].get("labels"))
+    found = state.storage.get("/namespaces", "", attributes.namespace)
+    if found is None:
+        namespaces = state.types.find("", "v1", "namespaces")
+        assert namespaces is not None
+        raise not_found(namespaces, attributes.namespace)
+    return selector.matches(found.labels)
+
+
+def matches_object(selector: Selector, *objects: JSONObject | None) -> bool:
+    """Whether the object is selected, as it is or as it was."""
+    return selector.selects_everything or any(
+        selector.matches((obj.get("metadata") or {}).get("labels")) for obj in objects if obj is not None
+    )

@@ -1,0 +1,96 @@
+"""The patch of a mutating webhook. Unlike clients, whoever is refused by one is told which operation does not apply."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.merge import Refused, json_patch
+
+__all__ = ["PatchError", "patched", "read_patch"]
+
+
+class PatchError(Exception):
+    """The patch is none, or does not apply. `undecodable` tells the one from the other."""
+
+    def __init__(self, problem: str, *, undecodable: bool = False) -> None:
+        super().__init__(problem)
+        self.undecodable = undecodable
+
+
+def read_patch(patch: bytes) -> list[JSONObject]:
+    """The operations of a patch. Raises `PatchError`."""
+    try:
+        operations = msgspec.json.decode(patch)
+    except msgspec.DecodeError as error:
+        raise PatchError(str(error), undecodable=True) from None
+    if operations is None:
+        return []
+    if not isinstance(operations, list) or not all(isinstance(each, dict) for each in operations):
+        raise PatchError("json: cannot unmarshal into Go value of type jsonpatch.Patch", undecodable=True)
+    return operations
+
+
+def patched(document: JSONObject, operations: list[JSONObject]) -> JSONObject:
+    """The document after all operations. Raises `PatchError`."""
+    try:
+        made = json_patch(document, msgspec.json.encode(operations))
+    except Refused:
+        raise PatchError(_why(document, operations)) from None
+    if not isinstance(made, dict) or not isinstance(made.setdefault("metadata", {}), dict):
+        raise PatchError("the patch leaves something that is not an object")
+    return made
+
+
+def _why(document: Any, operations: list[JSONObject]) -> str:
+    """What is wrong with the first operation that does not apply, in the words of the library of the real server."""
+    for operation in operations:
+        try:
+            document = json_patch(document, msgspec.json.encode([operation]))
+        except Refused:
+            return _problem(document, operation)
+    return "the patch does not apply"
+
+
+def _problem(document: Any, operation: JSONObject) -> str:
+    kind, path = operation.get("op"), operation.get("path")
+    if kind not in ("add", "remove", "replace", "move", "copy", "test"):
+        return f"Unexpected kind: {kind or 'unknown'}"
+    if not isinstance(path, str):
+        return f"{kind} operation failed to decode path: missing value"
+    if kind == "test":
+        if not _has_holder(document, path):
+            return f"test operation does not apply: is missing path: {path}: missing value"
+        return f"testing value {path} failed: test failed"
+    if kind in ("move", "copy"):
+        source = operation.get("from")
+        if not isinstance(source, str):
+            return f"{kind} operation failed to decode from: missing value"
+        if not _has_holder(document, source):
+            return f"{kind} operation does not apply: doc is missing from path: {source}: missing value"
+        return f"{kind} operation does not apply: doc is missing destination path: {path}: missing value"
+    if not _has_holder(document, path):
+        shown = path if kind == "replace" else f'"{path}"'
+        return f"{kind} operation does not apply: doc is missing path: {shown}: missing value"
+    if kind == "replace":
+        return f"replace operation does not apply: doc is missing key: {path}: missing value"
+    last = path.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+    if kind == "remove" and not last.lstrip("-").isdigit():
+        return f"error in remove for path: '{path}': Unable to remove nonexistent key: {last}: missing value"
+    return f"error in {kind} for path: '{path}': Unable to access invalid index: {last}: invalid index referenced"
+
+
+def _has_holder(document: Any, path: str) -> bool:
+    """Whether there is something that a path's last step could be in."""
+    holder = document
+    for step in path.split("/")[1:-1]:
+        step = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(holder, dict):
+            holder = holder.get(step)
+        elif isinstance(holder, list) and step.isdigit() and int(step) < len(holder):
+            holder = holder[int(step)]
+        else:
+            return False
+    return isinstance(holder, dict | list) and "/" in path

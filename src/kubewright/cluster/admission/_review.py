@@ -1,0 +1,142 @@
+"""AdmissionReview: what a webhook is asked, and what its answer means."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from kubewright.cluster._failures import Failure
+from kubewright.cluster._kinds import JSONObject, ResourceType
+from kubewright.cluster.admission._attributes import Attributes, kind_of
+
+__all__ = ["KNOWN_VERSIONS", "Response", "ReviewError", "read_response", "refusal_of", "request_of", "review_of"]
+
+KNOWN_VERSIONS: Final = ("v1", "v1beta1")
+_GROUP: Final = "admission.k8s.io"
+_LOWEST_CODE: Final = 400
+
+
+class ReviewError(Exception):
+    """An answer that is none; the text is the real server's."""
+
+
+class Response(msgspec.Struct, rename="camel"):
+    """The response in an AdmissionReview. `status` is why the write is refused, a Status."""
+
+    uid: str = ""
+    allowed: bool = False
+    patch: bytes | None = None
+    patch_type: str | None = None
+    audit_annotations: dict[str, str] | None = None
+    warnings: list[str] | None = None
+    status: dict[str, Any] | None = None
+
+
+class _Review(msgspec.Struct, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    response: Response | None = None
+
+
+_reviews: Final = msgspec.json.Decoder(_Review)
+
+
+def request_of(
+    attributes: Attributes, type_: ResourceType, uid: str, obj: JSONObject | None, old: JSONObject | None
+) -> JSONObject:
+    """The request in an AdmissionReview, about the resource in the version that the webhook wants to see."""
+    request: JSONObject = {"uid": uid, "kind": kind_of(type_, attributes.subresource), "resource": _resource(type_)}
+    if attributes.subresource:
+        request["subResource"] = attributes.subresource
+    request["requestKind"] = kind_of(attributes.type, attributes.subresource)
+    request["requestResource"] = _resource(attributes.type)
+    if attributes.subresource:
+        request["requestSubResource"] = attributes.subresource
+    for name, value in (("name", attributes.name), ("namespace", attributes.namespace)):
+        if value:
+            request[name] = value
+    request |= {
+        "operation": attributes.operation,
+        "userInfo": _user(attributes),
+        "object": obj,
+        "oldObject": old,
+        "dryRun": attributes.dry_run,
+        "options": attributes.options or None,
+    }
+    return request
+
+
+def _resource(type_: ResourceType) -> JSONObject:
+    return {"group": type_.group, "version": type_.version, "resource": type_.plural}
+
+
+def _user(attributes: Attributes) -> JSONObject:
+    user = attributes.user
+    shown: JSONObject = {"username": user.name, "uid": user.uid, "groups": list(user.groups)}
+    shown["extra"] = {name: list(values) for name, values in user.extra.items()}
+    return {name: value for name, value in shown.items() if value}
+
+
+def review_of(versions: list[str], request: JSONObject) -> JSONObject:
+    """The review that is sent: of the first version that both sides know. Raises `ReviewError` when there is none."""
+    version = next((each for each in versions if each in KNOWN_VERSIONS), None)
+    if version is None:
+        raise ReviewError(
+            "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)"
+        )
+    return {"kind": "AdmissionReview", "apiVersion": f"{_GROUP}/{version}", "request": request}
+
+
+def read_response(content: bytes, review: JSONObject, *, mutating: bool) -> Response:
+    """The response in an answer. Raises `ReviewError`."""
+    try:
+        answer = _reviews.decode(content)
+    except msgspec.ValidationError as error:
+        raise ReviewError(f"failed to call webhook: {error}") from None
+    except msgspec.DecodeError as error:
+        problem = f"couldn't get version/kind; json parse error: {error}"
+        raise ReviewError(f"failed to call webhook: {problem}") from None
+    if not answer.kind:
+        shown = content.decode(errors="replace")
+        raise ReviewError(f"failed to call webhook: Object 'Kind' is missing in '{shown}'")
+    try:
+        return _verified(answer, review, mutating)
+    except ReviewError as error:
+        raise ReviewError(f"received invalid webhook response: {error}") from None
+
+
+def _verified(answer: _Review, review: JSONObject, mutating: bool) -> Response:
+    response = answer.response
+    if response is None:
+        raise ReviewError("webhook response was absent")
+    if review["apiVersion"] != f"{_GROUP}/v1":  # the old version was never checked
+        response.patch_type = "JSONPatch" if response.patch else None
+        return response
+    uid = review["request"]["uid"]
+    if response.uid != uid:
+        raise ReviewError(f'expected response.uid="{uid}", got "{response.uid}"')
+    wanted, got = f"{_GROUP}/v1, Kind=AdmissionReview", f"{answer.api_version}, Kind={answer.kind}"
+    if got != wanted:
+        raise ReviewError(f"expected webhook response of {wanted}, got {got}")
+    if mutating:
+        if response.patch and response.patch_type is None:
+            raise ReviewError("webhook returned response.patch but not response.patchType")
+        if not response.patch and response.patch_type is not None:
+            raise ReviewError("webhook returned response.patchType but not response.patch")
+        if response.patch_type == "":
+            raise ReviewError('webhook returned invalid response.patchType of ""')
+    elif response.patch:
+        raise ReviewError("validating webhook may not return response.patch")
+    elif response.patch_type is not None:
+        raise ReviewError("validating webhook may not return response.patchType")
+    return response
+
+
+def refusal_of(name: str, status: JSONObject | None) -> Failure:
+    """What the client is told when a webhook does not allow a write."""
+    status = status or {}
+    why = status.get("message") or status.get("reason")
+    text = f'admission webhook "{name}" denied the request' + (f": {why}" if why else " without explanation")
+    code = max(status.get("code") or 0, _LOWEST_CODE)
+    return Failure(code, status.get("reason") or "", text, status.get("details"))

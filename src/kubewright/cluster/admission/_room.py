@@ -1,0 +1,26 @@
+"""Lets a server call webhooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kubewright.cluster.admission._configurations import ConfigurationStrategy
+from kubewright.cluster.admission._webhooks import MutatingWebhooks, ValidatingWebhooks
+
+if TYPE_CHECKING:
+    from kubewright.cluster._dispatch import Dispatcher
+
+__all__ = ["add_webhooks"]
+
+_GROUP: Final = "admissionregistration.k8s.io"
+
+
+def add_webhooks(dispatcher: Dispatcher) -> None:
+    """Accept configurations of webhooks, and ask those that they name about each write."""
+    state = dispatcher.state
+    for plugin in (MutatingWebhooks, ValidatingWebhooks):
+        found = state.types.find(_GROUP, "v1", plugin.plural)
+        assert found is not None
+        found.strategy = ConfigurationStrategy(found.api_version, found.kind, found.qualified, state.admission)
+        dispatcher.supported.add(found.qualified)
+        state.admission.add(plugin(state, state.callees))
