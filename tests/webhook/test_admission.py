@@ -241,7 +241,7 @@ async def test_the_request_tells_who_asks_for_what_and_how() -> None:
         request.warn("seen")
 
     asked = review(
-        Toy(metadata=ObjectMeta(name="bear", namespace="room"), status=ToyStatus(shelf="top")),
+        Toy(metadata=ObjectMeta(name="bear", namespace="room"), spec=ToySpec(), status=ToyStatus(shelf="top")),
         "UPDATE",
         old=toy(size=5),
         dryRun=True,
@@ -302,7 +302,7 @@ async def test_where_failures_are_ignored_a_handler_that_raises_is_a_warning() -
     assert response["warnings"] == ["webhook fill-in.toys.webhooks.example.com failed with KeyError; its log says more"]
 
 
-@pytest.mark.parametrize("nonsense", ["text", 7, ["text"], Toy()])
+@pytest.mark.parametrize("nonsense", ["text", 7, ["text"], Toy(spec=ToySpec())])
 async def test_a_validating_handler_that_returns_nonsense_refuses(nonsense: Any) -> None:
     operator = made()
     anything: Any = operator.validates(Toy)

@@ -117,7 +117,7 @@ async def test_only_labels_and_annotations_of_the_metadata_can_be_changed(plain:
         meta.labels = {}
         meta.annotations["kept"] = "here"
         meta.uid = "another"
-        return Toy(metadata=meta)
+        return Toy(metadata=meta, spec=ToySpec())
 
     made.converts(Toy, OldToy)(down)
     obj = old_toy()
@@ -193,7 +193,7 @@ async def test_a_conversion_that_hangs_is_answered_for_in_time() -> None:
     def up(old: OldToy) -> Toy:
         began.set()
         go_on.wait(60)
-        return Toy()
+        return Toy(spec=ToySpec())
 
     operator.converts(Toy, OldToy)(down)
     async with asking(operator, clock) as asker:
@@ -222,6 +222,6 @@ def test_exactly_one_version_is_stored() -> None:
     class NewToy(kw.Resource[ToySpec, None]): ...
 
     conversions = Conversions()
-    conversions.add(OldToy, NewToy, lambda old: NewToy())
+    conversions.add(OldToy, NewToy, lambda old: NewToy(spec=ToySpec()))
     with pytest.raises(ValueError, match="exactly one says storage=True in @resource: it is the hub"):
         conversions.families()

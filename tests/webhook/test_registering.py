@@ -9,7 +9,7 @@ import pytest
 import kubewright as kw
 from kubewright.api import Untyped, apps, core, meta
 from kubewright.webhook import AdmissionRequest, FieldError, rule_for
-from tests.webhook.kinds import OldToy, Toy
+from tests.webhook.kinds import OldToy, OldToySpec, Toy, ToySpec
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def test_a_conversion_is_between_two_versions_of_one_kind_and_goes_both_ways(ope
 
     @operator.converts(OldToy, Toy)
     def up(old: OldToy) -> Toy:
-        return Toy()
+        return Toy(spec=ToySpec())
 
     with pytest.raises(ValueError, match=r"no conversion from Toy \(webhooks.example.com/v1\) to Toy \(.*v1alpha1\)"):
         operator.webhooks.conversion_declarations()
@@ -186,7 +186,7 @@ def test_a_conversion_is_between_two_versions_of_one_kind_and_goes_both_ways(ope
 
     @operator.converts(Toy, OldToy)
     def down(new: Toy) -> OldToy:
-        return OldToy()
+        return OldToy(spec=OldToySpec())
 
     assert [one.kind for one in operator.webhooks.conversion_declarations()] == [Toy]
     assert operator.webhooks.kinds() == [Toy, OldToy]

@@ -26,7 +26,7 @@ from kubewright.webhook._reviews import BadReview, asked_admission, asked_conver
 from kubewright.webhook._server import LARGEST_BODY
 from kubewright.webhook._tls import serving_context
 from tests.webhook.conftest import UID, Asker, asking, review
-from tests.webhook.kinds import OldToy, Toy, ToySpec
+from tests.webhook.kinds import OldToy, OldToySpec, Toy, ToySpec
 
 CHECK = "/validate/check.toys.webhooks.example.com"
 TOY = Toy(metadata=ObjectMeta(name="bear", namespace="room"), spec=ToySpec(size=1))
@@ -45,7 +45,7 @@ def operator() -> kw.Operator:
 
     @made.converts(Toy, OldToy)
     def down(new: Toy) -> OldToy:
-        return OldToy()
+        return OldToy(spec=OldToySpec())
 
     return made
 
@@ -143,7 +143,7 @@ async def test_a_connection_that_breaks_off_harms_nobody(operator: kw.Operator) 
             f"POST {CHECK} HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\n{{".encode(),
             f"POST {CHECK} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n".encode(),
         ):
-            _, writer = await asyncio.open_connection("127.0.0.1", asker.server.port, ssl=context)  # type: ignore[arg-type]
+            _, writer = await asyncio.open_connection("127.0.0.1", asker.server.port, ssl=context)
             writer.write(sent)
             await writer.drain()
             writer.transport.abort()

@@ -115,14 +115,22 @@ class WebhookRun:
 
     async def tell(self, client: Client, stack: AsyncExitStack) -> None:
         """Tell the API server to ask this run, until the stack unwinds; nothing where others have told it."""
-        if self.reachable is not None:
-            from kubewright.webhook._installing import installed
+        if self.reachable is None or self.server is None:
+            return
+        from kubewright.webhook._installing import NotReached, installed
 
-            declared = self._operator.webhooks.declarations()
-            namespaces = self._settings.namespaces
-            await stack.enter_async_context(
-                installed(client, self._operator.name, declared, self.reachable, namespaces)
-            )
+        telling = installed(
+            client,
+            self._operator.name,
+            self._operator.webhooks.declarations(),
+            self.server,
+            self.reachable,
+            namespaces=self._settings.namespaces,
+        )
+        try:
+            await stack.enter_async_context(telling)
+        except NotReached as error:
+            raise SettingError(str(error)) from None
 
     def not_ready(self) -> str | None:
         """Why this replica cannot answer the API server; None when it can."""

@@ -99,7 +99,9 @@ class Admission:
         objects = [request.old, request.object] if form.objects > 1 else [obj]
         if any(one is None for one in objects):
             raise BadReview(f"the request has no {'old and new object' if form.objects > 1 else 'object'}")
-        return await self._call(form, [*objects, *([request] if form.wants_request else ())], _verdict, seconds)
+        arguments = [*objects, *([request] if form.wants_request else ())]
+        verdict: Verdict = await self._call(form, arguments, _verdict, seconds)
+        return verdict
 
     async def _mutate(self, form: Form, request: AdmissionRequest[Any], seconds: float) -> AdmissionAnswer:
         raw = request.raw_object
@@ -186,7 +188,7 @@ def _changed(obj: Object) -> Callable[[Any], Object]:
             return obj
         if type(found) is not type(obj):
             raise TypeError(f"a mutating handler returns nothing or a {type(obj).__name__}, not {_type(found)}")
-        return found  # type: ignore[no-any-return]
+        return found
 
     return collect
 

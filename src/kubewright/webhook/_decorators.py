@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from typing import Any, Generic, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
 
 from kubewright.api import Object
 from kubewright.webhook._refusals import AdmissionWarning, FieldError
@@ -14,6 +14,30 @@ __all__ = ["ConvertDecorator", "DefaultDecorator", "Found", "ValidateDecorator"]
 R = TypeVar("R", bound=Object)
 S = TypeVar("S", bound=Object)
 C = TypeVar("C")
+
+
+class _Defaults(Protocol):
+    @property
+    def default(self) -> Callable[..., Any]: ...
+
+
+class _Creates(Protocol):
+    @property
+    def validate_create(self) -> Callable[..., Any]: ...
+
+
+class _Updates(Protocol):
+    @property
+    def validate_update(self) -> Callable[..., Any]: ...
+
+
+class _Deletes(Protocol):
+    @property
+    def validate_delete(self) -> Callable[..., Any]: ...
+
+
+D = TypeVar("D", bound=_Defaults)
+V = TypeVar("V", bound=_Creates | _Updates | _Deletes)
 
 Found: TypeAlias = FieldError | AdmissionWarning | Iterable[FieldError | AdmissionWarning] | None
 """What a validating handler returns."""
@@ -29,8 +53,6 @@ class DefaultDecorator(_Decorator, Generic[R]):
     """Takes a function, or a class with a method `default`, and gives it back unchanged."""
 
     @overload
-    def __call__(self, handler: type[C]) -> type[C]: ...
-    @overload
     def __call__(self, handler: Callable[[R], Awaitable[R | None]]) -> Callable[[R], Awaitable[R | None]]: ...
     @overload
     def __call__(
@@ -42,6 +64,10 @@ class DefaultDecorator(_Decorator, Generic[R]):
     def __call__(
         self, handler: Callable[[R, AdmissionRequest[R]], R | None]
     ) -> Callable[[R, AdmissionRequest[R]], R | None]: ...
+    @overload
+    def __call__(self, handler: type[C]) -> type[C]: ...
+    @overload
+    def __call__(self, handler: D) -> D: ...
     def __call__(self, handler: Any) -> Any:
         """Register it."""
         self._register(handler)
@@ -51,8 +77,6 @@ class DefaultDecorator(_Decorator, Generic[R]):
 class ValidateDecorator(_Decorator, Generic[R]):
     """Takes a function, or a class with methods for operations, and gives it back unchanged."""
 
-    @overload
-    def __call__(self, handler: type[C]) -> type[C]: ...
     @overload
     def __call__(self, handler: Callable[[R], _Awaited]) -> Callable[[R], _Awaited]: ...
     @overload
@@ -65,6 +89,10 @@ class ValidateDecorator(_Decorator, Generic[R]):
     def __call__(
         self, handler: Callable[[R, AdmissionRequest[R]], Found]
     ) -> Callable[[R, AdmissionRequest[R]], Found]: ...
+    @overload
+    def __call__(self, handler: type[C]) -> type[C]: ...
+    @overload
+    def __call__(self, handler: V) -> V: ...
     def __call__(self, handler: Any) -> Any:
         """Register it."""
         self._register(handler)

@@ -212,8 +212,8 @@ def _check(what: str, kind: type[Object], options: AdmissionOptions) -> None:
     for part in options.get("subresources", ()):
         if part in _OTHER_KINDS:
             raise ValueError(
-                f"{what}({kind.__name__}): what is sent to {part!r} is of the kind {_OTHER_KINDS[part]}: use {what} of that,"
-                f" with rules=[rule_for({kind.__name__}, ..., subresource={part!r})]"
+                f"{what}({kind.__name__}): what is sent to {part!r} is of the kind {_OTHER_KINDS[part]}: use"
+                f" {what} of that, with rules=[rule_for({kind.__name__}, ..., subresource={part!r})]"
             )
 
 

@@ -39,11 +39,13 @@ from kubewright.webhook._tls import serving_context
 if TYPE_CHECKING:
     from aiohttp import web
 
-__all__ = ["LARGEST_BODY", "WebhookServer"]
+__all__ = ["LARGEST_BODY", "PROBES", "WebhookServer"]
 
 logger = logging.getLogger("kubewright.webhook")
 
 LARGEST_BODY: Final = 7 * 1024 * 1024
+PROBES: Final = ("/probe/mutate", "/probe/validate")
+"""Paths that are asked for nothing but to see whether they are."""
 _CONVERT: Final = "/convert"
 _PATIENCE: Final = 30.0  # what the API server grants at most, for callers that do not say
 _KEEP_ALIVE: Final = 600.0  # longer than the API server keeps a connection: closing one is left to it
@@ -73,6 +75,8 @@ class WebhookServer:
     ) -> None:
         self.certificate = certificate
         self.stats = WebhookStats()
+        self.probed: set[str] = set()
+        """Which of `PROBES` have been asked."""
         self._host, self._wanted_port = host, port
         self._client_ca = client_ca
         clock = clock or SystemClock()
@@ -135,6 +139,11 @@ class WebhookServer:
         from aiohttp import web
 
         path = request.path
+        if path in PROBES and request.method == "POST":
+            self.probed.add(path)
+            body, _ = await _read(request)
+            answer = admission_review(AdmissionAnswer(uid=uid_in(body), allowed=True))
+            return web.Response(body=answer, content_type="application/json")
         if path not in self._admissions and (path != _CONVERT or self._conversion is None):
             return web.Response(status=404, text="there is no such webhook\n")
         if request.method != "POST":
