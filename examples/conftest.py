@@ -11,15 +11,24 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+from foo import Foo
+from network import Network
+from password import Password
 
-from kubewright.client import Client
+from kubewright.client import BlockingClient, Client
+from kubewright.crd import crds_of
 from kubewright.testing import ControlPlane, FakeNode
 
 
 @pytest.fixture(scope="session")
 def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     """The control plane of these tests, with controllers."""
-    with ControlPlane(controllers=True, log_directory=request.config.getoption("--control-plane-logs")) as plane:
+    with ControlPlane(log_directory=request.config.getoption("--control-plane-logs")) as plane:
+        with BlockingClient.connect(kubeconfig=plane.kubeconfig) as client:
+            for crd in crds_of(Foo, Network, Password):
+                client.create(crd)
+        # After that, since the garbage collector looks for new kinds only every 30 seconds.
+        plane.ensure_controllers()
         yield plane
 
 
