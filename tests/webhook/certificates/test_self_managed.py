@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 import pytest_asyncio
 
-from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core
-from kubewright.client import Client
+import kubewright as kw
+from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core, meta
+from kubewright.client import Client, Forbidden, Impersonation
 from kubewright.clock import SystemClock
+from kubewright.manifests import Project
+from kubewright.manifests._access import certificate_access
+from kubewright.manifests._objects import configurations
 from kubewright.webhook import Served
 from kubewright.webhook.certificates import CertificateError, SelfManaged, Terms, expiry_problem
 from kubewright.webhook.certificates._held import Held
@@ -202,3 +207,53 @@ def test_the_usual_lives_leave_room_for_renewal() -> None:
     terms = Terms(name="made", hosts=())
     assert terms.life < terms.authority_life / 3
     assert terms.life >= timedelta(days=30)
+
+
+async def test_the_derived_roles_are_enough_and_no_more(client: Client, namespace: str) -> None:
+    """Everything as the service account of the manifests, who may do only what they say."""
+    program = kw.Operator(f"of-{namespace}")
+
+    @program.validates(core.ConfigMap)
+    def check(config: core.ConfigMap) -> None: ...
+
+    project = Project(operator=program, target="program.py", namespace=namespace)
+    account = f"system:serviceaccount:{namespace}:{project.prefix}"
+    made = [*certificate_access(project), *configurations(project)]
+    for one in made:
+        for webhook in getattr(one, "webhooks", None) or ():
+            webhook.failure_policy = "Ignore"
+            webhook.namespace_selector = meta.LabelSelector(match_labels={"kubernetes.io/metadata.name": namespace})
+        await client.create(one)
+    assert client._config is not None
+    config = replace(client._config, impersonate=Impersonation(user=account))
+    try:
+        async with Client(config) as limited:
+            of = served(
+                limited,
+                CLOCK,
+                namespace,
+                service=f"{project.prefix}-webhook",
+                secret=project.certificate_secret,
+                validating=project.prefix,
+            )
+            async with SelfManaged(of, terms=Terms(name="made", hosts=of.hosts, settle=0.0)) as source:
+                first = source.pair
+                await client.delete(core.Secret, of.secret, namespace)
+
+                async def renewed() -> bool:
+                    found = await client.get(admissionregistration.ValidatingWebhookConfiguration, project.prefix)
+                    (webhook,) = found.webhooks or ()
+                    return first != source.pair and webhook.client_config.ca_bundle == source.ca_bundle
+
+                await until(renewed)
+            for refused in (
+                limited.get(core.Secret, "another", namespace),
+                limited.delete(core.Secret, of.secret, namespace),
+                limited.get(core.Secret, of.secret, "default"),
+                limited.get(admissionregistration.ValidatingWebhookConfiguration, "another"),
+            ):
+                with pytest.raises(Forbidden):
+                    await refused
+    finally:
+        for one in made:
+            await client.delete(type(one), str(one.metadata.name), one.metadata.namespace or None)
