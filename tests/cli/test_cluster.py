@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.api import ObjectMeta
+from kubewright.api import ObjectMeta, authorization
 from kubewright.api.core.v1 import ConfigMap
 from kubewright.cli._main import run
 from kubewright.client import BlockingClient
@@ -50,18 +50,23 @@ def test_it_runs_until_ctrl_c_and_keeps_its_state_in_a_snapshot(tmp_path: Path) 
         assert client.get(ConfigMap, "a").data == {"k": "v"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--rbac"], "--rbac is not supported yet: whoever the embedded cluster lets in may do everything"),
-        (["--port", "70000"], "70000 is not in the range 0<=x<=65535"),
-    ],
-)
-def test_what_cannot_be_is_refused_with_the_reason(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["cluster", "start", *arguments]) != 0
-    assert message in capsys.readouterr().err
+@pytest.mark.parametrize("arguments", [(), ("--rbac",)])
+def test_users_may_do_everything_or_what_roles_grant(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    kubeconfig = tmp_path / "config"
+    asked = authorization.ResourceAttributes(verb="list", resource="pods")
+    review = authorization.SubjectAccessReview(
+        spec=authorization.SubjectAccessReviewSpec(user="jane", resource_attributes=asked)
+    )
+    command = ("--write-kubeconfig", str(kubeconfig), *arguments)
+    with started(*command), BlockingClient.connect(kubeconfig=kubeconfig) as client:
+        status = client.create(review).status
+    assert status is not None
+    assert status.allowed is (not arguments)
+
+
+def test_what_cannot_be_is_refused_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["cluster", "start", "--port", "70000"]) != 0
+    assert "70000 is not in the range 0<=x<=65535" in capsys.readouterr().err
 
 
 def test_a_file_that_holds_something_else_is_not_overwritten(

@@ -23,7 +23,7 @@ def command() -> None:
 @click.option(
     "--workloads", is_flag=True, help="Also run the controllers of workloads: Deployments get pods, and so on."
 )
-@click.option("--rbac", is_flag=True, help="Grant only what RBAC rules grant.")
+@click.option("--rbac", is_flag=True, help="Let users do only what roles grant.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -45,16 +45,12 @@ def command() -> None:
 )
 def start(workloads: bool, rbac: bool, port: int, write_kubeconfig: Path | None, snapshot: Path | None) -> None:
     """Run a cluster until Ctrl-C, on this machine alone."""
-    if rbac:
-        raise click.ClickException(
-            "--rbac is not supported yet: whoever the embedded cluster lets in may do everything"
-        )
     if write_kubeconfig is not None:
         from kubewright.cli._controlplane import check_replaceable
 
         check_replaceable(write_kubeconfig)
     try:
-        _run(_serve(port, write_kubeconfig, snapshot, workloads=workloads))
+        _run(_serve(port, write_kubeconfig, snapshot, workloads=workloads, rbac=rbac))
     finally:
         if write_kubeconfig is not None:
             write_kubeconfig.unlink(missing_ok=True)
@@ -72,7 +68,9 @@ def _run(serving: Coroutine[None, None, None]) -> None:
         runner.run(serving)
 
 
-async def _serve(port: int, write_kubeconfig: Path | None, snapshot: Path | None, *, workloads: bool) -> None:
+async def _serve(
+    port: int, write_kubeconfig: Path | None, snapshot: Path | None, *, workloads: bool, rbac: bool
+) -> None:
     from kubewright.cluster import Cluster
 
     stopped = asyncio.Event()
@@ -80,7 +78,7 @@ async def _serve(port: int, write_kubeconfig: Path | None, snapshot: Path | None
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
             loop.add_signal_handler(number, stopped.set)
-    async with Cluster(snapshot=snapshot, workloads=workloads) as cluster:
+    async with Cluster(snapshot=snapshot, workloads=workloads, rbac=rbac) as cluster:
         url = await cluster.serve(port=port)
         kubeconfig = cluster.kubeconfig(write_kubeconfig)
         click.echo(f"The embedded cluster is ready at {url}. In another terminal:\n")

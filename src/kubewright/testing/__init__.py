@@ -6,7 +6,7 @@ become Running and Ready. The pytest plugin, which is active when Kubewright is 
 `control_plane`, `namespace` and `client`.
 
 `verified_rbac`, and `pytest --kubewright-rbac`, compare what operators really ask of the server with their roles;
-`add_operator_account` lets an operator run with nothing but its roles.
+`add_operator_account` and `operator_client` let an operator run with nothing but its roles.
 
 `setup_binaries` provides the binaries: found, fetched or built, once per machine. Everything that goes wrong is a
 `ControlPlaneError` whose text says what to do.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kubewright.testing._gateway import Exchange, Fault, Gateway, Refusal, every
     from kubewright.testing._proxy import Proxy
     from kubewright.testing._rbac import ApiCall, CallRecorder, RbacError, RbacReport, verified_rbac
-    from kubewright.testing._rbac_account import add_operator_account
+    from kubewright.testing._rbac_account import add_operator_account, operator_client
     from kubewright.testing._real_cluster import RealCluster
     from kubewright.testing._service_account import ServiceAccount
     from kubewright.testing._versions import ETCD_VERSION, KUBERNETES_VERSION
@@ -51,6 +51,7 @@ __all__ = [
     "add_operator_account",
     "every",
     "find_binaries",
+    "operator_client",
     "setup_binaries",
     "verified_rbac",
 ]
@@ -78,6 +79,7 @@ _HOMES = {
     "add_operator_account": "_rbac_account",
     "every": "_gateway",
     "find_binaries": "_binaries",
+    "operator_client": "_rbac_account",
     "setup_binaries": "_binaries",
     "verified_rbac": "_rbac",
 }

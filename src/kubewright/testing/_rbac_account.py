@@ -1,17 +1,20 @@
-"""An operator's own service account on a control plane, with its roles and nothing else."""
+"""An operator's own service account, with its roles and nothing else."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from kubewright.api import Object, info_of, to_dict
+from kubewright.api import Object, ObjectMeta, core, info_of, to_dict
+from kubewright.client import Client
 from kubewright.client._paths import resource_path
+from kubewright.cluster import Cluster, ClusterError
 from kubewright.manifests import roles_of
 from kubewright.operator import Operator
 from kubewright.testing._controlplane import ControlPlane
+from kubewright.testing._real_cluster import RealCluster
 from kubewright.testing._service_account import ServiceAccount
 
-__all__ = ["add_operator_account"]
+__all__ = ["add_operator_account", "operator_client"]
 
 
 def add_operator_account(control_plane: ControlPlane, operator: Operator, namespace: str) -> ServiceAccount:
@@ -25,6 +28,22 @@ def add_operator_account(control_plane: ControlPlane, operator: Operator, namesp
     for obj in (*made.roles, *made.bindings):
         _create(control_plane, obj)
     return account
+
+
+async def operator_client(cluster: Cluster | RealCluster, operator: Operator, namespace: str) -> Client:
+    """A client of the account that the operator would run as in that namespace, with its roles, on either cluster.
+
+    `operator.running(await operator_client(cluster, operator, namespace), install_crds=False)` does as in production.
+    Close it afterwards. Raises ClusterError for an embedded cluster without RBAC, where every test would pass.
+    """
+    if isinstance(cluster, Cluster) and not cluster.rbac:
+        raise ClusterError("this cluster lets everyone do everything; use Cluster(rbac=True), or pytest --cluster-rbac")
+    made = roles_of(operator, namespace=namespace)
+    async with cluster.client() as admin:
+        await admin.create(core.ServiceAccount(metadata=ObjectMeta(name=operator.name, namespace=namespace)))
+        for obj in (*made.roles, *made.bindings):
+            await admin.create(obj)
+    return cluster.client_as(f"system:serviceaccount:{namespace}:{operator.name}")
 
 
 def _create(control_plane: ControlPlane, obj: Object) -> None:

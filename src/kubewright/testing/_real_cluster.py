@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kubewright.client import Client, load_config
+from kubewright.client import Client, Impersonation, load_config
+from kubewright.cluster.access import user_named
 from kubewright.testing._controlplane import ControlPlane
 
 __all__ = ["RealCluster"]
@@ -26,6 +28,15 @@ class RealCluster:
     def client(self, **settings: Any) -> Client:  # the settings are those of Client
         """A client of an administrator, closed with the cluster at the latest."""
         made = Client(load_config(kubeconfig=self.control_plane.kubeconfig), **settings)
+        self._clients.append(made)
+        return made
+
+    def client_as(self, user: str, *groups: str, **settings: Any) -> Client:  # the settings are those of Client
+        """A client of some user, by impersonation: `client_as("system:serviceaccount:default:robot")`."""
+        config = load_config(kubeconfig=self.control_plane.kubeconfig)
+        # The server knows the groups of a service account, unless others are named.
+        named = user_named(user, groups).groups if groups else ()
+        made = Client(replace(config, impersonate=Impersonation(user=user, groups=named)), **settings)
         self._clients.append(made)
         return made
 

@@ -8,9 +8,10 @@ with a `ControlPlane(controllers=True)` of their own, as a fixture of their modu
 `client`: an async `kubewright.client.Client` of an administrator, closed after the test (needs pytest-asyncio).
 
 `cluster`: with `--cluster=embedded`, which is the default, an embedded cluster of this test's own; with
-`--cluster=real` the control plane of the run. Both have `client()`, `serve()` and `kubeconfig()`, so the same test
-runs on either. `cluster_namespace` is a namespace of this test's own in it. `cluster_clock` is the embedded cluster's
-time: a module that overrides it by one that returns a `VirtualClock` moves time itself, and is skipped on the real one.
+`--cluster=real` the control plane of the run. Both have `client()`, `client_as()`, `serve()` and `kubeconfig()`, so the
+same test runs on either. With `--cluster-rbac` users of the embedded one, too, may do only what roles grant.
+`cluster_namespace` is a namespace of this test's own in it. `cluster_clock` is the embedded cluster's time: a module
+that overrides it by one that returns a `VirtualClock` moves time itself, and is skipped on the real one.
 `cluster_settings` is what else it is made with, such as `{"workloads": True}`, for a module that overrides it.
 
 The marker `clusters` makes one test two: `pytestmark = pytest.mark.clusters` runs each test of a module on the embedded
@@ -77,6 +78,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=_KINDS,
         help="what the fixture `cluster` is: an embedded cluster for each test, which is the default, or the real "
         "control plane of the run; tests with the marker `clusters` run on both unless this is given",
+    )
+    group.addoption(
+        "--cluster-rbac",
+        action="store_true",
+        help="let users of embedded clusters do only what roles grant, as on the real one",
     )
     group.addoption(
         "--control-plane-controllers",
@@ -232,7 +238,8 @@ async def cluster(
         from kubewright.cluster import Cluster
 
         # The same test sees the same uids and names in each run.
-        async with Cluster(clock=cluster_clock, seed=request.node.nodeid, **cluster_settings) as embedded:
+        settings = {"rbac": request.config.getoption("--cluster-rbac"), **cluster_settings}
+        async with Cluster(clock=cluster_clock, seed=request.node.nodeid, **settings) as embedded:
             yield embedded
 
 
