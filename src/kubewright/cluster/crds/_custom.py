@@ -6,9 +6,11 @@ import copy
 from collections.abc import Mapping
 from typing import Any, Final
 
+from kubewright.api.cel import Rules, has_rules
 from kubewright.cluster._field_errors import FieldError, invalid
 from kubewright.cluster._kinds import JSONObject, ReadProblem, Strategy
 from kubewright.cluster._typed import read_metadata
+from kubewright.cluster.crds._cel_rules import broken_rule
 from kubewright.cluster.crds._jsonpath import find
 from kubewright.cluster.crds._lists import duplicates
 from kubewright.cluster.crds._nulls import drop_nulls
@@ -20,6 +22,19 @@ from kubewright.cluster.schema._pruning import prune
 __all__ = ["CustomStrategy", "Reread"]
 
 _LARGEST_REPLICAS: Final = 2**31 - 1
+_BLOCKING: Final = frozenset(
+    {
+        "FieldValueNotSupported",
+        "FieldValueRequired",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+        "FieldValueTypeInvalid",
+    }
+)
+_NOT_CHECKED: Final = (
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
+    "validation"
+)
 
 
 class Reread:
@@ -52,6 +67,8 @@ class CustomStrategy(Strategy):
     def __init__(self, version: JSONObject) -> None:
         self.openapi: dict[str, Any] = (version.get("schema") or {}).get("openAPIV3Schema") or {}
         self.schema: Schema = custom_schema(self.openapi or None)
+        self.rules = Rules(self.openapi) if has_rules(self.openapi) else None
+        self._tolerated: tuple[JSONObject | None, list[str]] = (None, [])
         subresources = version.get("subresources") or {}
         self._status = "status" in subresources
         self._scale: JSONObject | None = subresources.get("scale")
@@ -91,11 +108,12 @@ class CustomStrategy(Strategy):
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
         """Every rule of the schema."""
-        return [
+        found = [
             *errors_of(self.openapi, obj),
             *self._scale_errors(obj, "specReplicasPath", "statusReplicasPath"),
             *duplicates(self.openapi, obj),
         ]
+        return [*found, *self._rule_errors(found, obj, None)]
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
         """Every rule of the schema, except about what has not changed."""
@@ -107,7 +125,23 @@ class CustomStrategy(Strategy):
             found = errors_of(self.openapi, obj, old=old)
             scale = self._scale_errors(obj, "specReplicasPath", "statusReplicasPath")
         repeated = [] if any(duplicates(self.openapi, old)) else [*duplicates(self.openapi, obj)]
-        return [*found, *scale, *repeated]
+        found = [*found, *scale, *repeated]
+        return [*found, *self._rule_errors(found, obj, old)]
+
+    def _rule_errors(self, found: list[FieldError], obj: JSONObject, old: JSONObject | None) -> list[FieldError]:
+        """The CEL rules, which are only asked of objects that have the right shape."""
+        self._tolerated = (obj, [])
+        if not self.rules:
+            return []
+        if any(error.reason in _BLOCKING for error in found):
+            return [FieldError("FieldValueInvalid", "<nil>", f"Invalid value: null: {_NOT_CHECKED}")]
+        outcome = self.rules.check(obj, old, is_update=old is not None)
+        self._tolerated = (obj, [str(broken_rule(broken)) for broken in outcome.tolerated])
+        return [broken_rule(broken) for broken in outcome.broken]
+
+    def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
+        """The rules that are broken where nothing has changed: they were asked a moment ago, in `validate_update`."""
+        return self._tolerated[1] if self._tolerated[0] is obj else []
 
     def _scale_errors(self, obj: JSONObject, *paths: str) -> list[FieldError]:
         if self._scale is None:

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from kubewright.api.cel import has_rules
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.crds._cel_rules import cel_errors, check_available, rule_shape_errors
 from kubewright.cluster.crds._structure import structural_errors
 from kubewright.cluster.crds._values import errors_of
 
 __all__ = ["schema_errors"]
 
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
-_NO_CEL: Final = "the embedded cluster does not evaluate CEL rules, so a rule would be accepted and ignored"
 _UNSUPPORTED: Final = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
 
 
@@ -27,9 +28,12 @@ def schema_errors(schema: JSONObject, path: str, *, with_status: bool) -> Iterat
         yield forbidden(f"{path}.nullable", "nullable cannot be true at the root")
     structural = structural_errors(schema, path)
     yield from structural
-    if not structural:
-        yield from _defaults(schema, path)
+    defaults = [] if structural else list(_defaults(schema, path))
+    yield from defaults
     yield from _openapi(schema, path)
+    if not structural and not defaults and has_rules(schema):
+        check_available(schema)
+        yield from cel_errors(schema, path)
 
 
 def _defaults(schema: JSONObject, path: str) -> Iterator[FieldError]:
@@ -64,8 +68,7 @@ def _openapi(schema: JSONObject, path: str) -> Iterator[FieldError]:
         yield invalid(f"{path}.x-kubernetes-preserve-unknown-fields", False, "must be true or undefined")
     yield from _map_type(schema, type_, path)
     yield from _list_type(schema, type_, path)
-    if schema.get("x-kubernetes-validations"):
-        yield forbidden(f"{path}.x-kubernetes-validations", _NO_CEL)
+    yield from rule_shape_errors(schema, path)
     for place, member in _members(schema):
         yield from _openapi(member, f"{path}.{place}")
 

@@ -1,0 +1,54 @@
+"""CEL, the language of rules in Kubernetes: checked, weighed and evaluated as the API server does it.
+
+The parser is that of `cel-expr-python` (the extra `cel`), Google's own; everything that follows it is here, because the
+API server's CEL is more than the language: types that come from schemas, functions of its own, a price for each step,
+and its own words for what is wrong. `docs/design/cel.md` has the reasons.
+
+- `compile_expression(text, environment)` gives a `Program`, or raises `CompileError` with the server's words.
+- `Program.run(variables)` gives a value and what it cost; it raises `EvaluationError`, or `CostExceeded`: no expression
+  runs away, whatever it says and whatever it is given.
+- `Rules(schema).check(obj, old)` asks the rules of a schema (`x-kubernetes-validations`).
+- `is_available()` says whether the extra is there. Without it, parsing raises `ExtraMissing`, which names it.
+
+What Kubernetes has and this has not: the authorizer (`authorizer.group(...).check(...)`).
+"""
+
+from __future__ import annotations
+
+from kubewright.api.cel._checker import Environment
+from kubewright.api.cel._compile import compile_expression
+from kubewright.api.cel._estimates import UNBOUNDED, estimate
+from kubewright.api.cel._field_paths import PathProblem, field_path
+from kubewright.api.cel._interpreter import PER_CALL_LIMIT, Program
+from kubewright.api.cel._issues import CompileError
+from kubewright.api.cel._rules import OMITTED, Broken, CompiledRule, Outcome, Rules, compile_node, has_rules
+from kubewright.api.cel._schemas import Declared, declare, escape, to_value
+from kubewright.api.cel._syntax import ExtraMissing, is_available
+from kubewright.api.cel._values import CostExceeded, EvaluationError
+
+__all__ = [
+    "OMITTED",
+    "PER_CALL_LIMIT",
+    "UNBOUNDED",
+    "Broken",
+    "CompileError",
+    "CompiledRule",
+    "CostExceeded",
+    "Declared",
+    "Environment",
+    "EvaluationError",
+    "ExtraMissing",
+    "Outcome",
+    "PathProblem",
+    "Program",
+    "Rules",
+    "compile_expression",
+    "compile_node",
+    "declare",
+    "escape",
+    "estimate",
+    "field_path",
+    "has_rules",
+    "is_available",
+    "to_value",
+]

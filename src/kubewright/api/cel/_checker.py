@@ -1,0 +1,324 @@
+"""Types are checked before anything is evaluated: a misspelled field is found when the rule is written.
+
+`check` gives the types of all nodes and which overloads each call may mean, or the issues, in the words of the API
+server's own compiler: each with its place, the line and a mark below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kubewright.api.cel import _types as types
+from kubewright.api.cel._declarations import TYPE_NAMES, functions
+from kubewright.api.cel._issues import Issues
+from kubewright.api.cel._nodes import (
+    Call,
+    Fold,
+    Ident,
+    ListNode,
+    Literal,
+    MapNode,
+    Node,
+    Select,
+    StructNode,
+    Syntax,
+    qualified_name,
+)
+from kubewright.api.cel._types import BOOL, DYN, ERROR, Substitutions, Type
+from kubewright.api.cel._values import type_of_value
+
+__all__ = ["Checked", "Environment", "check"]
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What an expression may name: variables, and the fields of structs (by the name of the struct's type)."""
+
+    variables: Mapping[str, Type]
+    structs: Mapping[str, Mapping[str, Type]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Checked:
+    """An expression whose types are known."""
+
+    syntax: Syntax
+    types: dict[int, Type] = field(default_factory=dict)
+    overloads: dict[int, list[str]] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+    """The variables that are meant: `a.b` may be one name."""
+    functions: dict[int, str] = field(default_factory=dict)
+    """The full names of functions with a dot in them, which look like members."""
+
+    @property
+    def type(self) -> Type:
+        """The type of the outcome."""
+        return self.types[self.syntax.root.id]
+
+    def uses(self, name: str) -> bool:
+        """Whether the expression speaks of a variable."""
+        return name in self.names.values()
+
+
+def check(syntax: Syntax, environment: Environment) -> Checked:
+    """The types of an expression. Raises `CompileError` when they do not fit."""
+    checker = _Checker(syntax, environment)
+    checker.visit(syntax.root)
+    checker.issues.raise_if_any()
+    made = checker.made
+    made.types = {id_: checker.known.applied(type_, free_to_dyn=True) for id_, type_ in made.types.items()}
+    return made
+
+
+class _Checker:
+    def __init__(self, syntax: Syntax, environment: Environment) -> None:
+        self.made = Checked(syntax)
+        self.issues = Issues(syntax)
+        self.known = Substitutions()
+        self._structs = environment.structs
+        self._scopes: list[dict[str, Type]] = [dict(environment.variables)]
+        self._free = 0
+
+    def visit(self, node: Node) -> Type:
+        match node:
+            case Literal(value=value):
+                found = type_of_value(value)
+            case Ident():
+                found = self._ident(node)
+            case Select():
+                found = self._select(node)
+            case Call():
+                found = self._call(node)
+            case ListNode():
+                found = self._list(node)
+            case MapNode():
+                found = self._map(node)
+            case StructNode():
+                found = self._struct(node)
+            case Fold():
+                found = self._fold(node)
+        self.made.types[node.id] = found
+        return found
+
+    # Names
+
+    def _variable(self, name: str) -> Type | None:
+        for scope in reversed(self._scopes):
+            if name in scope:
+                return scope[name]
+        if name in TYPE_NAMES and name.islower():
+            return types.type_of(TYPE_NAMES[name])
+        return _TYPE_IDENTIFIERS.get(name)
+
+    def _ident(self, node: Ident) -> Type:
+        found = self._variable(node.name)
+        if found is None:
+            self.issues.undeclared(node.id, node.name)
+            return ERROR
+        self.made.names[node.id] = node.name
+        return found
+
+    def _select(self, node: Select) -> Type:
+        name = qualified_name(node)
+        if name and (found := self._variable(name)) is not None:
+            self.made.names[node.id] = name
+            return found
+        found = self._field(node.id, node.operand, node.field)
+        return BOOL if node.is_test else self.known.applied(found)
+
+    def _field(self, id_: int, operand: Node, name: str, *, optional: bool = False) -> Type:
+        given = self.known.applied(self.visit(operand))
+        target, found = given.unwrapped, ERROR
+        match target.kind:
+            case "map":
+                found = target.parameters[1]
+            case "struct":
+                fields = self._structs.get(target.name, {})
+                if name in fields:
+                    found = fields[name]
+                else:
+                    self.issues.add(id_, f"undefined field '{name}'")
+            case "parameter":
+                self.known.fits(DYN, target)
+                found = DYN
+            case "dyn" | "error":
+                found = DYN
+            case _:
+                self.issues.add(id_, f"type '{target}' does not support field selection")
+                found = DYN
+        return types.optional_of(found) if given.is_optional or optional else found
+
+    # Calls
+
+    def _call(self, node: Call) -> Type:
+        if node.function == "_?._":
+            return self._optional_field(node)
+        for argument in node.arguments:
+            self.visit(argument)
+        if node.target is None:
+            return self._resolved(node, node.function, node.arguments, is_member=False)
+        prefix = qualified_name(node.target)
+        full = f"{prefix}.{node.function}"
+        if prefix and full in functions():
+            self.made.functions[node.id] = full
+            return self._resolved(node, full, node.arguments, is_member=False)
+        self.visit(node.target)
+        return self._resolved(node, node.function, [node.target, *node.arguments], is_member=True)
+
+    def _optional_field(self, node: Call) -> Type:
+        operand, name = node.arguments
+        assert isinstance(name, Literal)
+        self.visit(name)
+        self.made.overloads[node.id] = ["select_optional_field"]
+        return self.known.applied(self._field(node.id, operand, name.value, optional=True))
+
+    def _resolved(self, node: Call, name: str, arguments: list[Node], *, is_member: bool) -> Type:
+        overloads = functions().get(name)
+        if overloads is None:
+            self.issues.undeclared(node.id, name)
+            return ERROR
+        given = [self.made.types[argument.id] for argument in arguments]
+        if name in ("_&&_", "_||_"):
+            return self._logical(node, name, given)
+        ids: list[str] = []
+        result: Type | None = None
+        for overload in overloads:
+            if overload.is_member is not is_member:
+                continue
+            fresh = self._fresh({*overload.arguments, overload.result})
+            expected = [fresh.applied(argument) for argument in overload.arguments]
+            if not self.known.fit_all(given, expected):
+                continue
+            ids.append(overload.id)
+            found = self.known.applied(fresh.applied(overload.result))
+            if result is None:
+                result = found
+            elif not result.is_dyn and found != result:
+                result = DYN
+        if result is None:
+            shown = [self.known.applied(each, free_to_dyn=True) for each in given]
+            text = f"'{name}' applied to '{types.signature(shown, is_member=is_member)}'"
+            self.issues.add(node.id, f"found no matching overload for {text}")
+            return ERROR
+        self.made.overloads[node.id] = ids
+        return result
+
+    def _logical(self, node: Call, name: str, given: list[Type]) -> Type:
+        self.made.overloads[node.id] = ["logical_and" if name == "_&&_" else "logical_or"]
+        fits = True
+        for argument, type_ in zip(node.arguments, given, strict=True):
+            if not self.known.fits(type_, BOOL):
+                self._mismatch(argument, BOOL, type_)
+                fits = False
+        return BOOL if fits else ERROR
+
+    def _fresh(self, mentioned: set[Type]) -> Substitutions:
+        """New names for the parameters of a signature, so that two calls do not share them."""
+        fresh = Substitutions()
+        for name in sorted(_parameters(mentioned)):
+            fresh.fits(self._free_type(), types.parameter(name))
+        return fresh
+
+    def _free_type(self) -> Type:
+        self._free += 1
+        return types.parameter(f"_var{self._free - 1}")
+
+    # What is built
+
+    def _list(self, node: ListNode) -> Type:
+        joined: Type | None = None
+        for number, element in enumerate(node.elements):
+            found = self.visit(element)
+            if number in node.optional:
+                found = self._unwrapped(element, found)
+            joined = self._joined(element, joined, found)
+        return types.list_of(joined or self._free_type())
+
+    def _map(self, node: MapNode) -> Type:
+        key: Type | None = None
+        value: Type | None = None
+        for entry in node.entries:
+            assert not isinstance(entry.key, str)
+            key = self._joined(entry.key, key, self.visit(entry.key))
+            found = self.visit(entry.value)
+            if entry.is_optional:
+                found = self._unwrapped(entry.value, found)
+            value = self._joined(entry.value, value, found)
+        return types.map_of(key or self._free_type(), value or self._free_type())
+
+    def _struct(self, node: StructNode) -> Type:
+        self.issues.undeclared(node.id, node.name)
+        return ERROR
+
+    def _unwrapped(self, node: Node, found: Type) -> Type:
+        if not found.is_optional and not found.is_dyn:
+            self._mismatch(node, types.optional_of(found), found)
+        return found.unwrapped
+
+    def _joined(self, node: Node, before: Type | None, found: Type) -> Type:
+        if before is None:
+            return found
+        if self.known.fits(before, found):
+            return types.most_general(before, found)
+        self._mismatch(node, before, found)
+        return ERROR
+
+    def _fold(self, node: Fold) -> Type:
+        self.visit(node.range)
+        initial = self.visit(node.initial)
+        over = self.known.applied(self.made.types[node.range.id])
+        first, second = self._iterated(node, over)
+        self._scopes.append({node.accumulator: initial})
+        self._scopes.append({node.variable: first, **({node.second_variable: second} if node.second_variable else {})})
+        self._expect(node.condition, BOOL)
+        self._expect(node.step, initial)
+        self._scopes.pop()
+        self.visit(node.result)
+        self._scopes.pop()
+        return self.known.applied(self.made.types[node.result.id])
+
+    def _iterated(self, node: Fold, over: Type) -> tuple[Type, Type]:
+        match over.kind:
+            case "list":
+                element = over.parameters[0]
+                return (types.INT, element) if node.second_variable else (element, element)
+            case "map":
+                return over.parameters[0], over.parameters[1]
+            case "dyn" | "error" | "parameter":
+                self.known.fits(DYN, over)
+                return DYN, DYN
+            case _:
+                text = f"expression of type '{over}' cannot be range of a comprehension"
+                self.issues.add(node.range.id, f"{text} (must be list, map, or dynamic)")
+                return ERROR, ERROR
+
+    def _expect(self, node: Node, expected: Type) -> None:
+        found = self.visit(node)
+        if not self.known.fits(expected, found):
+            self._mismatch(node, expected, found)
+
+    def _mismatch(self, node: Node, expected: Type, found: Type) -> None:
+        self.issues.add(node.id, f"expected type '{expected}' but found '{found}'")
+
+
+_TYPE_IDENTIFIERS = {
+    "list": types.type_of(types.ANY_LIST),
+    "map": types.type_of(types.map_of(DYN, DYN)),
+    "null_type": types.type_of(types.NULL),
+    "type": types.type_of(types.type_of(DYN)),
+    "optional_type": types.type_of(types.optional_of(DYN)),
+    "net.IP": types.type_of(types.IP),
+    "net.CIDR": types.type_of(types.CIDR),
+    "google.protobuf.Timestamp": types.type_of(types.TIMESTAMP),
+    "google.protobuf.Duration": types.type_of(types.DURATION),
+}
+
+
+def _parameters(mentioned: set[Type]) -> set[str]:
+    found: set[str] = set()
+    for type_ in mentioned:
+        if type_.kind == "parameter":
+            found.add(type_.name)
+        found |= _parameters(set(type_.parameters))
+    return found

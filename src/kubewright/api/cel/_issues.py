@@ -1,0 +1,43 @@
+"""What is wrong with an expression, in the form in which the API server's compiler says it."""
+
+from __future__ import annotations
+
+from kubewright.api.cel._nodes import Syntax
+
+__all__ = ["CompileError", "Issues", "marked"]
+
+
+class CompileError(ValueError):
+    """An expression that cannot be compiled. The message has one paragraph for each issue."""
+
+
+class Issues:
+    """The issues of one expression, in the order of their places."""
+
+    def __init__(self, syntax: Syntax) -> None:
+        self._syntax = syntax
+        self._found: list[tuple[int, int, str]] = []
+
+    def add(self, id_: int, message: str) -> None:
+        """Something is wrong with the node of that number."""
+        self._found.append((self._syntax.offsets.get(id_, 0), len(self._found), message))
+
+    def undeclared(self, id_: int, name: str) -> None:
+        """A name that nobody knows."""
+        self.add(id_, f"undeclared reference to '{name}' (in container '')")
+
+    def raise_if_any(self) -> None:
+        """Raise `CompileError` with all of them."""
+        if self._found:
+            text = self._syntax.text
+            raise CompileError("\n".join(marked(text, offset, message) for offset, _, message in sorted(self._found)))
+
+
+def marked(text: str, offset: int, message: str) -> str:
+    """A message with its place, the line that it is about, and a mark below it."""
+    line = text.count("\n", 0, offset)
+    column = offset - (text.rfind("\n", 0, offset) + 1)
+    shown = text.split("\n")[line].replace("\t", " ")
+    dots = "".join("." if character.isascii() else "．" for character in shown[:column])
+    mark = "^" if column >= len(shown) or shown[column].isascii() else "＾"
+    return f"ERROR: <input>:{line + 1}:{column + 1}: {message}\n | {shown}\n | {dots}{mark}"

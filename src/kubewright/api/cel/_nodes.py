@@ -1,0 +1,132 @@
+"""An expression as a tree. Macros (`has`, `all`, `map`) have been expanded; every node has a number of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+__all__ = [
+    "Call",
+    "Entry",
+    "Fold",
+    "Ident",
+    "ListNode",
+    "Literal",
+    "MapNode",
+    "Node",
+    "Select",
+    "StructNode",
+    "Syntax",
+    "qualified_name",
+]
+
+
+@dataclass(slots=True)
+class Literal:
+    """A constant, as a value of the runtime."""
+
+    id: int
+    value: Any
+
+
+@dataclass(slots=True)
+class Ident:
+    """A variable."""
+
+    id: int
+    name: str
+
+
+@dataclass(slots=True)
+class Select:
+    """`operand.field`; or, as a test, `has(operand.field)`."""
+
+    id: int
+    operand: Node
+    field: str
+    is_test: bool
+
+
+@dataclass(slots=True)
+class Call:
+    """`function(arguments)`, or `target.function(arguments)`. Operators are functions, too: `_+_`."""
+
+    id: int
+    function: str
+    target: Node | None
+    arguments: list[Node]
+
+
+@dataclass(slots=True)
+class ListNode:
+    """`[1, 2, ?x]`: `optional` has the places of elements that may be missing."""
+
+    id: int
+    elements: list[Node]
+    optional: frozenset[int]
+
+
+@dataclass(slots=True)
+class Entry:
+    """One `key: value` of a map, or of a struct, whose keys are texts."""
+
+    id: int
+    key: Node | str
+    value: Node
+    is_optional: bool
+
+
+@dataclass(slots=True)
+class MapNode:
+    """`{"a": 1}`."""
+
+    id: int
+    entries: list[Entry]
+
+
+@dataclass(slots=True)
+class StructNode:
+    """`Object{field: 1}`."""
+
+    id: int
+    name: str
+    entries: list[Entry]
+
+
+@dataclass(slots=True)
+class Fold:
+    """A loop over a list or a map, which is what macros become."""
+
+    id: int
+    variable: str
+    second_variable: str
+    range: Node
+    accumulator: str
+    initial: Node
+    condition: Node
+    step: Node
+    result: Node
+
+
+Node: TypeAlias = Literal | Ident | Select | Call | ListNode | MapNode | StructNode | Fold
+
+
+@dataclass(slots=True)
+class Syntax:
+    """A parsed expression, and where its nodes stand in the text."""
+
+    text: str
+    root: Node
+    offsets: dict[int, int]
+
+
+def qualified_name(node: Node) -> str:
+    """`a.b.c` for a chain of names; empty for anything else."""
+    match node:
+        case Ident(name=name):
+            return name
+        case Select(operand=operand, field=field, is_test=False):
+            prefix = qualified_name(operand)
+            return f"{prefix}.{field}" if prefix else ""
+        case _:
+            return ""

@@ -1,0 +1,253 @@
+"""CEL rules of definitions: which are accepted, and what they say of objects, with the words of the real server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from kubewright.api.cel import (
+    OMITTED,
+    UNBOUNDED,
+    Broken,
+    CompiledRule,
+    Declared,
+    ExtraMissing,
+    PathProblem,
+    compile_node,
+    declare,
+    escape,
+    field_path,
+    has_rules,
+    is_available,
+)
+from kubewright.cluster._failures import unsupported
+from kubewright.cluster._field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from kubewright.cluster._kinds import JSONObject
+
+__all__ = ["broken_rule", "cel_errors", "check_available", "rule_shape_errors"]
+
+_RULES: Final = "x-kubernetes-validations"
+_RULE_LIMIT: Final = 10_000_000
+_TOTAL_LIMIT: Final = 100_000_000
+_REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
+_LINE_BREAK: Final = re.compile(r"[\n\r]")
+_ADVICE: Final = (
+    "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are "
+    "declared)"
+)
+
+
+def check_available(schema: JSONObject) -> None:
+    """Refuse rules, with 501, where nobody could evaluate them."""
+    if has_rules(schema) and not is_available():
+        raise unsupported(f"CEL rules as it is installed: {ExtraMissing()}")
+
+
+# Objects
+
+
+def broken_rule(broken: Broken) -> FieldError:
+    """A broken rule as the server says it."""
+    path = broken.path or "<nil>"
+    match broken.reason:
+        case "FieldValueForbidden":
+            return forbidden(path, broken.detail)
+        case "FieldValueRequired":
+            return required(path, broken.detail)
+        case "FieldValueDuplicate":
+            if broken.value is OMITTED:
+                return FieldError("FieldValueDuplicate", path, "Duplicate value")
+            return duplicate(path, broken.value)
+        case _:
+            if broken.value is OMITTED:
+                return FieldError("FieldValueInvalid", path, f"Invalid value: {broken.detail}")
+            return invalid(path, broken.value, broken.detail)
+
+
+# Definitions: what can be seen without compiling
+
+
+def rule_shape_errors(schema: JSONObject, path: str) -> Iterator[FieldError]:
+    """What is wrong with how the rules at one place are written down."""
+    for number, rule in enumerate(schema.get(_RULES) or ()):
+        place = f"{path}.{_RULES}[{number}]"
+        yield from _text_errors(rule, place)
+        reason, given = rule.get("reason"), rule.get("fieldPath") or ""
+        if reason is not None and reason not in _REASONS:
+            yield not_supported(f"{place}.reason", reason, _REASONS)
+        if given and not given.strip():
+            yield invalid(f"{place}.fieldPath", given, "must be non-empty if specified")
+        if _LINE_BREAK.search(given):
+            yield invalid(f"{place}.fieldPath", given, "must not contain line breaks")
+        if given:
+            try:
+                field_path(given, schema)
+            except PathProblem:
+                yield invalid(f"{place}.fieldPath", given, "must be a valid path")
+
+
+def _text_errors(rule: JSONObject, place: str) -> Iterator[FieldError]:
+    text, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
+    if not text:
+        yield required(f"{place}.rule", "rule is not specified")
+    elif message and not message.strip():
+        yield invalid(f"{place}.message", message, "must be non-empty if specified")
+    elif _LINE_BREAK.search(message.strip()):
+        yield invalid(f"{place}.message", message, "must not contain line breaks")
+    elif _LINE_BREAK.search(text) and not message.strip():
+        yield required(f"{place}.message", "message must be specified if rule contains line breaks")
+    expression = rule.get("messageExpression") or ""
+    if expression and not expression.strip():
+        yield required(f"{place}.messageExpression", "messageExpression must be non-empty if specified")
+
+
+# Definitions: compiled, and weighed
+
+
+@dataclass(slots=True)
+class _Total:
+    """What all rules of a schema may cost."""
+
+    cost: int = 0
+    expensive: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, path: str, cost: int) -> None:
+        self.cost = min(self.cost + cost, UNBOUNDED)
+        if cost >= _TOTAL_LIMIT // 100:
+            self.expensive = sorted([*self.expensive, (cost, path)], key=lambda each: -each[0])[:4]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where in the schema we are, and what follows from the places above."""
+
+    schema: JSONObject
+    path: str
+    declared: Declared | None
+    cardinality: int | None = 1
+    """How often the place can be there in an object; None for no limit."""
+    uncorrelated: str = ""
+    """The list whose elements cannot be compared with older ones."""
+
+
+def cel_errors(schema: JSONObject, path: str) -> list[FieldError]:
+    """What is wrong with the rules of a schema that is right otherwise."""
+    total = _Total()
+    declared = declare(schema, "selfType", is_whole_object=True)
+    found = list(_visit(_Place(schema, path, declared), total))
+    if total.cost > _TOTAL_LIMIT:
+        text = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+        found += [forbidden(place, text) for _, place in total.expensive]
+        name = f"{_RULES} estimated rule cost total for entire OpenAPIv3 schema"
+        found.append(forbidden(path, _exceeded(name, total.cost, _TOTAL_LIMIT)))
+    return found
+
+
+def _visit(place: _Place, total: _Total) -> Iterator[FieldError]:
+    for below in _below(place):
+        yield from _visit(below, total)
+    if not place.schema.get(_RULES) or any(_shape_errors_below(place.schema, place.path)):
+        return
+    path = f"{place.path}.{_RULES}"
+    if place.declared is None:
+        text = "internal error: failed to construct type information for x-kubernetes-validations rules: "
+        text += "unable to convert structural schema to CEL declarations"
+        yield FieldError("InternalError", path, f"Internal error: {text}")
+        return
+    for number, rule in enumerate(compile_node(place.schema, place.declared)):
+        yield from _rule_errors(rule, f"{path}[{number}]", place, total)
+
+
+def _below(place: _Place) -> Iterator[_Place]:
+    schema, declared = place.schema, place.declared
+    cardinality = _times(place.cardinality, _most_elements(schema))
+    element = declared.element if declared is not None else None
+    others, items = schema.get("additionalProperties"), schema.get("items")
+    if isinstance(others, dict):
+        yield _Place(others, f"{place.path}.additionalProperties", element, cardinality, place.uncorrelated)
+    for name, member in (schema.get("properties") or {}).items():
+        escaped = escape(name)
+        known = declared.fields.get(escaped) if declared is not None and escaped is not None else None
+        if known is None:
+            known = declare(member, "selfType", is_whole_object=bool(member.get("x-kubernetes-embedded-resource")))
+        yield _Place(member, f"{place.path}.properties[{name}]", known, cardinality, place.uncorrelated)
+    if isinstance(items, dict):
+        kept = schema.get("x-kubernetes-list-type") == "map"
+        yield _Place(items, f"{place.path}.items", element, cardinality, place.uncorrelated if kept else place.path)
+
+
+def _most_elements(schema: JSONObject) -> int | None:
+    match schema.get("type"):
+        case "object" if schema.get("additionalProperties") is not None:
+            return schema.get("maxProperties")
+        case "array":
+            return schema.get("maxItems")
+        case _:
+            return 1
+
+
+def _times(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else min(one * max(other, 0), UNBOUNDED)
+
+
+def _shape_errors_below(schema: JSONObject, path: str) -> Iterator[FieldError]:
+    yield from rule_shape_errors(schema, path)
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            yield from _shape_errors_below(schema[key], path)
+    for member in (schema.get("properties") or {}).values():
+        yield from _shape_errors_below(member, path)
+
+
+def _rule_errors(rule: CompiledRule, path: str, place: _Place, total: _Total) -> Iterator[FieldError]:
+    often = rule.cardinality if place.cardinality is None else place.cardinality
+    cost = min(rule.cost * often, UNBOUNDED)
+    if cost > _RULE_LIMIT:
+        yield forbidden(f"{path}.rule", _exceeded("estimated rule cost", cost, _RULE_LIMIT))
+    total.add(f"{path}.rule", cost)
+    if rule.problem:
+        yield _invalid_rule(f"{path}.rule", rule, rule.problem)
+    if rule.message_problem:
+        yield _invalid_rule(f"{path}.messageExpression", rule, rule.message_problem)
+    elif rule.message is not None:
+        if rule.message_cost > _RULE_LIMIT:
+            text = _exceeded("estimated messageExpression cost", rule.message_cost, _RULE_LIMIT)
+            yield forbidden(f"{path}.messageExpression", text)
+        total.add(f"{path}.messageExpression", rule.message_cost)
+    if rule.uses_old:
+        if place.uncorrelated:
+            text = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.uncorrelated}"
+            yield invalid(f"{path}.rule", rule.raw["rule"], text)
+    elif rule.raw.get("optionalOldSelf") is not None:
+        text = "may not be set if oldSelf is not used in rule"
+        yield invalid(f"{path}.optionalOldSelf", rule.raw["optionalOldSelf"], text)
+
+
+def _exceeded(name: str, cost: int, limit: int) -> str:
+    factor = cost / limit
+    if factor > 100:
+        shown = "more than 100x"
+    else:
+        shown = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
+    return f"{name} exceeds budget by factor of {shown} {_ADVICE}"
+
+
+def _invalid_rule(path: str, rule: CompiledRule, detail: str) -> FieldError:
+    """The server shows the rule in the form of its own memory."""
+    raw = rule.raw
+    shown: dict[str, Any] = {
+        "Rule": raw.get("rule", ""),
+        "Message": raw.get("message", ""),
+        "MessageExpression": raw.get("messageExpression", ""),
+        "Reason": raw.get("reason"),
+        "FieldPath": raw.get("fieldPath", ""),
+        "OptionalOldSelf": raw.get("optionalOldSelf"),
+    }
+    text = msgspec.json.encode(shown).decode()
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return FieldError("FieldValueInvalid", path, f"Invalid value: {text}: {detail}")
