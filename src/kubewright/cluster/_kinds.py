@@ -160,6 +160,13 @@ class Strategy:
         """Which rules a changed object breaks."""
         return []
 
+    def forgiven(self, obj: JSONObject) -> list[str]:
+        """Rules that a changed object breaks only where nothing has changed: warned of, also when others are broken.
+
+        Asked right after `validate_update` of the same object.
+        """
+        return []
+
     def name_problems(self, name: str) -> list[str]:
         """What is wrong with a name, in the server's words; nothing for a DNS subdomain."""
         from kubewright.cluster._names import subdomain_problems

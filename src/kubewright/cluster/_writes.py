@@ -260,8 +260,9 @@ async def update_object(
     if "deletionGracePeriodSeconds" in before:
         metadata.setdefault("deletionGracePeriodSeconds", before["deletionGracePeriodSeconds"])
     errors = _metadata.validate_update(type_, obj, old) + strategy.validate_update(obj, old, call.subresource)
+    call.warnings += strategy.forgiven(obj)
     if errors:
-        raise invalid(type_, call.name, errors)
+        raise invalid(type_, metadata.get("name", ""), errors)
     call.warnings += _metadata.warnings(type_, metadata, before) + strategy.warnings(obj, old)
     from kubewright.cluster.merge import keep_times
 

@@ -139,8 +139,8 @@ class CustomStrategy(Strategy):
         self._tolerated = (obj, [str(broken_rule(broken)) for broken in outcome.tolerated])
         return [broken_rule(broken) for broken in outcome.broken]
 
-    def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
-        """The rules that are broken where nothing has changed: they were asked a moment ago, in `validate_update`."""
+    def forgiven(self, obj: JSONObject) -> list[str]:
+        """The CEL rules that are broken where nothing has changed."""
         return self._tolerated[1] if self._tolerated[0] is obj else []
 
     def _scale_errors(self, obj: JSONObject, *paths: str) -> list[FieldError]:
