@@ -129,7 +129,7 @@ class Running:
             logger.info("operator %s works with %s", operator.name, connected.host)
             await _reach(client)
         if self._install_crds:
-            kinds, conversions = self._own_kinds(registrations), self.webhooks.conversions()
+            kinds, conversions = self._own_kinds(registrations), await self.webhooks.conversions(client)
             await _install(client, kinds, settings.install_timeout, conversions)
         await self.webhooks.tell(client, self._stack)
         client = Gate(operator, settings).around(client)

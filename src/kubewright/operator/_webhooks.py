@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import random
 from contextlib import AsyncExitStack
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from kubewright.api import Object, info_of
-from kubewright.client import Client
+from kubewright.client import Client, NotFound
 from kubewright.clock import SystemClock
 from kubewright.operator._settings import SettingError, Settings
 from kubewright.operator._values import split_address
@@ -46,6 +47,7 @@ class WebhookRun:
         self._settings = settings
         self._testing = testing and settings.webhook_bind is None and settings.webhook_url is None
         self.wanted = bool(operator.webhooks) and settings.webhook_bind != OFF
+        self._turned: list[tuple[type[Object], type[Object]]] = []
         self.server: WebhookServer | None = None
         self.reachable: Reachable | None = None
         """How the API server is told to reach them by this run; None when somebody else tells it."""
@@ -106,12 +108,21 @@ class WebhookRun:
             rng=operator.rng or random.Random(),  # noqa: S311  # for jitter
         )
 
-    def conversions(self) -> dict[str, CustomResourceConversion]:
-        """How the definitions of converted kinds lead to this run, by their names."""
+    async def conversions(self, client: Client) -> dict[str, CustomResourceConversion]:
+        """How the definitions of converted kinds shall lead to this run, by their names."""
         if self.reachable is None:
             return {}
-        declared = self._operator.webhooks.conversion_declarations()
-        return {_definition(one.kind): self.reachable.conversion(one.path) for one in declared}
+        from kubewright.api.apiextensions.v1 import CustomResourceDefinition
+
+        wanted = {}
+        for stored, *others in self._operator.webhooks.conversions.families():
+            name = _definition(stored)
+            wanted[name] = self.reachable.conversion()
+            with contextlib.suppress(NotFound):
+                await client.get(CustomResourceDefinition, name)
+                # It leads elsewhere until now, and for a moment more after it was changed.
+                self._turned.append((stored, others[0]))
+        return wanted
 
     async def tell(self, client: Client, stack: AsyncExitStack) -> None:
         """Tell the API server to ask this run, until the stack unwinds; nothing where others have told it."""
@@ -126,6 +137,7 @@ class WebhookRun:
             self.server,
             self.reachable,
             namespaces=self._settings.namespaces,
+            converted=self._turned,
         )
         try:
             await stack.enter_async_context(telling)

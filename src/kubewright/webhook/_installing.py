@@ -4,7 +4,8 @@ For tests, and for a developer's machine that the API server can reach. Deployed
 their configurations come with the manifests.
 
 The API server heeds a new configuration a moment after it was stored. So each has one webhook more, about objects with
-a label that nobody else uses; that it is asked shows that the others are, too.
+a label that nobody else uses; that it is asked shows that the others are, too. It is asked about versions that the API
+server must convert first, where a definition was changed to lead here.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
-from kubewright.api import Object, ObjectMeta, admissionregistration, apiextensions, core, meta
-from kubewright.client import AlreadyExists, ApiError, Client, Conflict, Forbidden, NotFound
+from kubewright.api import Object, ObjectMeta, Untyped, admissionregistration, apiextensions, core, info_of, meta
+from kubewright.client import AlreadyExists, ApiError, Client, Conflict, Forbidden, Invalid, NotFound
 from kubewright.clock import Clock, SystemClock
 from kubewright.webhook._configurations import conversion_by, mutating_configuration, validating_configuration
 from kubewright.webhook._declarations import WebhookDeclaration, rule_for
@@ -59,25 +60,35 @@ async def installed(
     reachable: Reachable,
     *,
     namespaces: Sequence[str] = (),
+    converted: Sequence[tuple[type[Object], type[Object]]] = (),
     clock: Clock | None = None,
 ) -> AsyncIterator[None]:
     """Install the configurations, wait until the API server heeds them, and take them away at the end.
 
-    `namespaces` are the only ones that they are about. Raises `NotReached` when the API server does not find its way.
+    `namespaces` are the only ones that they are about. `converted` are kinds, each as its stored version and another,
+    whose definitions lead here as of now. Raises `NotReached` when the API server does not find its way.
     """
-    probe = f"probe-{secrets.token_hex(8)}"
+    server.probe = f"probe-{secrets.token_hex(8)}"
     declarations = [_kept_to(namespaces, one) for one in declarations]
+    mutating = [one for one in declarations if one.mutating]
+    validating = [one for one in declarations if not one.mutating]
+    rules = [rule_for(core.ConfigMap, "CREATE"), *(rule_for(stored, "CREATE") for stored, _ in converted)]
     made: dict[str, Object] = {}
-    if any(one.mutating for one in declarations):
-        more = [*declarations, _probing(probe, PROBES[0], mutating=True)]
-        made[PROBES[0]] = mutating_configuration(name, more, reachable.admission)
-    if any(not one.mutating for one in declarations):
-        more = [*declarations, _probing(probe, PROBES[1], mutating=False)]
-        made[PROBES[1]] = validating_configuration(name, more, reachable.admission)
+    if mutating or converted:
+        probing = _probing(server.probe, PROBES[0], rules, mutating=True)
+        made[PROBES[0]] = mutating_configuration(name, [*mutating, probing], reachable.admission)
+    if validating:
+        probing = _probing(server.probe, PROBES[1], rules[:1], mutating=False)
+        made[PROBES[1]] = validating_configuration(name, [*validating, probing], reachable.admission)
     try:
         for configuration in made.values():
             await _put(client, configuration)
-        await _heeded(client, probe, server, set(made), reachable.url, clock or SystemClock())
+        if made:
+            others = {f"{info_of(other).kind}.{info_of(other).group}": other for _, other in converted}
+            waiting = _Waiting(client, server, reachable.url, clock or SystemClock())
+            await waiting.until({*made}, _probe_of(core.ConfigMap, server.probe))
+            for reached, other in others.items():
+                await waiting.until({reached}, _probe_of(other, server.probe))
         yield
     finally:
         for configuration in made.values():
@@ -85,34 +96,55 @@ async def installed(
                 await client.delete(type(configuration), configuration.metadata.name)
 
 
-def _probing(probe: str, path: str, *, mutating: bool) -> WebhookDeclaration:
+def _probing(
+    probe: str, path: str, rules: Sequence[admissionregistration.RuleWithOperations], *, mutating: bool
+) -> WebhookDeclaration:
+    """The webhook that is about probes. For other versions of a kind the API server has to convert them first."""
     return WebhookDeclaration(
         name=f"{probe}.webhook.kubewright",
         path=path,
-        rules=[rule_for(core.ConfigMap, "CREATE")],
+        rules=rules,
         mutating=mutating,
         object_selector=meta.LabelSelector(match_labels={_PROBE: probe}),
     )
 
 
-async def _heeded(client: Client, probe: str, server: WebhookServer, paths: set[str], url: str, clock: Clock) -> None:
-    asked = core.ConfigMap(metadata=ObjectMeta(name=probe, namespace="default", labels={_PROBE: probe}))
-    late = clock.monotonic() + _PATIENCE
-    why = "it does not heed the configurations"
-    while not paths <= server.probed:
-        try:
-            await client.create(asked, dry_run=True)
-        except Forbidden:
-            return  # whoever may not ask cannot know
-        except ApiError as error:
-            if error.code != 500:
-                raise
-            why = error.status.message  # the API server tried
-        if paths <= server.probed:
-            return
-        if clock.monotonic() > late:
-            raise NotReached(f"the API server of {client.host} does not reach the webhooks at {url}: {why}")
-        await clock.sleep(_POLL)
+def _probe_of(kind: type[Object], probe: str) -> Untyped:
+    """An object that is never stored."""
+    info = info_of(kind)
+    untyped = Untyped.kind_of(info.api_version, info.kind, plural=info.plural, namespaced=info.namespaced)
+    namespace = "default" if info.namespaced else ""
+    return untyped(metadata=ObjectMeta(name=probe, namespace=namespace, labels={_PROBE: probe}))
+
+
+class _Waiting:
+    """Sends probes until they have arrived."""
+
+    def __init__(self, client: Client, server: WebhookServer, url: str, clock: Clock) -> None:
+        self._client = client
+        self._server = server
+        self._url = url
+        self._clock = clock
+        self._late = clock.monotonic() + _PATIENCE
+
+    async def until(self, reached: set[str], probe: Untyped) -> None:
+        """Send this one until all of these have been reached. Whoever may not send it cannot know, and goes on."""
+        why = "it does not heed the configurations"
+        while True:
+            try:
+                await self._client.create(probe, dry_run=True)
+            except Forbidden:
+                return
+            except Invalid:
+                pass  # it has no content, and has done what it is for
+            except ApiError as error:
+                why = error.status.message  # the API server tried
+            if reached <= self._server.probed:
+                return
+            if self._clock.monotonic() > self._late:
+                host = self._client.host
+                raise NotReached(f"the API server of {host} does not reach the webhooks at {self._url}: {why}")
+            await self._clock.sleep(_POLL)
 
 
 def _kept_to(namespaces: Sequence[str], declared: WebhookDeclaration) -> WebhookDeclaration:

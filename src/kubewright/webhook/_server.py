@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
@@ -16,6 +17,8 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
+
+import msgspec
 
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock
@@ -28,6 +31,7 @@ from kubewright.webhook._registering import Webhooks
 from kubewright.webhook._reviews import (
     AdmissionAnswer,
     BadReview,
+    ConversionAsked,
     admission_review,
     asked_admission,
     asked_conversion,
@@ -75,8 +79,10 @@ class WebhookServer:
     ) -> None:
         self.certificate = certificate
         self.stats = WebhookStats()
+        self.probe = ""
+        """A name that only a probe has: an object in which it occurs is converted without anybody's functions."""
         self.probed: set[str] = set()
-        """Which of `PROBES` have been asked."""
+        """What probes have reached: `PROBES`, and the kinds that were converted, such as `Foo.example.com`."""
         self._host, self._wanted_port = host, port
         self._client_ca = client_ca
         clock = clock or SystemClock()
@@ -129,8 +135,14 @@ class WebhookServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._runner is not None:
+            open_ones = [one.transport for one in self._runner.server.connections] if self._runner.server else []
             await self._runner.cleanup()
             self._runner = None
+            # Idle ones of the API server: TLS would wait for its farewell.
+            for transport in open_ones:
+                if transport is not None:
+                    transport.abort()
+            await asyncio.sleep(0)
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     # Requests
@@ -180,8 +192,17 @@ class WebhookServer:
 
     async def _convert(self, body: bytes, seconds: float) -> tuple[bytes, Review]:
         assert self._conversion is not None
-        answer, converted = await self._conversion.answer(asked_conversion(body), seconds)
+        asked = asked_conversion(body)
+        if self.probe and self.probe.encode() in body:
+            return self._converted_probe(asked), "allowed"
+        answer, converted = await self._conversion.answer(asked, seconds)
         return answer, "allowed" if converted else "failed"
+
+    def _converted_probe(self, asked: ConversionAsked) -> bytes:
+        objects = [msgspec.json.decode(raw) for raw in asked.objects]
+        group = asked.desired.partition("/")[0]
+        self.probed |= {f"{one['kind']}.{group}" for one in objects}
+        return conversion_review(asked.uid, [one | {"apiVersion": asked.desired} for one in objects])
 
     def _malformed(self, path: str, uid: str, why: str) -> bytes:
         if path == _CONVERT:
