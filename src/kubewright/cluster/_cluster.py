@@ -6,7 +6,6 @@ import os
 import random
 import weakref
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -28,6 +27,7 @@ from kubewright.cluster.access import CreationByUpdate, NoEscalation, user_named
 from kubewright.cluster.admission._room import add_webhooks
 from kubewright.cluster.controllers import Controllers
 from kubewright.cluster.crds import Definitions
+from kubewright.cluster.limits import LimitRanger, QuotaAdmission
 from kubewright.cluster.nodes import add_node_calls
 from kubewright.cluster.protobuf import CONTENT_TYPE, read_protobuf
 
@@ -323,8 +323,10 @@ def _add_rooms(dispatcher: Dispatcher) -> None:
     dispatcher.overrides.append(definitions.override)
     dispatcher.supported.add(definitions.resource)
     definitions.start()
-    state.restored += [definitions.restored, partial(remember_services, state)]
+    state.restored.append(definitions.restored)
     add_webhooks(dispatcher)
+    state.admission.add(LimitRanger(state))
+    state.admission.add(QuotaAdmission(state))
     if dispatcher.access.rbac:
         state.admission.add(CreationByUpdate(dispatcher.access))
         state.admission.add(NoEscalation(dispatcher.access))

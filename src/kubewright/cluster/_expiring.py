@@ -28,9 +28,13 @@ class ExpiringEvents:
 
     def start(self) -> None:
         """Begin, with what is stored already."""
+        self._remember_all()
+        self._state.storage.subscribe(_STORAGE, self)
+        self._state.restored.append(self._remember_all)
+
+    def _remember_all(self) -> None:
         for entry in self._state.storage.entries(_STORAGE):
             self._remember(entry.namespace, entry.name, entry.revision)
-        self._state.storage.subscribe(_STORAGE, self)
 
     def stop(self) -> None:
         """Delete nothing any more."""

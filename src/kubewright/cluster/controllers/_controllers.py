@@ -13,6 +13,7 @@ from kubewright.cluster.controllers._aggregation import RoleAggregation
 from kubewright.cluster.controllers._garbage import GarbageCollector
 from kubewright.cluster.controllers._namespaces import Namespaces
 from kubewright.cluster.controllers._protection import VolumeProtection
+from kubewright.cluster.limits import QuotaController
 
 __all__ = ["Controllers"]
 
@@ -26,7 +27,13 @@ class Controllers:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._parts = (GarbageCollector(state), Namespaces(state), VolumeProtection(state), RoleAggregation(state))
+        self._parts = (
+            GarbageCollector(state),
+            Namespaces(state),
+            VolumeProtection(state),
+            RoleAggregation(state),
+            QuotaController(state),
+        )
         self._turn: asyncio.Task[None] | None = None
         self._retry: Timer | None = None
         self._stopped = False
