@@ -1,0 +1,35 @@
+"""What the systems are tried with, all of it on the real control plane."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+
+import pytest
+from neutron_server import NeutronServer
+from systems import SYSTEMS, System, World
+
+from kubewright.client import Client
+from kubewright.crd import install
+from kubewright.testing import ControlPlane, FakeNode, ServiceAccount, add_operator_account
+
+HOME = "operators"
+"""The namespace that the operators' accounts live in."""
+
+
+@pytest.fixture(scope="session")
+def account_of(control_plane: ControlPlane) -> Callable[[System], ServiceAccount]:
+    """The service account of a system's operator, with the roles that `kubewright manifests` writes and no others."""
+    control_plane.request("POST", "/api/v1/namespaces", {"metadata": {"name": HOME}})
+    accounts = {system.name: add_operator_account(control_plane, system.operator, HOME) for system in SYSTEMS}
+    return lambda system: accounts[system.name]
+
+
+@pytest.fixture
+async def world(client: Client, namespace: str) -> AsyncIterator[World]:
+    """A namespace with nodes, and Neutron."""
+    async with AsyncExitStack() as stack:
+        await install(client, *(system.kind for system in SYSTEMS))
+        await stack.enter_async_context(FakeNode(client, name=f"node-{namespace}", namespace=namespace))
+        neutron = await stack.enter_async_context(NeutronServer())
+        yield World(client, namespace, neutron)

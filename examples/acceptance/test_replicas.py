@@ -1,0 +1,95 @@
+"""Each operator runs as two replicas. The leader is killed, and the other one does the work."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from systems import SYSTEMS, System, World
+
+from kubewright.api.coordination import Lease
+from kubewright.operator import ExitCode
+from kubewright.testing import ServiceAccount
+
+pytestmark = pytest.mark.control_plane
+
+LEASE = 6.0
+
+
+class Replica:
+    """A process that is started again when it loses the lease by itself, as a pod is: this machine may be slow."""
+
+    def __init__(self, system: System, environment: dict[str, str], log: Path) -> None:
+        self._command = [sys.executable, "-m", "kubewright.cli", "run", str(system.program)]
+        self._environment, self._log = environment, log
+        self._process: asyncio.subprocess.Process | None = None
+        self._task = asyncio.create_task(self._live())
+
+    async def _live(self) -> None:
+        code = int(ExitCode.LEASE_LOST)
+        while code == ExitCode.LEASE_LOST:
+            with self._log.open("a") as output:
+                self._process = await asyncio.create_subprocess_exec(
+                    *self._command, env=self._environment, stdout=output, stderr=output
+                )
+            code = await self._process.wait()
+
+    async def says(self, text: str) -> None:
+        """Wait until its log has these words."""
+        while text not in (self._log.read_text() if self._log.exists() else ""):
+            assert not self._task.done(), self._log.read_text()
+            await asyncio.sleep(0.05)
+
+    async def kill(self) -> None:
+        """End it at once; nothing is given back."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+        await self._task
+
+
+@asynccontextmanager
+async def replicas(system: System, environment: dict[str, str], logs: Path) -> AsyncIterator[tuple[Replica, Replica]]:
+    first = Replica(system, environment, logs / f"{system.name}-1.log")
+    await first.says("has started")
+    second = Replica(system, environment, logs / f"{system.name}-2.log")
+    try:
+        await second.says("caches in sync")
+        yield first, second
+    finally:
+        await first.kill()
+        await second.kill()
+
+
+async def fail_over(system: System, world: World, account: ServiceAccount, logs: Path) -> None:
+    settings = {
+        "KUBEWRIGHT_LEADER_ELECT": "true",
+        "KUBEWRIGHT_LEASE_NAMESPACE": account.namespace,
+        "KUBEWRIGHT_LEASE_DURATION": f"{LEASE}s",
+        "KUBEWRIGHT_RENEW_DEADLINE": f"{LEASE - 1.5}s",
+        "KUBEWRIGHT_RETRY_PERIOD": "500ms",
+    }
+    async with replicas(system, system.environment(account.kubeconfig, world, **settings), logs) as (first, second):
+        await system.ask(world, 0)
+        await system.done(world, 0)
+        before = await world.client.get(Lease, system.operator.name, account.namespace)
+        await first.kill()
+        await system.ask(world, 1)
+        await second.says("has started")
+        await system.done(world, 1)
+        after = await world.client.get(Lease, system.operator.name, account.namespace)
+    assert before.spec is not None
+    assert after.spec is not None
+    assert before.spec.holder_identity != after.spec.holder_identity
+    assert os.path.getsize(logs / f"{system.name}-2.log")
+
+
+async def test_when_the_leader_is_killed_the_other_replica_does_the_work(
+    world: World, account_of: Callable[[System], ServiceAccount], tmp_path: Path
+) -> None:
+    """All four at the same time: most of it is waiting for leases to run out."""
+    await asyncio.gather(*(fail_over(system, world, account_of(system), tmp_path) for system in SYSTEMS))
