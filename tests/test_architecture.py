@@ -13,9 +13,9 @@ PACKAGE = Path(kubewright.__file__).parent
 FLOORS = [
     {"cli"},
     {"testing"},
-    {"cluster"},
+    {"cluster", "deployment"},
     {"manifests"},
-    {"operator", "codegen"},
+    {"operator", "codegen", "scaffold"},
     {"webhook"},
     {"controller"},
     {"observe"},

@@ -21,11 +21,19 @@ class Entry:
 
 # Each module has the command as `command`. The summary is here so that showing the list imports none of them.
 COMMANDS: Mapping[str, Entry] = {
+    "chart": Entry("kubewright.cli._chart", "Write a Helm chart of the operator."),
     "codegen": Entry("kubewright.cli._codegen", "Write typed models from CustomResourceDefinitions."),
     "cluster": Entry("kubewright.cli._cluster", "Run the embedded cluster: an API server inside this program."),
     "controlplane": Entry("kubewright.cli._controlplane", "Run a real Kubernetes control plane on this machine."),
+    "create": Entry("kubewright.cli._create", "Add a kind, or webhooks of one, to the project in this folder."),
+    "deploy": Entry("kubewright.cli._deploy", "Run the operator in the cluster, with all that it needs."),
+    "init": Entry("kubewright.cli._init", "Make a new project."),
+    "install": Entry("kubewright.cli._install", "Define the program's kinds in the cluster."),
+    "installer": Entry("kubewright.cli._installer", "Write one file with all that runs the operator."),
     "manifests": Entry("kubewright.cli._manifests", "Write definitions and roles from the program that needs them."),
     "run": Entry("kubewright.cli._run", "Run an operator on the cluster of the kubeconfig."),
+    "undeploy": Entry("kubewright.cli._undeploy", "Remove all that deploy has made."),
+    "uninstall": Entry("kubewright.cli._uninstall", "Remove the program's kinds from the cluster."),
     "version": Entry("kubewright.cli._version", "Print the versions of Kubewright and of the pinned Kubernetes."),
 }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from kubewright.cli._importing import importing
+from kubewright.cli._projects import OPTIONAL_TARGETS, targets_or_project
 from kubewright.operator._load import LoadError
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ DRIFT = 3
 """The exit code of `--check` when files differ. (1 is an error, 2 a wrong command line.)"""
 
 
-@click.command("manifests", no_args_is_help=True)
-@click.argument("targets", metavar="FILE_OR_MODULE...", nargs=-1, required=True)
+@click.command("manifests")
+@click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -71,7 +72,8 @@ def command(
     """Write definitions and roles from the program that needs them.
 
     Each FILE_OR_MODULE is a Python file, or the name of a module, with kinds (classes under @resource), an Operator, or
-    both; `foo.py:operator` takes one operator of several. They are imported, nothing is run.
+    both; `foo.py:operator` takes one operator of several. They are imported, nothing is run. In the folder of a project
+    it need not be named.
 
     \b
       crd/bases/GROUP_PLURAL.yaml   a definition of each kind
@@ -101,7 +103,7 @@ def command(
     if namespace is not None and not _NAMESPACE.fullmatch(namespace):
         raise click.UsageError(f"--namespace is lower case letters, digits and '-', at most 63, not {namespace!r}")
     out = out or Path("chart" if package == "helm" else "config")
-    files = _files(targets, namespace, descriptions, exclude, package, image)
+    files = _files(targets_or_project(targets), namespace, descriptions, exclude, package, image)
     if check:
         drifts = compare(out, files)
         for drift in drifts:

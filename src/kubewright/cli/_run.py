@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from kubewright.cli._importing import importing
+from kubewright.cli._projects import targets_or_project
 from kubewright.operator import Operator, SettingError
 from kubewright.operator import _values as values
 from kubewright.operator._load import LoadError, load_operator
@@ -58,19 +59,20 @@ def _settings(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command("run")
-@click.argument("target", metavar="FILE_OR_MODULE")
+@click.argument("target", metavar="[FILE_OR_MODULE]", default=None, required=False)
 @_settings
 @click.option("-v", "--verbose", is_flag=True, help="Log more: the same as --log-level debug.")
 @click.pass_context
-def command(ctx: click.Context, /, target: str, verbose: bool, **given: Any) -> None:
+def command(ctx: click.Context, /, target: str | None, verbose: bool, **given: Any) -> None:
     """Run an operator until SIGTERM or SIGINT.
 
     FILE_OR_MODULE is a Python file or the name of a module that has an Operator. When it has several, say which one:
-    `foo.py:operator`.
+    `foo.py:operator`. In the folder of a project it need not be named.
 
     Each setting is also an environment variable, whose name is in brackets, and an argument of Operator. The flag wins
     over the variable, and the variable over the argument.
     """
+    [target] = targets_or_project([target] if target else [])
     try:
         with importing(target):
             operator: Operator = load_operator(target)

@@ -1,0 +1,5 @@
+"""`python -m kubewright` is the program `kubewright`."""
+
+from kubewright.cli import main
+
+main()

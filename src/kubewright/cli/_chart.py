@@ -1,0 +1,35 @@
+"""`kubewright chart`: a Helm chart of a program's operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from kubewright.cli._projects import OPTIONAL_TARGETS, project_from, targets_or_project
+
+__all__ = ["command"]
+
+
+@click.command("chart")
+@click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
+@click.option("--image", metavar="IMAGE", help="The operator's image; <operator>:<version> unless given.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("dist/chart"), show_default=True)
+@click.option("--overwrite", is_flag=True, help="Replace files that are in the way and were not generated.")
+def command(targets: Sequence[str], image: str | None, out: Path, overwrite: bool) -> None:
+    """Write a Helm chart; the same as `kubewright manifests --package helm`.
+
+    \b
+    Example:
+      kubewright chart --image registry.example.com/guestbook:1.0.0
+      helm install guestbook dist/chart --namespace guestbook-system --create-namespace
+    """
+    from kubewright.manifests import ForeignFile, chart_files, write
+
+    files = chart_files(project_from(targets_or_project(targets), image=image))
+    try:
+        done = write(out, files, replace_foreign=overwrite)
+    except ForeignFile as error:
+        raise click.ClickException(f"{error} with --overwrite") from error
+    click.echo(f"{len(files)} files in {out}, {len(done.unchanged)} of them unchanged.")

@@ -1,0 +1,40 @@
+"""What commands that talk to a cluster have in common: the flags that name it, and what becomes of its refusals."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import click
+
+from kubewright.client import ApiError, Client, ConfigError, Forbidden
+
+__all__ = ["cluster_options", "connected"]
+
+T = TypeVar("T")
+
+
+def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command `--kubeconfig` and `--context`."""
+    command = click.option("--context", metavar="NAME", help="The context in the kubeconfig.")(command)
+    return click.option(
+        "--kubeconfig",
+        metavar="FILE",
+        help="The file that names the cluster; otherwise KUBECONFIG, the pod, ~/.kube/config.",
+    )(command)
+
+
+def connected(kubeconfig: str | None, context: str | None, work: Callable[[Client], Awaitable[T]]) -> T:
+    """Do something with a client of that cluster. What the cluster refuses fails the command in one sentence."""
+
+    async def run() -> T:
+        async with Client.connect(kubeconfig=kubeconfig, context=context) as client:
+            return await work(client)
+
+    try:
+        return asyncio.run(run())
+    except Forbidden as error:
+        raise click.ClickException(f"your account may not do this: {error}") from error
+    except (ApiError, ConfigError) as error:
+        raise click.ClickException(str(error)) from error

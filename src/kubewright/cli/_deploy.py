@@ -1,0 +1,44 @@
+"""`kubewright deploy`: a program's operator, with all that it needs, into a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from kubewright.cli._connecting import cluster_options, connected
+from kubewright.cli._projects import OPTIONAL_TARGETS, project_from, targets_or_project
+
+if TYPE_CHECKING:
+    from kubewright.client import Client
+
+__all__ = ["command"]
+
+
+@click.command("deploy")
+@click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
+@cluster_options
+@click.option("--image", metavar="IMAGE", help="The operator's image; <operator>:<version> unless given.")
+@click.option("--namespace", metavar="NAME", help="Where it runs; <operator>-system unless given.")
+def command(
+    targets: Sequence[str], kubeconfig: str | None, context: str | None, image: str | None, namespace: str | None
+) -> None:
+    """Run a program's operator in the cluster: definitions, roles, Deployment, and webhooks if it has any.
+
+    The image must be where the nodes find it. They ask the registry only for images that they do not have, so an image
+    that was loaded into them (`kind load docker-image`) is used as it is. To deploy again changes what is different.
+
+    \b
+    Example:
+      kubewright deploy --image registry.example.com/guestbook:1.0.0
+    """
+    from kubewright.deployment import deploy
+
+    project = project_from(targets_or_project(targets), image=image, namespace=namespace)
+
+    async def work(client: Client) -> None:
+        await deploy(client, project, lambda what, which: click.echo(f"{what} {which}"))
+
+    connected(kubeconfig, context, work)
+    click.echo(f"Deployed. See: kubectl --namespace {project.namespace} get pods")

@@ -1,0 +1,46 @@
+"""`kubewright init`: a new project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kubewright.cli._scaffolding import carried_out, tell
+from kubewright.scaffold import Record, ScaffoldError, new_project
+
+__all__ = ["command"]
+
+
+@click.command("init")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=".")
+@click.option("--domain", default="example.com", show_default=True, help="What the API groups of its kinds end with.")
+@click.option("--repo", default="", metavar="URL", help="Where its code is kept.")
+@click.option("--name", help="What it is called; the folder's name unless given.")
+@click.option("--force", is_flag=True, help="Overwrite files that are in the way.")
+def command(folder: Path, domain: str, repo: str, name: str | None, force: bool) -> None:
+    """Make a new project in FOLDER, the current one unless named.
+
+    It has a package with an operator, tests that pass, a Makefile, a Containerfile and a CI workflow. Kinds come with
+    `kubewright create api`. To do it twice is harmless; files that differ are never overwritten without --force.
+
+    \b
+    Example:
+      kubewright init guestbook --domain my.domain
+      cd guestbook
+      kubewright create api --group webapp --version v1 --kind Guestbook
+      make test
+    """
+    try:
+        found = Record.find(folder)
+        wanted = name or (found.name if found else folder.resolve().name.lower().replace("_", "-"))
+        if found and (found.name, found.domain) != (wanted, domain) and not force:
+            raise ScaffoldError(f"there is a project here: {found.name}, of the domain {found.domain}")
+        plan = new_project(wanted, domain, repo=repo or (found.repo if found else ""))
+    except ScaffoldError as error:
+        raise click.ClickException(str(error)) from error
+    if found and found.kinds:
+        for path in ("kubewright.toml", f"{found.package}/__init__.py"):
+            del plan.files[path]  # kinds were added to them since
+    tell(carried_out(plan, folder, force=force), folder)
+    click.echo("Next: kubewright create api --group GROUP --version v1 --kind KIND")

@@ -1,0 +1,58 @@
+"""Which program a command is about: the one that is named, or that of the project in this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kubewright.cli._importing import importing
+from kubewright.operator._load import LoadError
+from kubewright.scaffold import RECORD, Record, ScaffoldError
+
+if TYPE_CHECKING:
+    from kubewright.manifests import Program, Project
+
+__all__ = ["OPTIONAL_TARGETS", "program_of", "project_from", "targets_or_project"]
+
+OPTIONAL_TARGETS = "[FILE_OR_MODULE]..."
+
+
+def targets_or_project(targets: Sequence[str]) -> tuple[str, ...]:
+    """What was named, or the package of the project in this folder. Neither is a wrong command line."""
+    if targets:
+        return tuple(targets)
+    try:
+        record = Record.find(Path.cwd())
+    except ScaffoldError as error:
+        raise click.ClickException(str(error)) from error
+    if record is None:
+        raise click.UsageError(f"name a FILE_OR_MODULE, or run this in a project's folder, where {RECORD} is")
+    return (record.package,)
+
+
+def program_of(targets: Sequence[str], exclude: Sequence[str] = ()) -> Program:
+    """The kinds and operators of a program."""
+    from kubewright.manifests import load
+
+    try:
+        with importing(*targets):
+            return load(targets, exclude=exclude)
+    except LoadError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def project_from(targets: Sequence[str], *, image: str | None = None, namespace: str | None = None) -> Project:
+    """What is deployed of a program; a warning of it is told."""
+    from kubewright.manifests._package import project_of
+
+    program = program_of(targets)
+    try:
+        project = project_of(program, targets, image=image, namespace=namespace)
+    except (LoadError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
+    for warning in project.warnings():
+        click.echo(f"Warning: {warning}.", err=True)
+    return project

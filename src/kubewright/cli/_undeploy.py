@@ -1,0 +1,57 @@
+"""`kubewright undeploy`: all that `deploy` has made, out of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from kubewright.cli._connecting import cluster_options, connected
+from kubewright.cli._projects import OPTIONAL_TARGETS, project_from, targets_or_project
+
+if TYPE_CHECKING:
+    from kubewright.client import Client
+
+__all__ = ["command"]
+
+
+@click.command("undeploy")
+@click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
+@cluster_options
+@click.option("--namespace", metavar="NAME", help="Where it runs; <operator>-system unless given.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, metavar="SECONDS"
+)
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def command(
+    targets: Sequence[str],
+    kubeconfig: str | None,
+    context: str | None,
+    namespace: str | None,
+    timeout: float,
+    yes: bool,
+) -> None:
+    """Remove all that `kubewright deploy` has made, the definitions and all objects of their kinds included.
+
+    The definitions go first, while the operator is still there to clean up. What is not there is no error.
+
+    \b
+    Example:
+      kubewright undeploy --yes
+    """
+    from kubewright.deployment import StillThere, undeploy
+
+    project = project_from(targets_or_project(targets), namespace=namespace)
+    if not yes:
+        click.confirm(
+            f"Remove {project.name} from {project.namespace}, and all objects of its kinds?", abort=True, err=True
+        )
+
+    async def work(client: Client) -> None:
+        await undeploy(client, project, lambda what, which: click.echo(f"{what} {which}"), timeout=timeout)
+
+    try:
+        connected(kubeconfig, context, work)
+    except StillThere as error:
+        raise click.ClickException(str(error)) from error

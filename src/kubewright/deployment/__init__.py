@@ -1,0 +1,19 @@
+"""A program's objects into a cluster, and out of it again.
+
+- `install(client, kinds)` is `kubewright.crd.install`; `uninstall(client, definitions)` removes definitions, with all
+  objects of theirs, and waits until they are gone.
+- `deploy(client, project)` applies every object of a `kubewright.manifests.Project`, in an order in which each finds
+  what it needs; to do it again changes only what is different.
+- `undeploy(client, project)` removes them: first the definitions, while the operator is still there to clean up after
+  its objects, and then the rest. What is gone already is no error; a namespace that `deploy` has not made stays.
+
+Each of them tells what it does as it goes, by a function that it is given. What takes too long raises
+`StillThere`, which names what holds it up.
+"""
+
+from __future__ import annotations
+
+from kubewright.deployment._deploy import deploy, namespace_is_ours
+from kubewright.deployment._remove import StillThere, undeploy, uninstall
+
+__all__ = ["StillThere", "deploy", "namespace_is_ours", "undeploy", "uninstall"]

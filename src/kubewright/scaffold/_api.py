@@ -1,0 +1,120 @@
+"""`new_api`: a kind, in a module of its own, with its reconciler, its tests and a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kubewright.api._resource import pluralize
+from kubewright.scaffold._init_module import with_import
+from kubewright.scaffold._names import ScaffoldError, check_group, check_kind, check_version
+from kubewright.scaffold._owned import find_owned
+from kubewright.scaffold._plan import Plan
+from kubewright.scaffold._record import RECORD, Kind, Record
+from kubewright.scaffold._templates import filled
+
+__all__ = ["kind_values", "new_api", "read_file"]
+
+
+def new_api(
+    folder: Path,
+    *,
+    group: str,
+    version: str,
+    kind: str,
+    namespaced: bool = True,
+    controller: bool = True,
+    owns: Sequence[str] = (),
+) -> Plan:
+    """A kind for the project in a folder; of a kind that is there, one more version.
+
+    Args:
+        folder: of the project.
+        group: the group without the project's domain, or with it.
+        version: such as v1alpha1.
+        kind: in CamelCase.
+        namespaced: whether its objects live in namespaces.
+        controller: whether it gets a reconciler. A further version never does: all objects are seen in the stored one.
+        owns: built-in kinds that its reconciler makes, such as Deployment.
+    """
+    record = Record.read(folder)
+    whole = check_group(group, record.domain)
+    check_version(version)
+    check_kind(kind)
+    earlier = [one for one in record.kinds if (one.group, one.kind) == (whole, kind)]
+    others = [one for one in earlier if one.version != version]
+    module = f"{kind.lower()}_{version}" if others else kind.lower()
+    if same := record.find_kind(whole, version, kind):
+        module = same.module
+    elif clash := next((one for one in record.kinds if one.module == module), None):
+        raise ScaffoldError(f"there is {clash.kind} in {clash.api_version}, whose module is {module}.py, too")
+    added = Kind(whole, version, kind, module, same.webhook if same else False)
+    values = kind_values(record, added, namespaced=namespaced)
+    owned = sorted({find_owned(name) for name in owns})
+    values |= {
+        "controller": "yes" if controller and not others else "",
+        "owns_argument": f", owns=[{', '.join(map(str, owned))}]" if owned else "",
+        "resource": _decorator(added, namespaced=namespaced, further=bool(others)),
+        "first_module": others[0].module if others else "",
+        "owned_groups": ", ".join(sorted({one.group for one in owned} | {"meta"})),
+        "further": "yes" if others else "",
+    }
+    files = filled("api", values)
+    init = f"{record.package}/__init__.py"
+    alias = f"{kind}{version.capitalize()}" if others else ""
+    imported = with_import(read_file(folder, init), f"{record.package}.{module}", kind, alias)
+    changes = {RECORD: record.with_kind(added).text(), init: imported}
+    if others:
+        changes |= _storing(folder, record, others)
+    return Plan(files=files, changes=changes)
+
+
+def _decorator(kind: Kind, *, namespaced: bool, further: bool) -> str:
+    arguments = [f'"{kind.api_version}"']
+    arguments += [] if namespaced else ['scope="Cluster"']
+    arguments += ["storage=False"] if further else []
+    return f"@kw.resource({', '.join(arguments)})"
+
+
+def kind_values(record: Record, kind: Kind, *, namespaced: bool = True) -> dict[str, str]:
+    """What templates may name of a kind."""
+    plural = pluralize(kind.kind.lower())
+    return {
+        "name": record.name,
+        "package": record.package,
+        "group": kind.group,
+        "version": kind.version,
+        "api_version": kind.api_version,
+        "kind": kind.kind,
+        "variable": kind.kind.lower(),
+        "module": kind.module,
+        "plural": plural,
+        "short_group": kind.group.removesuffix(record.domain).rstrip(".") or kind.group,
+        "namespaced": "yes" if namespaced else "",
+        "sample": f"{kind.kind.lower()}-sample",
+    }
+
+
+def read_file(folder: Path, path: str) -> str:
+    """The text of a file that every project has."""
+    try:
+        return (folder / path).read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        raise ScaffoldError(f"there is no {path} in this project, which `kubewright init` has made") from None
+
+
+def _storing(folder: Path, record: Record, others: Sequence[Kind]) -> dict[str, str]:
+    """Of the versions that were there, one is stored, and has to say so as soon as there are several."""
+    texts = {
+        f"{record.package}/{one.module}.py": (one, read_file(folder, f"{record.package}/{one.module}.py"))
+        for one in others
+    }
+    if any("storage=True" in text for _, text in texts.values()):
+        return {}
+    path, (first, text) = next(iter(texts.items()))
+    decorator = f'@kw.resource("{first.api_version}"'
+    if text.count(decorator) != 1:
+        raise ScaffoldError(
+            f"one version of {first.kind} has to say storage=True: add it to its @kw.resource in {path}"
+        )
+    return {path: text.replace(decorator, f"{decorator}, storage=True")}

@@ -1,0 +1,37 @@
+"""The `__init__.py` of a project's package, in which each kind is imported so that it belongs to the operator."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from kubewright.scaffold._names import ScaffoldError
+
+__all__ = ["with_import"]
+
+_ALL = re.compile(r"^__all__ = \[([^\]]*)\]", re.MULTILINE)
+
+
+def with_import(text: str, module: str, name: str, alias: str = "") -> str:
+    """The text of the module with one more name imported and in `__all__`; unchanged when it is there already.
+
+    Whatever else the module has stays as it is. Raises `ScaffoldError` when it has no `__all__`, or is not Python.
+    """
+    exported = alias or name
+    line = f"from {module} import {name}" + (f" as {alias}" if alias else "")
+    try:
+        body = ast.parse(text).body
+    except SyntaxError as error:
+        raise ScaffoldError(f"the package's __init__.py is not Python: {error}") from None
+    if line in text.splitlines():
+        return text
+    found = _ALL.search(text)
+    imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    if found is None or not imports:
+        raise ScaffoldError(f"add this to the package's __init__.py, which has no `__all__ = [...]`: {line}")
+    names = sorted({*re.findall(r'"([^"]*)"', found[1]), exported})
+    exports = ", ".join(f'"{each}"' for each in names)
+    text = f"{text[: found.start()]}__all__ = [{exports}]{text[found.end() :]}"
+    lines = text.splitlines(keepends=True)
+    at = next((one.lineno for one in imports if ast.unparse(one) > line), (imports[-1].end_lineno or 0) + 1)
+    return "".join([*lines[: at - 1], f"{line}\n", *lines[at - 1 :]])

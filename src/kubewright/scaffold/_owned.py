@@ -1,0 +1,52 @@
+"""The built-in kinds that a reconciler may own, by the names that people call them."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from dataclasses import dataclass
+
+import kubewright.api
+from kubewright.api import Object
+from kubewright.scaffold._names import ScaffoldError
+
+__all__ = ["OwnedKind", "find_owned"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class OwnedKind:
+    """A built-in kind, and the module of `kubewright.api` that has it."""
+
+    group: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.group}.{self.kind}"
+
+
+def find_owned(name: str) -> OwnedKind:
+    """The kind of a name such as `Deployment`, or `apps/Deployment` where several groups have one."""
+    group, _, kind = name.replace(".", "/").rpartition("/")
+    known = [one for one in _all() if not group or one.group == group]
+    found = [one for one in known if one.kind.lower() == kind.lower()]
+    if not found:
+        near = difflib.get_close_matches(kind.lower(), {one.kind.lower(): one for one in known}, 1)
+        hint = next((f"; did you mean {one.kind}?" for one in known if near and one.kind.lower() == near[0]), "")
+        raise ScaffoldError(f"--owns names a kind of Kubernetes, such as Deployment, and {name!r} is none{hint}")
+    if len(found) > 1:
+        these = " or ".join(f"{one.group}/{one.kind}" for one in found)
+        raise ScaffoldError(f"several groups have a kind {kind}: say {these}")
+    return found[0]
+
+
+def _all() -> list[OwnedKind]:
+    found = []
+    for package in pkgutil.iter_modules(kubewright.api.__path__):
+        if not package.ispkg:
+            continue
+        module = importlib.import_module(f"kubewright.api.{package.name}")
+        for name, value in vars(module).items():
+            if isinstance(value, type) and issubclass(value, Object) and hasattr(value, "__resource__"):
+                found.append(OwnedKind(package.name, name))
+    return sorted(found)

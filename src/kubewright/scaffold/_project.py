@@ -1,0 +1,30 @@
+"""`new_project`: the files of a project that has no kinds yet."""
+
+from __future__ import annotations
+
+from kubewright import __version__
+from kubewright.scaffold._names import check_domain, check_name
+from kubewright.scaffold._plan import Plan
+from kubewright.scaffold._record import RECORD, Record
+from kubewright.scaffold._templates import filled
+
+__all__ = ["new_project"]
+
+
+def new_project(name: str, domain: str, *, repo: str = "") -> Plan:
+    """A project: its package with an operator, a Makefile, tests, the files that build an image and run CI.
+
+    Args:
+        name: of the project and of its operator.
+        domain: what the groups of its kinds end with.
+        repo: where its code is kept, for the README and the package's metadata.
+    """
+    record = Record(name=check_name(name), domain=check_domain(domain), repo=repo)
+    values = {
+        "name": record.name,
+        "package": record.package,
+        "domain": record.domain,
+        "repo": record.repo,
+        "kubewright": __version__,
+    }
+    return Plan(files={RECORD: record.text(), **filled("project", values)})

@@ -1,0 +1,57 @@
+"""The texts of scaffolded files, with the names of the project filled in.
+
+Templates lie in `templates/`, each at the path that its file will have. `@name@` stands for a value, also in the path.
+Lines between `@if name@` and `@end@`, each on a line of its own, are kept when that value is not empty, and those
+behind `@if not name@` when it is. Nothing else is special.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Final
+
+__all__ = ["fill", "filled"]
+
+_VALUE: Final = re.compile(r"@([a-z_]+)@")
+_IF: Final = re.compile(r"@if (not )?([a-z_]+)@")
+_END: Final = "@end@"
+_SUFFIX: Final = ".template"
+
+
+def filled(folder: str, values: Mapping[str, str]) -> dict[str, str]:
+    """The files of one folder of templates, by path. A name that has no value is a KeyError."""
+    return {fill(path, values): fill(text, values) for path, text in _texts(folder).items()}
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """A template with the values in it."""
+    kept: list[str] = []
+    inside: list[bool] = []
+    for line in text.splitlines(keepends=True):
+        if found := _IF.fullmatch(line.strip()):
+            inside.append(bool(values[found[2]]) != bool(found[1]))
+        elif line.strip() == _END:
+            inside.pop()
+        elif all(inside):
+            kept.append(line)
+    made = _VALUE.sub(lambda found: values[found[1]], "".join(kept))
+    return f"{made.rstrip()}\n" if made.endswith("\n") else made  # a value may be a text of its own, or none
+
+
+@cache
+def _texts(folder: str) -> dict[str, str]:
+    return dict(sorted(_walk(resources.files("kubewright.scaffold") / "templates" / folder)))
+
+
+def _walk(folder: Traversable, prefix: str = "") -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            found += _walk(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(_SUFFIX):
+            found.append((prefix + entry.name.removesuffix(_SUFFIX), entry.read_text(encoding="utf-8")))
+    return found

@@ -1,0 +1,121 @@
+"""`new_webhook`: handlers of a kind that the API server asks, in a module of their own, with their tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kubewright.scaffold._api import kind_values, read_file
+from kubewright.scaffold._init_module import with_import
+from kubewright.scaffold._names import ScaffoldError, check_group
+from kubewright.scaffold._plan import Plan
+from kubewright.scaffold._record import RECORD, Kind, Record
+from kubewright.scaffold._templates import filled
+
+__all__ = ["new_webhook"]
+
+
+def new_webhook(
+    folder: Path,
+    *,
+    group: str,
+    version: str,
+    kind: str,
+    defaulting: bool = False,
+    validation: bool = False,
+    conversion: bool = False,
+) -> Plan:
+    """Webhooks for a kind of the project in a folder.
+
+    Args:
+        folder: of the project.
+        group: the kind's group, with or without the project's domain.
+        version: the kind's version; for a conversion, the one that is stored.
+        kind: the kind.
+        defaulting: whether missing values are filled in.
+        validation: whether objects are checked by code.
+        conversion: whether objects are converted between the kind's versions, of which there must be two.
+    """
+    if not (defaulting or validation or conversion):
+        raise ScaffoldError("say what it is for: --defaulting, --programmatic-validation, --conversion, or several")
+    record = Record.read(folder)
+    found = record.find_kind(check_group(group, record.domain), version, kind)
+    if found is None:
+        known = ", ".join(f"{one.kind} in {one.api_version}" for one in record.kinds) or "none yet"
+        raise ScaffoldError(
+            f"the project has no {kind} in {check_group(group, record.domain)}/{version} (there is {known}):"
+            " make it first, with `kubewright create api`"
+        )
+    spokes = [one for one in record.kinds if (one.group, one.kind) == (found.group, kind) and one != found]
+    if conversion and not spokes:
+        raise ScaffoldError(
+            f"{kind} has one version, {version}, and nothing to convert to: add another with `kubewright create api`"
+        )
+    added = Kind(found.group, found.version, found.kind, found.module, webhook=True)
+    values = kind_values(record, added) | {
+        "defaulting": "yes" if defaulting else "",
+        "validation": "yes" if validation else "",
+        "conversion": "yes" if conversion else "",
+        "admission": "yes" if defaulting or validation else "",
+        "test_imports": "".join(
+            f"from {record.package}.{spoke.module} import {kind} as {_alias(spoke)}\n" for spoke in sorted(spokes)
+        )
+        if conversion
+        else "",
+        "conversion_tests": "".join(_conversion_test(spoke, found) for spoke in spokes) if conversion else "",
+        "conversions": "".join(_conversion(spoke, found) for spoke in spokes) if conversion else "",
+        "blank": "yes" if conversion or validation else "",
+        "imports": "".join(sorted(_imports(record, found, spokes if conversion else []), key=_module)).rstrip(),
+    }
+    init = f"{record.package}/__init__.py"
+    text = with_import(read_file(folder, init), record.package, f"{found.module}_webhook")
+    return Plan(files=filled("webhook", values), changes={RECORD: record.with_kind(added).text(), init: text})
+
+
+def _alias(kind: Kind) -> str:
+    return f"{kind.kind}{kind.version.capitalize()}"
+
+
+def _imports(record: Record, hub: Kind, spokes: Sequence[Kind]) -> list[str]:
+    own = f"{hub.kind}, {hub.kind}Spec" if spokes else hub.kind
+    lines = [f"from {record.package}.{hub.module} import {own}\n", f"from {record.package}.operator import operator\n"]
+    for spoke in spokes:
+        module, alias = f"{record.package}.{spoke.module}", _alias(spoke)
+        lines.append(
+            f"from {module} import {hub.kind} as {alias}\nfrom {module} import {hub.kind}Spec as {alias}Spec\n"
+        )
+    return lines
+
+
+def _module(line: str) -> str:
+    return line.split()[1]
+
+
+def _conversion(spoke: Kind, hub: Kind) -> str:
+    """Both directions between one version and the stored one."""
+    kind, alias, name = hub.kind, _alias(spoke), hub.kind.lower()
+    return f'''
+
+@operator.converts({alias}, {kind})
+def {name}_from_{spoke.version}(old: {alias}) -> {kind}:
+    """A {kind} of {spoke.version} as one of {hub.version}. Metadata is carried over for you."""
+    return {kind}(spec=from_dict({kind}Spec, to_dict(old.spec)))
+
+
+@operator.converts({kind}, {alias})
+def {name}_to_{spoke.version}(new: {kind}) -> {alias}:
+    """And back. A field that {spoke.version} does not have must not be lost: keep it in an annotation, say."""
+    return {alias}(spec=from_dict({alias}Spec, to_dict(new.spec)))
+'''
+
+
+def _conversion_test(spoke: Kind, hub: Kind) -> str:
+    alias = _alias(spoke)
+    return f"""
+
+async def test_one_of_{spoke.version}_is_the_same_{hub.kind.lower()}(client: Client, namespace: str) -> None:
+    async with operator.running(client):
+        await client.create(named("old", namespace, "bar"))
+        found = await client.get({alias}, "old", namespace)
+    assert found.spec.foo == "bar"
+"""

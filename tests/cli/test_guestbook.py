@@ -1,0 +1,159 @@
+"""The quick start of kubebuilder, from `init` to `uninstall`, with our commands, on both clusters."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from kubewright.api import Untyped, apiextensions, apps, core, rbac
+from kubewright.client import Client, MergePatch, NotFound
+from kubewright.cluster import Cluster
+from kubewright.testing import RealCluster
+
+pytestmark = [pytest.mark.clusters, pytest.mark.timeout(300)]
+
+DEFINITION = "guestbooks.webapp.my.domain"
+SYSTEM = "guestbook-system"
+Guestbook = Untyped.kind_of("webapp.my.domain/v1", "Guestbook", plural="guestbooks")
+
+
+class Shell:
+    """A user in a folder, with a kubeconfig."""
+
+    def __init__(self, folder: Path, kubeconfig: Path) -> None:
+        self.folder = folder
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("KUBEWRIGHT_")},
+            "KUBECONFIG": str(kubeconfig),
+        }
+
+    async def start(self, *arguments: str) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "kubewright", *arguments),
+            cwd=self.folder,
+            env=self.environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+
+    async def fails(self, *arguments: str, code: int = 1) -> str:
+        """What is said by a command that fails."""
+        process = await self.start(*arguments)
+        _, errors = await process.communicate()
+        assert process.returncode == code, errors.decode()
+        return errors.decode()
+
+    async def run(self, *arguments: str) -> str:
+        """What is printed by a command that succeeds."""
+        process = await self.start(*arguments)
+        output, errors = await process.communicate()
+        assert process.returncode == 0, f"kubewright {' '.join(arguments)}: {errors.decode()}"
+        return output.decode()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """`kubewright run`, until SIGTERM, which it heeds."""
+        process = await self.start("run")
+        try:
+            yield
+        finally:
+            if process.returncode is None:
+                process.send_signal(signal.SIGTERM)
+            _, errors = await process.communicate()
+        assert process.returncode == 0, errors.decode()
+
+
+@pytest.fixture
+async def shell(tmp_path: Path, cluster: Cluster | RealCluster) -> Shell:
+    await cluster.serve()
+    folder = tmp_path / "guestbook"
+    folder.mkdir()
+    return Shell(folder, Path(cluster.kubeconfig()))
+
+
+@pytest.fixture
+async def user(cluster: Cluster | RealCluster) -> AsyncIterator[Client]:
+    async with cluster.client() as client:
+        yield client
+
+
+def ready(obj: Untyped) -> bool:
+    conditions = obj.content.get("status", {}).get("conditions", [])
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
+
+
+async def exists(
+    client: Client, kind: type[core.Namespace | apiextensions.CustomResourceDefinition], name: str
+) -> bool:
+    try:
+        return (await client.get(kind, name)).metadata.deletion_timestamp is None
+    except NotFound:
+        return False
+
+
+async def test_the_quick_start(shell: Shell, user: Client) -> None:
+    assert "wrote pyproject.toml" in await shell.run("init", "--domain", "my.domain")
+    await shell.run("create", "api", "--group", "webapp", "--version", "v1", "--kind", "Guestbook")
+    module = shell.folder / "guestbook" / "guestbook.py"
+    module.write_text(module.read_text().replace("foo: str | None = None", "foo: str = 'hello'"))
+    await shell.run("manifests")
+    assert (shell.folder / "config/crd/bases/webapp.my.domain_guestbooks.yaml").is_file()
+    assert {path.name for path in (shell.folder / "config/rbac").glob("webapp*")} == {
+        f"webapp.my.domain_guestbooks_{role}_role.yaml" for role in ("viewer", "editor", "admin")
+    }
+    assert "are up to date" in await shell.run("manifests", "--check")
+    files = [path for path in shell.folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert len([path for path in files if "config" not in path.parts or "samples" in path.parts]) < 25
+
+    assert (await shell.run("install")).splitlines() == [f"installed {DEFINITION}"]
+    await shell.run("install")
+    async with shell.running(), asyncio.timeout(60):
+        sample = (shell.folder / "config/samples/webapp_v1_guestbook.yaml").read_text()
+        assert "kind: Guestbook" in sample
+        made = Guestbook()
+        made.metadata.name, made.content = "guestbook-sample", {"spec": {"foo": "bar"}}
+        made.metadata.namespace = "default"
+        await user.create(made)
+        await user.wait_for(Guestbook, "guestbook-sample", ready, "default")
+    await shell.run("uninstall", "--yes")
+    assert not await exists(user, apiextensions.CustomResourceDefinition, DEFINITION)
+
+    deployed = await shell.run("deploy", "--image", "registry.example.com/guestbook:1.0.0")
+    assert f"applied Deployment {SYSTEM}/guestbook" in deployed
+    deployment = await user.get(apps.Deployment, "guestbook", SYSTEM)
+    assert deployment.spec.template.spec is not None
+    [container] = deployment.spec.template.spec.containers
+    assert (container.image, container.image_pull_policy) == ("registry.example.com/guestbook:1.0.0", "IfNotPresent")
+    await shell.run("deploy", "--image", "registry.example.com/guestbook:1.0.0")
+    assert (await user.get(apps.Deployment, "guestbook", SYSTEM)).metadata.generation == 1
+
+    removed = await shell.run("undeploy", "--yes")
+    assert f"removed CustomResourceDefinition {DEFINITION}" in removed
+    assert not await exists(user, apiextensions.CustomResourceDefinition, DEFINITION)
+    assert not await exists(user, core.Namespace, SYSTEM)
+    roles = [role async for role in user.list(rbac.ClusterRole)]
+    assert not [role.metadata.name for role in roles if "guestbook" in (role.metadata.name or "")]
+    assert await shell.run("uninstall", "--yes") == f"absent CustomResourceDefinition {DEFINITION}\n"
+
+
+async def test_objects_that_nobody_cleans_up_are_named(shell: Shell, user: Client) -> None:
+    await shell.run("init", "--domain", "held.domain")
+    await shell.run("create", "api", "--group", "webapp", "--version", "v1", "--kind", "Held", "--no-controller")
+    await shell.run("install")
+    kind = Untyped.kind_of("webapp.held.domain/v1", "Held", plural="helds")
+    held = kind()
+    held.metadata.name, held.metadata.namespace = "one", "default"
+    held.metadata.finalizers = ["held.domain/waits"]
+    await user.create(held)
+    said = await shell.fails("uninstall", "--yes", "--timeout", "1")
+    assert "Held default/one has the finalizers held.domain/waits" in said
+    assert "Is the operator that removes them running?" in said
+    await user.patch(kind, "one", MergePatch({"metadata": {"finalizers": None}}), "default")
+    await shell.run("uninstall", "--yes")

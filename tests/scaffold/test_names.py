@@ -1,0 +1,97 @@
+"""Names that Kubernetes or Python would refuse are refused before anything is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubewright.scaffold import ScaffoldError, carry_out, new_api, new_project, new_webhook
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    carry_out(new_project("guestbook", "my.domain"), tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["", "Guestbook", "1st", "-x", "x-", "a_b", "class", "kubewright", "tests", "x" * 56])
+def test_a_project_cannot_have_such_a_name(name: str) -> None:
+    with pytest.raises(ScaffoldError, match="name"):
+        new_project(name, "my.domain")
+
+
+@pytest.mark.parametrize("domain", ["", "domain", "My.Domain", ".com", "a..b", "a b.c", "-a.b"])
+def test_a_domain_cannot_be_such(domain: str) -> None:
+    with pytest.raises(ScaffoldError, match="domain"):
+        new_project("guestbook", domain)
+
+
+@pytest.mark.parametrize(
+    ("group", "version", "kind", "message"),
+    [
+        ("Web", "v1", "Guestbook", "a group is lower case"),
+        ("", "v1", "Guestbook", "a group is lower case"),
+        ("web", "1", "Guestbook", "a version is v1"),
+        ("web", "v1x", "Guestbook", "a version is v1"),
+        ("web", "v0", "Guestbook", "a version is v1"),
+        ("web", "v1", "guestbook", "did you mean Guestbook?"),
+        ("web", "v1", "Guest-Book", "CamelCase"),
+        ("web", "v1", "Operator", "no module operator.py"),
+        ("web", "v1", "Class", "no module class.py"),
+        ("x" * 200, "v1", "Guestbook", "a group is lower case"),
+    ],
+)
+def test_a_kind_cannot_be_such(project: Path, group: str, version: str, kind: str, message: str) -> None:
+    with pytest.raises(ScaffoldError) as caught:
+        new_api(project, group=group, version=version, kind=kind)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("owned", "message"),
+    [
+        ("Deploymnt", "did you mean Deployment?"),
+        ("Event", "several groups have a kind Event: say core/Event or events/Event"),
+        ("apps/Pod", "'apps/Pod' is none"),
+    ],
+)
+def test_a_reconciler_owns_kinds_that_there_are(project: Path, owned: str, message: str) -> None:
+    with pytest.raises(ScaffoldError) as caught:
+        new_api(project, group="web", version="v1", kind="Guestbook", owns=[owned])
+    assert message in str(caught.value)
+
+
+def test_two_kinds_cannot_have_one_module(project: Path) -> None:
+    carry_out(new_api(project, group="web", version="v1", kind="Guestbook"), project)
+    with pytest.raises(ScaffoldError, match=r"there is Guestbook in web.my.domain/v1, whose module is guestbook.py"):
+        new_api(project, group="other", version="v1", kind="Guestbook")
+
+
+def test_a_group_may_be_given_with_the_domain(project: Path) -> None:
+    given = [new_api(project, group=group, version="v1", kind="Page") for group in ("web", "web.my.domain")]
+    assert given[0] == given[1]
+
+
+def test_there_is_no_kind_without_a_project(tmp_path: Path) -> None:
+    with pytest.raises(ScaffoldError, match="make one with `kubewright init`"):
+        new_api(tmp_path, group="web", version="v1", kind="Guestbook")
+
+
+def test_a_webhook_needs_a_kind_and_something_to_do(project: Path) -> None:
+    with pytest.raises(ScaffoldError, match="say what it is for"):
+        new_webhook(project, group="web", version="v1", kind="Guestbook")
+    with pytest.raises(ScaffoldError, match=r"no Guestbook in web.my.domain/v1 \(there is none yet\)"):
+        new_webhook(project, group="web", version="v1", kind="Guestbook", defaulting=True)
+    carry_out(new_api(project, group="web", version="v1", kind="Guestbook"), project)
+    with pytest.raises(ScaffoldError, match="nothing to convert to"):
+        new_webhook(project, group="web", version="v1", kind="Guestbook", conversion=True)
+
+
+@pytest.mark.parametrize(
+    "text", ["name = 1\ndomain = 'x.y'", "nonsense", "name = 'x'", "name='x'\ndomain='x.y'\nmore=1"]
+)
+def test_a_record_that_is_none_is_told(project: Path, text: str) -> None:
+    (project / "kubewright.toml").write_text(text)
+    with pytest.raises(ScaffoldError, match=r"kubewright\.toml"):
+        new_api(project, group="web", version="v1", kind="Guestbook")

@@ -1,0 +1,70 @@
+"""A plan is carried out as a whole or not at all, and twice is as good as once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubewright.scaffold import Plan, ScaffoldError, carry_out, new_api, new_project
+from kubewright.scaffold._init_module import with_import
+
+
+def tree(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_to_do_the_same_twice_is_harmless(tmp_path: Path) -> None:
+    plan = new_project("guestbook", "my.domain")
+    assert set(carry_out(plan, tmp_path).written) == set(plan.files)
+    before = tree(tmp_path)
+    assert carry_out(plan, tmp_path).unchanged == tuple(plan.files)
+    carry_out(new_api(tmp_path, group="web", version="v1", kind="Guestbook"), tmp_path)
+    again = carry_out(new_api(tmp_path, group="web", version="v1", kind="Guestbook"), tmp_path)
+    assert (again.written, again.changed) == ((), ())
+    assert {path for path in tree(tmp_path) if path not in before} == {
+        "guestbook/guestbook.py",
+        "tests/test_guestbook.py",
+        "config/samples/web_v1_guestbook.yaml",
+    }
+
+
+def test_a_file_of_the_users_own_is_never_overwritten_without_force(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text("mine")
+    plan = new_project("guestbook", "my.domain")
+    with pytest.raises(ScaffoldError, match="nothing was written: Makefile would be overwritten"):
+        carry_out(plan, tmp_path)
+    assert tree(tmp_path) == {"Makefile": "mine"}
+    assert carry_out(plan, tmp_path, force=True).changed == ("Makefile",)
+
+
+def test_what_cannot_be_written_leaves_the_tree_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old")
+    (tmp_path / "blocked").write_text("a file, where a folder is needed")
+    plan = Plan(files={"new/b.txt": "b"}, changes={"a.txt": "new"})
+    broken = Plan(files={**plan.files, "long/" + "x" * 300: "the name is too long"}, changes=plan.changes)
+    before = tree(tmp_path)
+    with pytest.raises(OSError, match="too long"):
+        carry_out(broken, tmp_path)
+    with pytest.raises(ScaffoldError, match="blocked is not a folder"):
+        carry_out(Plan(files={"blocked/c.txt": "c"}), tmp_path)
+    assert tree(tmp_path) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "blocked"]
+    assert carry_out(plan, tmp_path).written == ("new/b.txt",)
+
+
+def test_the_package_keeps_what_the_user_wrote_in_it() -> None:
+    text = '"""Mine."""\n\nfrom x.operator import operator\n\n__all__ = ["operator"]\n\nEXTRA = 1\n'
+    made = with_import(text, "x.page", "Page")
+    assert made == (
+        '"""Mine."""\n\nfrom x.operator import operator\nfrom x.page import Page\n\n'
+        '__all__ = ["Page", "operator"]\n\nEXTRA = 1\n'
+    )
+    assert with_import(made, "x.page", "Page") == made
+    assert "from x import a_webhook\nfrom x.operator" in with_import(text, "x", "a_webhook")
+
+
+@pytest.mark.parametrize("text", ["x = 1\n", "def broken(:\n", "from a import b\n"])
+def test_a_package_that_is_no_longer_ours_is_told_about(text: str) -> None:
+    with pytest.raises(ScaffoldError, match=r"__init__\.py"):
+        with_import(text, "x.page", "Page")
