@@ -73,7 +73,7 @@ class Callees:
             context = self._context(config.get("caBundle") or "")
             target = url if address is None else _at(url, address() if callable(address) else address)
             async with asyncio.timeout(seconds):
-                return await self._exchange(url, target, name, context, encode(body), config)
+                return await self._exchange(url, target, name, context, encode(body))
         except TimeoutError:
             raise CallError(f'Post "{url}": context deadline exceeded') from None
         except _Unresolved as error:
@@ -135,44 +135,24 @@ class Callees:
             self._contexts[bundle] = found
         return found
 
-    async def _exchange(
-        self, url: str, target: str, name: str, context: ssl.SSLContext, body: bytes, config: JSONObject
-    ) -> bytes:
+    async def _exchange(self, url: str, target: str, name: str, context: ssl.SSLContext, body: bytes) -> bytes:
         from aiohttp import (
             ClientConnectorCertificateError,
             ClientConnectorDNSError,
             ClientConnectorError,
             ClientError,
-            ClientSession,
-            TCPConnector,
+            ClientOSError,
+            ServerDisconnectedError,
         )
 
-        if self._session is None:
-            # Connections are not kept: a webhook that restarts between two calls must not be met half-way.
-            self._session = ClientSession(connector=TCPConnector(force_close=True, limit=0))
-        headers = {
-            "Content-Type": "application/json",
-            "Accept": "application/json, */*",
-            "User-Agent": "kube-apiserver",
-        }
-        if name:
-            headers["Host"] = urlsplit(url).netloc
         try:
-            async with self._session.post(
-                target, data=body, headers=headers, ssl=context, server_hostname=name or None, allow_redirects=False
-            ) as response:
-                content = await response.content.read(_LARGEST_ANSWER)
-                if not response.content.at_eof() and await response.content.read(1):
-                    raise CallError(f"the answer is longer than {_LARGEST_ANSWER} bytes")
-                kind = response.headers.get("Content-Type", "")
-                if not 200 <= response.status <= 206:
-                    raise CallError(_refused(response.status, content, kind))
-                if not content:
-                    raise CallError(
-                        f"0-length response with status code: {response.status} and content type: "
-                        f"{kind or 'application/json'}"
-                    )
-                return content
+            try:
+                return await self._sent(url, target, name, context, body)
+            except ClientConnectorError:
+                raise
+            except (ServerDisconnectedError, ClientOSError):
+                # A connection that was kept from an earlier call, to a program that has gone since.
+                return await self._sent(url, target, name, context, body)
         except ClientConnectorCertificateError as error:
             raise CallError(f'Post "{url}": {_certificate_problem(error.certificate_error)}') from None
         except ClientConnectorDNSError:
@@ -181,6 +161,30 @@ class Callees:
             raise CallError(f'Post "{url}": dial tcp {_dialled(target)}: {_connect_problem(error.os_error)}') from None
         except ClientError:
             raise CallError(f'Post "{url}": EOF') from None
+
+    async def _sent(self, url: str, target: str, name: str, context: ssl.SSLContext, body: bytes) -> bytes:
+        from aiohttp import ClientSession, TCPConnector
+
+        if self._session is None:
+            self._session = ClientSession(connector=TCPConnector(limit=0))
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "kube-apiserver"}
+        if name:
+            headers["Host"] = urlsplit(url).netloc
+        async with self._session.post(
+            target, data=body, headers=headers, ssl=context, server_hostname=name or None, allow_redirects=False
+        ) as response:
+            content = b""
+            async for part in response.content.iter_any():
+                content += part
+                if len(content) > _LARGEST_ANSWER:
+                    raise CallError(f"the answer is longer than {_LARGEST_ANSWER} bytes")
+            kind = response.headers.get("Content-Type", "")
+            if not 200 <= response.status <= 206:
+                raise CallError(_refused(response.status, content, kind))
+            if not content:
+                said = f"0-length response with status code: {response.status} and content type:"
+                raise CallError(f"{said} {kind or 'application/json'}")
+            return content
 
 
 class _Unresolved(Exception):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import yaml
 
 from tests.cluster.admission.hooks import HookServer
-from tests.cluster.differential.harness import Run, Scenario, normalised
+from tests.cluster.differential.harness import Run, Scenario
 
 HERE = Path(__file__).parent
 GROUP = "/apis/admissionregistration.k8s.io/v1"
@@ -118,13 +117,3 @@ def _seen(review: dict[str, Any]) -> dict[str, Any]:
     request = {**review["request"]}
     request.pop("userInfo", None)
     return {**review, "request": request}
-
-
-def all_names(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield name
-            yield from all_names(item)
-
-
-__all__ = ["HookRun", "HookScenario", "hook_scenarios", "normalised"]

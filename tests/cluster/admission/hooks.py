@@ -26,7 +26,9 @@ class HookServer:
 
     def __init__(self, folder: Path) -> None:
         self._authority = CertificateAuthority("webhooks")
-        certificate, key = self._authority.issue("hooks", hosts=["127.0.0.1", "hooks.default.svc"]).write(folder, "hooks")
+        certificate, key = self._authority.issue("hooks", hosts=["127.0.0.1", "hooks.default.svc"]).write(
+            folder, "hooks"
+        )
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(certificate, key)
         self._runner: web.ServerRunner | None = None
@@ -45,7 +47,8 @@ class HookServer:
         return self.url.removeprefix("https://")
 
     async def __aenter__(self) -> Self:
-        self._runner = web.ServerRunner(web.Server(self._handle, access_log=None), shutdown_timeout=1)
+        self._server = web.Server(self._handle, access_log=None)
+        self._runner = web.ServerRunner(self._server, shutdown_timeout=1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=self._context).start()
         self.url = f"https://127.0.0.1:{self._runner.addresses[0][1]}"
@@ -54,6 +57,10 @@ class HookServer:
     async def __aexit__(self, *_: object) -> None:
         self.hanging.set()
         assert self._runner is not None
+        # Not in an orderly way: nobody at the other end would say good-bye before the test's event loop is gone.
+        for connection in self._server.connections:
+            if connection.transport is not None:
+                connection.transport.abort()
         await self._runner.cleanup()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:

@@ -42,7 +42,8 @@ async def test_both_servers_ask_and_answer_the_same(scenario: HookScenario, real
         assert entry["reason"]
         assert any(ignored([entry["difference"]])(difference) for difference in found), f"is gone: {entry}\n{found}"
     allowed = ignored([entry["difference"] for entry in known])
-    assert [difference for difference in found if not allowed(difference)] == []
+    left = [difference for difference in found if not allowed(difference)]
+    assert left == [], "\n".join(left)
 
 
 def test_every_known_difference_is_one_of_a_scenario() -> None:

@@ -26,9 +26,10 @@ class GroupVersionKind(NamedTuple):
 def kind_of(type_: ResourceType, subresource: str) -> dict[str, str]:
     """The kind that goes over the wire: the resource's own, or that of its subresource, as reviews show it."""
     sub = type_.subresources.get(subresource)
-    if sub is not None and sub.kind:
-        return {"group": sub.group, "version": sub.version, "kind": sub.kind}
-    return {"group": type_.group, "version": type_.version, "kind": type_.kind}
+    kind = sub.kind if sub is not None and sub.kind else type_.kind
+    if sub is not None and sub.version:
+        return {"group": sub.group, "version": sub.version, "kind": kind}
+    return {"group": type_.group, "version": type_.version, "kind": kind}
 
 
 @dataclass(slots=True, kw_only=True)

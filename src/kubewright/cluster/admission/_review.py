@@ -97,9 +97,10 @@ def read_response(content: bytes, review: JSONObject, *, mutating: bool) -> Resp
     except msgspec.DecodeError as error:
         problem = f"couldn't get version/kind; json parse error: {error}"
         raise ReviewError(f"failed to call webhook: {problem}") from None
-    if not answer.kind:
-        shown = content.decode(errors="replace")
-        raise ReviewError(f"failed to call webhook: Object 'Kind' is missing in '{shown}'")
+    if answer.api_version and answer.api_version != review["apiVersion"]:
+        got, wanted = answer.api_version.rpartition("/")[2], review["apiVersion"].rpartition("/")[2]
+        problem = f"converting ({got}.{answer.kind}) to ({wanted}.AdmissionReview): unknown conversion"
+        raise ReviewError(f"failed to call webhook: {problem}")
     try:
         return _verified(answer, review, mutating)
     except ReviewError as error:

@@ -17,7 +17,7 @@ from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry
 from kubewright.cluster._views import decoded
 from kubewright.cluster._writes import commit
-from kubewright.cluster.admission._attributes import attributes_of
+from kubewright.cluster.admission._attributes import attributes_of, kind_of
 
 __all__ = ["add_node_calls"]
 
@@ -87,10 +87,10 @@ def _with_condition(state: State, pod: JSONObject, **condition: str) -> JSONObje
 
 async def _admit(state: State, call: Call, obj: JSONObject) -> None:
     """Ask admission about the creation of a Binding or an Eviction."""
-    sub = call.type.subresources[call.subresource]
-    version = f"{sub.group}/{sub.version}" if sub.group else sub.version
+    kind = kind_of(call.type, call.subresource)
+    version = f"{kind['group']}/{kind['version']}" if kind["group"] else kind["version"]
     metadata = {"name": call.name, "namespace": call.namespace, **(obj.get("metadata") or {})}
-    asked = attributes_of(call, "CREATE", {**obj, "kind": sub.kind, "apiVersion": version, "metadata": metadata})
+    asked = attributes_of(call, "CREATE", {**obj, "kind": kind["kind"], "apiVersion": version, "metadata": metadata})
     await state.admission.mutate(asked)
     await state.admission.validate(asked)
 
