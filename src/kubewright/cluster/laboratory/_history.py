@@ -19,6 +19,7 @@ __all__ = ["Change", "History", "Request", "Revision", "current"]
 _HIDDEN: Final = "(hidden)"
 _SECRETS: Final = "/secrets"
 _NOISE: Final = frozenset({"managedFields", "resourceVersion"})
+_MANAGED: Final = ("create", "update", "patch")
 _ABSENT: Final = object()
 
 
@@ -39,7 +40,7 @@ class Revision:
     """An object at one revision, and the write that made it so.
 
     `verb` and `user` are of the request; both are empty for what the cluster itself did, such as garbage collection.
-    `manager` is the field manager. `changes` leaves out the resourceVersion and the managed fields.
+    `manager` is the field manager; a deletion has none. `changes` leaves out resourceVersion and managed fields.
     """
 
     revision: int
@@ -94,7 +95,7 @@ class History:
         made = _Record(event, self._state.clock.now(), "", "", "", "")
         if call is not None:
             made.verb, made.user, made.subresource = call.verb, call.user.name, call.subresource
-            made.manager = manager_name_of(call)
+            made.manager = manager_name_of(call) if call.verb in _MANAGED else ""
         self._records.append(made)
 
     def of(self, storage: str, namespace: str, name: str) -> list[Revision]:
@@ -122,7 +123,7 @@ def _revision(record: _Record) -> Revision:
         type=event.kind,
         verb=record.verb,
         user=record.user,
-        manager=record.manager or _manager_in(before, after),
+        manager=record.manager or ("" if event.kind == "DELETED" else _manager_in(before, after)),
         subresource=record.subresource,
         changes=tuple(changes),
         object=after,

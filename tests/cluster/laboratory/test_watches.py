@@ -1,0 +1,203 @@
+"""Watches that stand still, come late, lose events or mix them up; reads from the past."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kubewright.api import core, meta
+from kubewright.client import ApiError, Client, Expired, MergePatch, NotFound
+from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster
+from kubewright.cluster.laboratory import Laboratory
+from tests.cluster.laboratory.conftest import PATIENCE, Watching, config_map, reached
+
+
+def secret(name: str) -> core.Secret:
+    return core.Secret(metadata=meta.ObjectMeta(name=name, namespace="default"))
+
+
+async def begun(client: Client) -> Watching:
+    """A watch of the ConfigMaps that come from now on."""
+    listed = await client.list(core.ConfigMap, "default")
+    return Watching(client, resource_version=listed.resource_version)
+
+
+async def test_a_frozen_watch_stands_still_while_others_go_on_and_loses_nothing(
+    lab: Laboratory, client: Client
+) -> None:
+    maps, secrets = await begun(client), Watching(client, core.Secret, resource_version=str(lab.revision))
+    async with lab.frozen_watch(core.ConfigMap) as frozen:
+        waiting = maps.begin()
+        await client.create(config_map("a"))
+        await client.patch(core.ConfigMap, "a", MergePatch({"data": {"k": "v"}}), "default")
+        await client.create(secret("s"))
+        assert await secrets.take() == [("ADDED", "s")]
+        late = await begun(client)
+        late_waiting = late.begin()
+        await client.delete(core.ConfigMap, "a", "default")
+        await reached(frozen, 4)  # three for the first watch, one for the second
+        assert not waiting.done()
+        assert not late_waiting.done()
+    assert await maps.take(3) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
+    assert await late.take() == [("DELETED", "a")]
+    for each in (maps, secrets, late):
+        await each.close()
+
+
+async def test_delayed_events_come_later_in_their_order() -> None:
+    clock = VirtualClock()
+    async with Cluster(clock=clock, controllers=False) as cluster:
+        client = cluster.client()
+        watching = await begun(client)
+        with cluster.lab.delayed_watch(core.ConfigMap, 5) as delayed:
+            waiting = watching.begin()
+            await clock.settle()
+            for name in "abc":
+                await client.create(config_map(name))
+                await clock.advance(1)
+            assert not waiting.done()
+            await clock.advance(2)
+            assert await watching.take() == [("ADDED", "a")]
+            waiting = watching.begin()
+            await clock.settle()
+            assert not waiting.done()
+            await clock.advance(1)
+            assert await watching.take() == [("ADDED", "b")]
+            assert delayed.hits == 3
+        assert await watching.take() == [("ADDED", "c")], "the end brings what has not come yet"
+        await watching.close()
+
+
+async def test_dropped_events_never_come(lab: Laboratory, client: Client) -> None:
+    watching = await begun(client)
+    before = lab.revision
+    with lab.dropped_watch("configmaps", nth=2, times=1) as dropped:
+        watching.begin()
+        await client.create(config_map("a"))
+        assert await watching.take() == [("ADDED", "a")]
+        await client.create(config_map("b"))
+        await client.create(config_map("c"))
+        assert await watching.take() == [("ADDED", "c")]
+        assert dropped.hits == 1
+    again = Watching(client, resource_version=str(before))
+    assert await again.take(3) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
+    await watching.close()
+    await again.close()
+
+
+async def test_events_of_one_object_alone_can_be_dropped(lab: Laboratory, client: Client) -> None:
+    watching = await begun(client)
+    with lab.dropped_watch(core.ConfigMap, name="b"):
+        watching.begin()
+        await client.create(config_map("b"))
+        await client.create(config_map("a"))
+        assert await watching.take() == [("ADDED", "a")]
+    await watching.close()
+
+
+async def reordered(seed: str) -> list[tuple[str, str]]:
+    async with Cluster(seed=seed, controllers=False) as cluster:
+        client = cluster.client()
+        watching = await begun(client)
+        with cluster.lab.reordered_watch(core.ConfigMap, window=8):
+            watching.begin()
+            for name in "abcde":
+                await client.create(config_map(name))
+            await client.patch(core.ConfigMap, "a", MergePatch({"data": {"k": "v"}}), "default")
+            await client.delete(core.ConfigMap, "a", "default")
+            await client.create(config_map("f"))
+            first = await watching.take(8)
+            await client.create(config_map("g"))
+        last = await watching.take()
+        await watching.close()
+    assert last == [("ADDED", "g")]
+    return first
+
+
+async def test_events_of_different_objects_change_places_by_the_clusters_seed() -> None:
+    orders = [await reordered(seed) for seed in ("one", "two", "three")]
+    assert orders == [await reordered(seed) for seed in ("one", "two", "three")]
+    assert len({tuple(order) for order in orders}) > 1
+    for order in orders:
+        assert [type_ for type_, name in order if name == "a"] == ["ADDED", "MODIFIED", "DELETED"]
+        assert {name for _, name in order} == set("abcdef")
+
+
+async def test_a_watch_is_cut_and_its_client_comes_back(lab: Laboratory, client: Client) -> None:
+    watching = await begun(client)
+    waiting = watching.begin()
+    async with asyncio.timeout(PATIENCE):
+        while not lab.end_watches(core.ConfigMap):  # noqa: ASYNC110  # it may not have begun yet
+            await asyncio.sleep(0)
+    assert not waiting.done()
+    await client.create(config_map("a"))
+    assert await watching.take() == [("ADDED", "a")]
+    await watching.close()
+
+
+async def test_reads_show_the_past_and_writes_meet_the_present(lab: Laboratory, client: Client) -> None:
+    made = await client.create(config_map("a", k="old"))
+    await client.create(config_map("goes"))
+    with lab.stale(core.ConfigMap) as stale:
+        await client.patch(core.ConfigMap, "a", MergePatch({"data": {"k": "new"}}), "default")
+        await client.delete(core.ConfigMap, "goes", "default")
+        await client.create(config_map("comes"))
+        assert (await client.get(core.ConfigMap, "a", "default")).data == {"k": "old"}
+        with pytest.raises(NotFound):
+            await client.get(core.ConfigMap, "comes", "default")
+        listed = await client.list(core.ConfigMap, "default")
+        names = {obj.metadata.name for obj in listed} - {"kube-root-ca.crt"}
+        assert names == {"a", "goes"}
+        assert int(listed.resource_version) < lab.revision
+        with pytest.raises(ApiError, match="the object has been modified"):
+            made.data = {"k": "other"}
+            await client.replace(made)
+        watching = Watching(client, resource_version=listed.resource_version)
+        waiting = watching.begin()
+        await reached(stale, 3)
+        assert not waiting.done()
+    assert await watching.take(3) == [("MODIFIED", "a"), ("DELETED", "goes"), ("ADDED", "comes")]
+    assert (await client.get(core.ConfigMap, "a", "default")).data == {"k": "new"}
+    await watching.close()
+
+
+async def test_a_new_watch_begins_in_the_past_and_then_hears_everything(cluster: Cluster, lab: Laboratory) -> None:
+    client = cluster.client()
+    await client.create(config_map("a"))
+    with lab.stale(core.ConfigMap, revision=lab.revision):
+        await client.create(config_map("b"))
+        watching = Watching(client, fields="metadata.name!=kube-root-ca.crt")
+        assert await watching.take() == [("ADDED", "a")]
+        waiting = watching.begin()
+        await cluster.settled()
+        assert not waiting.done()
+    assert await watching.take() == [("ADDED", "b")]
+    await watching.close()
+
+
+async def test_who_asks_a_server_that_lags_for_something_newer_gets_its_time_out() -> None:
+    clock = VirtualClock()
+    async with Cluster(clock=clock) as cluster:
+        client = cluster.client()
+        with cluster.lab.stale(core.ConfigMap):
+            made = await client.create(config_map("a"))
+            asked = client.list(
+                core.ConfigMap,
+                "default",
+                resource_version=made.metadata.resource_version,
+                resource_version_match="NotOlderThan",
+            )
+            with pytest.raises(ApiError, match="Too large resource version"):
+                await clock.run(asked)
+
+
+async def test_history_is_forgotten_at_once(lab: Laboratory, client: Client) -> None:
+    before = lab.revision
+    await client.create(config_map("a"))
+    assert lab.compact() == lab.revision
+    watching = Watching(client, resource_version=str(before))
+    with pytest.raises(Expired, match="too old resource version"):
+        await watching.take()
+    await watching.close()
