@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from kubewright.client import load_config
+from kubewright.client import Credentials, load_config
 from kubewright.client._http import HttpTransport
 from kubewright.clock import SystemClock
 from kubewright.cluster import Cluster
+from kubewright.cluster.access import user_named
 from tests.cluster.differential.harness import Run, Scenario, differences, scenarios
 
-CHOSEN = [scenario for scenario in scenarios() if scenario.file in ("paths", "watches")]
+FILES = ("paths", "watches", "rbac_impersonation", "rbac_tokens")
+CHOSEN = [scenario for scenario in scenarios() if scenario.file in FILES]
 
 
 @pytest.mark.parametrize("scenario", CHOSEN, ids=lambda scenario: f"{scenario.file}: {scenario.name}")
 async def test_both_doors_lead_to_the_same_answers(scenario: Scenario) -> None:
-    async with Cluster(seed=1, controllers=False) as one, Cluster(seed=1, controllers=False) as other:
+    settings: dict[str, Any] = {"seed": 1, "controllers": False, "rbac": True}
+    async with Cluster(**settings) as one, Cluster(**settings) as other:
         await other.serve()
-        transport = HttpTransport(load_config(kubeconfig=other.kubeconfig()), SystemClock())
+        config = load_config(kubeconfig=other.kubeconfig())
+        transport = HttpTransport(config, SystemClock())
+        stranger = HttpTransport(replace(config, credentials=Credentials()), SystemClock())
         try:
-            inside = await Run(one.transport(), "same").play(scenario)
-            outside = await Run(transport, "same").play(scenario)
+            inside = await Run(one.transport(), "same", one.transport(user_named("system:anonymous"))).play(scenario)
+            outside = await Run(transport, "same", stranger).play(scenario)
         finally:
             await transport.close()
+            await stranger.close()
     assert list(differences(inside, outside)) == []

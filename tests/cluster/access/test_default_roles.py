@@ -1,0 +1,21 @@
+"""The default roles that are packaged are those of the real server."""
+
+from __future__ import annotations
+
+import msgspec
+
+from kubewright.cluster._data_files import read_data
+from kubewright.testing import ControlPlane
+from tools.generate_cluster.__main__ import roles
+
+
+def test_the_recorded_roles_are_those_of_the_server(control_plane: ControlPlane) -> None:
+    recorded = msgspec.json.decode(read_data("roles.json"))
+    # Other tests make roles of their own on this server; those of the server say that they are.
+    found = {
+        key: role
+        for key, role in roles(control_plane).items()
+        if role["metadata"].get("labels", {}).get("kubernetes.io/bootstrapping") == "rbac-defaults"
+    }
+    assert found.keys() == recorded.keys()
+    assert found == recorded
