@@ -33,6 +33,6 @@ async def real(control_plane: ControlPlane) -> AsyncIterator[RealCluster]:
 @pytest_asyncio.fixture
 async def served(request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
     """An embedded cluster on a port, with the same node."""
-    async with Cluster(seed=request.node.nodeid, workloads=True) as cluster:
+    async with Cluster(seed=request.node.nodeid, workloads=True, rbac=True) as cluster:
         await cluster.serve()
         yield cluster
