@@ -110,7 +110,7 @@ class ConfigurationStrategy(BuiltinStrategy):
             yield required(f"{path}.clientConfig", "exactly one of url or service is required")
         elif url is not None:
             yield from url_errors(url, f"{path}.clientConfig.url")
-        else:
+        elif service is not None:
             yield from service_errors(service, f"{path}.clientConfig.service")
 
     def _conditions(self, conditions: list[JSONObject], path: str) -> Iterator[FieldError]:

@@ -57,7 +57,8 @@ class Hooks:
 
 
 def _hooks_of(configuration: str, webhooks: list[JSONObject]) -> list[Hook]:
-    made, seen = [], {}
+    made = []
+    seen: dict[str, int] = {}
     for spec in webhooks:
         name = spec.get("name", "")
         seen[name] = seen.get(name, -1) + 1
