@@ -8,6 +8,9 @@ become Running and Ready. The pytest plugin, which is active when Kubewright is 
 `verified_rbac`, and `pytest --kubewright-rbac`, compare what operators really ask of the server with their roles;
 `add_operator_account` and `operator_client` let an operator run with nothing but its roles.
 
+`check_round_trips` proves that conversions between versions lose nothing; `objects_of` are objects of a kind for
+hypothesis.
+
 `setup_binaries` provides the binaries: found, fetched or built, once per machine. Everything that goes wrong is a
 `ControlPlaneError` whose text says what to do.
 """
@@ -22,10 +25,12 @@ if TYPE_CHECKING:
     from kubewright.testing._controlplane import ControlPlane
     from kubewright.testing._errors import ControlPlaneError, SetupError
     from kubewright.testing._gateway import Exchange, Fault, Gateway, Refusal, every
+    from kubewright.testing._objects import objects_of
     from kubewright.testing._proxy import Proxy
     from kubewright.testing._rbac import ApiCall, CallRecorder, RbacError, RbacReport, verified_rbac
     from kubewright.testing._rbac_account import add_operator_account, operator_client
     from kubewright.testing._real_cluster import RealCluster
+    from kubewright.testing._round_trips import check_round_trips
     from kubewright.testing._service_account import ServiceAccount
     from kubewright.testing._versions import ETCD_VERSION, KUBERNETES_VERSION
 
@@ -49,8 +54,10 @@ __all__ = [
     "ServiceAccount",
     "SetupError",
     "add_operator_account",
+    "check_round_trips",
     "every",
     "find_binaries",
+    "objects_of",
     "operator_client",
     "setup_binaries",
     "verified_rbac",
@@ -77,8 +84,10 @@ _HOMES = {
     "ServiceAccount": "_service_account",
     "SetupError": "_errors",
     "add_operator_account": "_rbac_account",
+    "check_round_trips": "_round_trips",
     "every": "_gateway",
     "find_binaries": "_binaries",
+    "objects_of": "_objects",
     "operator_client": "_rbac_account",
     "setup_binaries": "_binaries",
     "verified_rbac": "_rbac",
