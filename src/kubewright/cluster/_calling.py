@@ -108,6 +108,8 @@ class Callees:
         if service is None:
             raise _Unresolved(f'service "{name}" not found')
         spec = service.decode().get("spec") or {}
+        if spec.get("type") == "ExternalName":  # whatever ports it has
+            return f"{spec.get('externalName')}:{port}"
         wanted = next((each for each in spec.get("ports") or () if each.get("port") == port), None)
         if wanted is None:
             raise _Unresolved(f'no service port {port} found for service "{name}"')

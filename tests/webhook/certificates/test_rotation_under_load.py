@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from aiohttp import web
 
 from kubewright.api import ObjectMeta, core
@@ -19,6 +20,8 @@ from kubewright.webhook._tls import serving_context
 from kubewright.webhook.certificates import SelfManaged, Terms
 from tests.webhook.certificates.authorities import is_trusted, served
 from tests.webhook.certificates.objects import address, bundles, until, validating
+
+pytestmark = pytest.mark.clusters
 
 WRITERS = 8
 
@@ -88,11 +91,15 @@ async def replica(of: Served, terms: Terms, *, close: bool) -> AsyncIterator[tup
             await runner.cleanup()
 
 
-async def test_no_write_fails_while_authorities_come_and_go(client: Client, namespace: str) -> None:
+async def test_no_write_fails_while_authorities_come_and_go(
+    client: Client, namespace: str, request: pytest.FixtureRequest
+) -> None:
     clock = ShiftedClock(days=-300)
+    # A real server hears of new configurations by a watch, on a machine that may be busy; the embedded one knows them.
+    settle = 4.0 if "real" in request.node.name else 0.5
     configuration = validating(namespace)
     of = served(client, clock, namespace, validating=configuration.metadata.name)
-    terms = Terms(name="made", hosts=of.hosts, life=timedelta(days=330), settle=4.0)
+    terms = Terms(name="made", hosts=of.hosts, life=timedelta(days=330), settle=settle)
     # The API server looks up the address of this Service, and finds us.
     service = core.Service(
         metadata=ObjectMeta(name=of.service, namespace=namespace),

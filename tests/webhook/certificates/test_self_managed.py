@@ -1,4 +1,4 @@
-"""A self-managed certificate on a real API server: made once, trusted, repaired; by any number of replicas."""
+"""A self-managed certificate on both clusters: made once, trusted, repaired; by any number of replicas."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from kubewright.webhook.certificates._held import Held
 from kubewright.webhook.certificates._keeper import Keeper
 from tests.webhook.certificates.authorities import is_trusted, served
 from tests.webhook.certificates.objects import address, bundles, secret_of, until, validating
+
+pytestmark = pytest.mark.clusters
 
 CLOCK = SystemClock()
 
@@ -58,6 +60,7 @@ async def test_the_secret_and_the_trust_are_made_at_the_start(asked: Served) -> 
         assert again.pair == first, "what is there is used, not made again"
 
 
+@pytest.mark.clusters("real")
 async def test_a_definition_with_conversion_trusts_it_too(client: Client, namespace: str) -> None:
     group = f"{namespace}.example.com"
     version = apiextensions.CustomResourceDefinitionVersion(
@@ -97,7 +100,7 @@ async def test_a_definition_with_conversion_trusts_it_too(client: Client, namesp
 
 
 async def test_replicas_that_start_at_once_serve_one_certificate(asked: Served) -> None:
-    for number in range(15):
+    for number in range(10):
         of = served(asked.client, CLOCK, asked.namespace, validating=asked.validating, secret=f"race-{number}")
         replicas = [Keeper(of) for _ in range(4)]
         await asyncio.gather(*(replica.step() for replica in replicas))
@@ -209,6 +212,7 @@ def test_the_usual_lives_leave_room_for_renewal() -> None:
     assert terms.life >= timedelta(days=30)
 
 
+@pytest.mark.clusters("real")
 async def test_the_derived_roles_are_enough_and_no_more(client: Client, namespace: str) -> None:
     """Everything as the service account of the manifests, who may do only what they say."""
     program = kw.Operator(f"of-{namespace}")
