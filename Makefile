@@ -19,7 +19,7 @@ setup: .venv/.ready ## Make .venv with everything that is needed to work on Kube
 	@touch $@
 
 demo: setup ## Run an operator on an embedded cluster and watch it work, until Ctrl-C; ONCE=1 ends when it is done
-	@$(BIN)/python examples/demo.py $(if $(ONCE),--once)
+	@$(BIN)/python examples/foo/demo.py $(if $(ONCE),--once)
 
 controlplane: setup ## Provide etcd, kube-apiserver, kube-controller-manager and kubectl (built on first use)
 	$(BIN)/kubewright controlplane setup

@@ -1,6 +1,6 @@
 """Starts operators as processes of their own, without the second that Python needs to import them: it forks.
 
-Reads a line of JSON for each, `{"program": "foo", "environment": {...}, "log": "..."}`, and answers with its process id.
+Reads a line of JSON for each, `{"program": "foo", "environment": {...}, "log": "..."}`, and answers with its pid.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ MODULES = (
     "aiohttp",
     "uvloop",
     "ssl",
-    "kubewright.cli",
     "kubewright.events",
     "kubewright.api.core.v1",
     "kubewright.crd",

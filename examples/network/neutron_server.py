@@ -100,7 +100,7 @@ class NeutronServer:
             for one in self.subnets.values()
             if one["network_id"] == subnet["network_id"]
         ]
-        if any(cidr.version == other.version and cidr.overlaps(other) for other in others):  # type: ignore[arg-type]
+        if any(cidr.version == other.version and cidr.overlaps(other) for other in others):
             return f"Requested subnet with cidr: {cidr} overlaps with another subnet."
         return "" if inside else "Gateway is not valid on subnet."
 

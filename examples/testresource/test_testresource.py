@@ -12,6 +12,7 @@ import low_level
 import pytest
 import testresource as tr  # whose class pytest would take for a test, were it among the names here
 
+import kubewright as kw
 from kubewright.api import apiextensions, core, meta
 from kubewright.cache import CacheSyncError
 from kubewright.client import Client, Invalid, NotFound
@@ -149,14 +150,14 @@ async def test_the_schema_refuses_other_commands_and_missing_fields(
 async def test_a_cache_that_does_not_fill_says_which_kind_and_that_the_definition_is_missing(client: Client) -> None:
     """By a twin of the kind that nobody has defined."""
 
-    @tr.kw.resource("missing.insujang.github.io/v1beta1", kind="TestResource")
-    class Missing(tr.kw.Resource[tr.TestResourceSpec, str | None]):
+    @kw.resource("missing.insujang.github.io/v1beta1", kind="TestResource")
+    class Missing(kw.Resource[tr.TestResourceSpec, str | None]):
         """Like it, but not there."""
 
     operator = Operator("testresource-controller", sync_timeout=3)
 
     @operator.reconciles(Missing)
-    async def handle(resource: Missing, ctx: tr.kw.Context[Missing]) -> None:
+    async def handle(resource: Missing, ctx: kw.Context[Missing]) -> None:
         """Never called."""
 
     with pytest.raises(CacheSyncError, match="TestResource") as error:
@@ -178,14 +179,14 @@ async def test_a_definition_that_is_not_established_is_given_up_with_a_clear_err
         lambda found: any(one.type == "Established" and one.status == "True" for one in found.status.conditions or ()),
     )
 
-    @tr.kw.resource("taken.insujang.github.io/v1beta1", kind="TestResource")
-    class Late(tr.kw.Resource[tr.TestResourceSpec, str | None]):
+    @kw.resource("taken.insujang.github.io/v1beta1", kind="TestResource")
+    class Late(kw.Resource[tr.TestResourceSpec, str | None]):
         """Comes second."""
 
     operator = Operator("testresource-controller", install_crds=True, install_timeout=10)
 
     @operator.reconciles(Late)
-    async def handle(resource: Late, ctx: tr.kw.Context[Late]) -> None:
+    async def handle(resource: Late, ctx: kw.Context[Late]) -> None:
         """Never called."""
 
     with pytest.raises(InstallError, match=r"testresources\.taken\.insujang\.github\.io: NamesAccepted is False"):

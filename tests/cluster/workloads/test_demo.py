@@ -12,7 +12,7 @@ import pytest
 
 from kubewright.client import BlockingClient
 
-DEMO = Path(__file__).parents[3] / "examples" / "demo.py"
+DEMO = Path(__file__).parents[3] / "examples" / "foo" / "demo.py"
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """An operator at work on a cluster, all in this process: `make demo`.
 
-It starts the embedded cluster with workloads and opens a port for kubectl, runs the operator of `foo/foo.py` on it,
-applies `foo/example-foo.yaml`, and shows what happens until Ctrl-C. With `--once` it ends as soon as the Foo has what
+It starts the embedded cluster with workloads and opens a port for kubectl, runs the operator of `foo.py` on it, applies
+`example-foo.yaml`, and shows what happens until Ctrl-C. With `--once` it ends as soon as the Foo has what
 it asks for, or with status 1 after a minute.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from foo.foo import Foo, operator
+from foo import Foo, operator
 
 from kubewright.api import apps, core, from_dict
 from kubewright.client import Client
@@ -26,7 +26,7 @@ from kubewright.cluster import Cluster
 from kubewright.cluster.nodes import PodPlan
 from kubewright.cluster.workloads import Workloads
 
-SAMPLE = Path(__file__).parent / "foo" / "example-foo.yaml"
+SAMPLE = Path(__file__).with_name("example-foo.yaml")
 # Slow enough to be seen: a pod waits for a scheduler, for its image, and for its first good probe.
 PODS = PodPlan(schedule_delay=0.3, start_delay=0.6, ready_delay=0.6, stop_delay=0.5)
 
