@@ -1,0 +1,147 @@
+"""The steps of the tutorials, with kubectl, as their readers take them."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from systems import ROOT, SYSTEMS, World
+
+from kubewright.operator import Operator
+from kubewright.testing import ControlPlane
+
+pytestmark = pytest.mark.control_plane
+
+Kubectl = Callable[..., Awaitable[str]]
+OPERATORS: dict[str, Operator] = {system.name: system.operator for system in SYSTEMS}
+EXAMPLES = ROOT / "examples"
+
+
+@pytest.fixture
+def kubectl(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> Kubectl:
+    """Runs kubectl in the test's namespace. The answer is what it prints; with `fails`, also to stderr."""
+
+    async def run(*arguments: str, fails: bool = False) -> str:
+        process = await asyncio.create_subprocess_exec(
+            *(str(control_plane.binaries / "kubectl"), "--namespace", namespace, *arguments),
+            env={**os.environ, "KUBECONFIG": str(control_plane.kubeconfig), "HOME": str(tmp_path)},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        output = (await process.communicate())[0].decode()
+        assert (process.returncode != 0) == fails, output
+        return output
+
+    return run
+
+
+async def shows(kubectl: Kubectl, wanted: str, *arguments: str) -> str:
+    """Ask until the answer has these words."""
+    while True:
+        if wanted in (answer := await kubectl(*arguments)):
+            return answer
+
+
+async def test_the_steps_of_the_sample_controller(kubectl: Kubectl, world: World, tmp_path: Path) -> None:
+    foo = EXAMPLES / "foo"
+    await kubectl("apply", "--server-side", "--force-conflicts", "-k", str(foo / "config" / "crd"))
+    async with OPERATORS["foo"].running(world.client, namespaces=[world.namespace], install_crds=False):
+        assert "created" in await kubectl("apply", "-f", str(foo / "example-foo.yaml"))
+        await shows(kubectl, "1", "get", "deployment", "example-foo", "-o", "jsonpath={.spec.replicas}")
+        await shows(kubectl, "1", "get", "foo", "example-foo", "-o", "jsonpath={.status.availableReplicas}")
+        owner = await kubectl("get", "deployment", "example-foo", "-o", "jsonpath={.metadata.ownerReferences[0].kind}")
+        assert owner == "Foo"
+
+        # The Deployment follows the Foo, and is put back.
+        await kubectl("patch", "foo", "example-foo", "--type=merge", "--patch", '{"spec": {"replicas": 3}}')
+        await shows(kubectl, "3", "get", "deployment", "example-foo", "-o", "jsonpath={.status.availableReplicas}")
+        await kubectl("scale", "deployment", "example-foo", "--replicas=7")
+        await shows(kubectl, "3", "get", "deployment", "example-foo", "-o", "jsonpath={.spec.replicas}")
+        await kubectl("delete", "deployment", "example-foo")
+        await shows(kubectl, "3", "get", "foo", "example-foo", "-o", "jsonpath={.status.availableReplicas}")
+
+        # Events, in both of the ways in which people look at them.
+        await shows(kubectl, "Foo synced successfully", "describe", "foo", "example-foo")
+        events = await shows(
+            kubectl, "Synced", "get", "events", "--field-selector", "involvedObject.kind=Foo", "-o", "wide"
+        )
+        assert "sample-controller" in events
+
+        # A Deployment of that name that is somebody else's.
+        await kubectl("create", "deployment", "taken", "--image=nginx:latest", "--replicas=1")
+        clash = tmp_path / "taken.yaml"
+        clash.write_text((foo / "example-foo.yaml").read_text().replace("example-foo", "taken"))
+        await kubectl("apply", "-f", str(clash))
+        message = 'Resource "taken" already exists and is not managed by Foo'
+        described = await shows(kubectl, message, "describe", "foo", "taken")
+        assert "ErrResourceExists" in described
+        assert "Warning" in described
+        owners = await kubectl("get", "deployment", "taken", "-o", "jsonpath={.metadata.ownerReferences}")
+        assert owners == ""
+
+        # What cannot be is refused by the schema; what is deleted goes, and its Deployment with it.
+        refused = await kubectl(
+            "patch", "foo", "example-foo", "--type=merge", "--patch", '{"spec": {"replicas": 11}}', fails=True
+        )
+        assert "spec.replicas" in refused
+        await kubectl("delete", "foo", "example-foo")
+        while True:
+            if "example-foo" not in await kubectl("get", "deployments", "-o", "name"):
+                break
+
+
+async def test_the_steps_of_testresource(kubectl: Kubectl, world: World) -> None:
+    async with OPERATORS["testresource"].running(world.client, namespaces=[world.namespace, "default"]):
+        assert "created" in await kubectl("apply", "-f", str(EXAMPLES / "testresource" / "example-tr1.yaml"))
+        await shows(kubectl, "HANDLED", "get", "ts", "example-tr1", "-o", "jsonpath={.status}")
+        table = await kubectl("get", "ts")
+        assert table.split()[:2] == ["NAME", "COMMAND"]
+        assert "echo Hello World!" in table
+        assert "example-tr2" in await kubectl("get", "testresources", "--namespace", "default")
+        described = await shows(kubectl, "ObjectHandled", "describe", "ts", "example-tr1")
+        assert "Object is handled by custom controller." in described
+        assert "testresource-controller" in described
+        await kubectl("delete", "ts", "example-tr1")
+
+
+async def test_the_steps_of_the_network_controller(
+    kubectl: Kubectl, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEUTRON_URL", world.neutron.url)
+    monkeypatch.setenv("NEUTRON_TOKEN", "demo")
+    async with OPERATORS["network"].running(world.client, namespaces=[world.namespace]):
+        await kubectl("apply", "-f", str(EXAMPLES / "network" / "example-network.yaml"))
+        await shows(kubectl, "True", "get", "networks.samplecrd.k8s.io", "example-network")
+        assert [one["name"] for one in world.neutron.networks.values()] == ["example-network"]
+        await shows(kubectl, "Network synced successfully", "describe", "network.samplecrd.k8s.io", "example-network")
+        gateway = '{"spec": {"gateway": "10.0.0.1"}}'
+        refused = await kubectl(
+            *("patch", "networks.samplecrd.k8s.io", "example-network", "--type=merge", "--patch", gateway), fails=True
+        )
+        assert "spec.gateway" in refused
+        await kubectl("delete", "networks.samplecrd.k8s.io", "example-network")  # which waits for the finalizer
+        assert world.neutron.networks == {}
+
+
+async def test_the_steps_of_password(kubectl: Kubectl, world: World) -> None:
+    async with OPERATORS["password"].running(world.client, namespaces=[world.namespace]):
+        await kubectl("apply", "-f", str(EXAMPLES / "password" / "example-password.yaml"))
+        await shows(kubectl, "InSync", "get", "password", "example-password", "-o", "jsonpath={.status.state}")
+        assert (await kubectl("get", "passwords")).split()[:3] == ["NAME", "STATE", "AGE"]
+        encoded = await kubectl("get", "secret", "example-password", "-o", "jsonpath={.data.password}")
+        assert len(base64.b64decode(encoded)) == 24
+        for number in (11, 20):
+            digits = f'{{"spec": {{"digit": {number}, "symbol": 20}}}}'
+            refused = await kubectl(
+                "patch", "password", "example-password", "--type=merge", "--patch", digits, fails=True
+            )
+            assert "spec.length" in refused
+            assert "number of digits and symbols must be less than total length" in refused
+        await kubectl("delete", "password", "example-password")
+        while True:
+            if "example-password" not in await kubectl("get", "secrets", "-o", "name"):
+                break

@@ -1,0 +1,44 @@
+"""Each example is a whole project: what is generated from it is up to date, and it is short."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent
+PROJECTS = ("foo", "network", "password", "testresource")
+
+
+@pytest.mark.parametrize("project", PROJECTS)
+def test_the_manifests_are_what_the_program_says(project: str) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "kubewright.cli",
+        "manifests",
+        f"{project}.py",
+        "--package",
+        "kustomize",
+        "--check",
+    ]
+    ended = subprocess.run(command, cwd=EXAMPLES / project, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("project", PROJECTS)
+def test_each_program_fits_on_two_screens(project: str) -> None:
+    """Which is 66 lines each, on the terminals that people have."""
+    for program in (EXAMPLES / project).glob("*.py"):
+        if (
+            not program.name.startswith("test_") and program.name != "neutron_server.py"
+        ):  # which stands in for OpenStack
+            assert len(program.read_text().splitlines()) <= 140, program.name
+
+
+@pytest.mark.parametrize("project", PROJECTS)
+def test_each_project_has_a_readme_and_a_sample(project: str) -> None:
+    assert (EXAMPLES / project / "README.md").is_file()
+    assert list((EXAMPLES / project).glob("example-*.yaml"))
