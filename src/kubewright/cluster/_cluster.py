@@ -123,7 +123,7 @@ class Cluster:
         self._events = ExpiringEvents(state)
         self._events.start()
         if self._with_controllers:
-            self._controllers = Controllers(state)
+            self._controllers = Controllers(state, self._dispatcher.access.tokens)
             self._controllers.start()
         await self._start_workloads()
         self._saved_revision = storage.revision

@@ -7,10 +7,10 @@ with behaviour of their own are subclasses, named in `STRATEGIES` by group and k
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from kubewright.cluster import _facts
-from kubewright.cluster._field_errors import FieldError, forbidden, invalid
+from kubewright.cluster._field_errors import FieldError, forbidden, invalid, required
 from kubewright.cluster._kinds import JSONObject, ReadProblem, Strategy
 from kubewright.cluster._names import label_problems, path_segment_problems, subdomain_problems
 from kubewright.cluster._rules_workloads import key_errors
@@ -18,6 +18,9 @@ from kubewright.cluster._typed import Reader, go_type_of, reader_of
 from kubewright.cluster.defaults import defaults_of
 
 __all__ = ["STRATEGIES", "BuiltinStrategy", "strategy_for"]
+
+
+_ACCOUNT_NAME: Final = "kubernetes.io/service-account.name"
 
 
 class BuiltinStrategy(Strategy):
@@ -150,6 +153,14 @@ class SecretStrategy(ImmutableDataStrategy):
         if texts := obj.pop("stringData", None):
             data = obj["data"] = {**(obj.get("data") or {})}
             data.update({name: base64.b64encode(text.encode()).decode() for name, text in texts.items()})
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """One that asks for a token says of which service account."""
+        errors = super().validate_create(obj)
+        annotations = obj["metadata"].get("annotations") or {}
+        if obj.get("type") == "kubernetes.io/service-account-token" and not annotations.get(_ACCOUNT_NAME):
+            errors.append(required(f"metadata.annotations[{_ACCOUNT_NAME}]"))
+        return errors
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
         """The type stays."""

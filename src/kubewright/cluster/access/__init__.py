@@ -19,6 +19,7 @@ from kubewright.cluster.access._bootstrap import add_default_roles
 from kubewright.cluster.access._escalation import CreationByUpdate, NoEscalation
 from kubewright.cluster.access._policies import Decision
 from kubewright.cluster.access._questions import Question
+from kubewright.cluster.access._tokens import Tokens
 from kubewright.cluster.access._users import user_named
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Decision",
     "NoEscalation",
     "Question",
+    "Tokens",
     "add_default_roles",
     "user_named",
 ]

@@ -29,6 +29,7 @@ __all__ = ["AUDIENCES", "ISSUER", "InvalidToken", "Tokens"]
 
 ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
 AUDIENCES: Final = (ISSUER,)
+_LEGACY_ISSUER: Final = "kubernetes/serviceaccount"
 _LEEWAY_SECONDS: Final = 60
 _NUMBER_BYTES: Final = 32  # of each of the two numbers of a signature
 _EXTRA: Final = "authentication.kubernetes.io/"
@@ -86,11 +87,23 @@ class Tokens:
         """Let a secret of any form stand for a user."""
         self._secrets[token] = user
 
-    def issue(self, claims: JSONObject) -> str:
+    def issue(self, claims: JSONObject, issuer: str = ISSUER) -> str:
         """A token with these claims, signed. The issuer is added."""
         header = {"alg": "ES256", "kid": self._key_id}
-        text = f"{_text(_json(header))}.{_text(_json({**claims, 'iss': ISSUER}))}"
+        text = f"{_text(_json(header))}.{_text(_json({**claims, 'iss': issuer}))}"
         return f"{text}.{_text(self._sign(text.encode()))}"
+
+    def issue_legacy(self, namespace: str, account: str, uid: str, secret: str) -> str:
+        """A token that a Secret holds: it is good for as long as it stands there, and the account lives."""
+        prefix = "kubernetes.io/serviceaccount"
+        claims = {
+            f"{prefix}/namespace": namespace,
+            f"{prefix}/secret.name": secret,
+            f"{prefix}/service-account.name": account,
+            f"{prefix}/service-account.uid": uid,
+            "sub": f"system:serviceaccount:{namespace}:{account}",
+        }
+        return self.issue(claims, issuer=_LEGACY_ISSUER)
 
     def authenticate(self, token: str, audiences: tuple[str, ...] = AUDIENCES) -> tuple[User, list[str]]:
         """Whose token it is, and for which of the audiences it is meant. Raises `InvalidToken`."""
@@ -142,7 +155,7 @@ class Tokens:
             signed = _bytes(signature)
         except (ValueError, msgspec.DecodeError):
             raise InvalidToken(_UNKNOWN) from None
-        if payload.get("iss") != ISSUER:
+        if payload.get("iss") not in (ISSUER, _LEGACY_ISSUER):
             raise InvalidToken(_UNKNOWN)
         if header.get("kid") != self._key_id:
             raise InvalidToken("invalid signature, no keys found")

@@ -1,5 +1,5 @@
-"""The controllers that every cluster has: garbage collection, the emptying of namespaces, service accounts, the
-protection of volumes that are in use, and cluster roles that are made of others.
+"""The controllers that every cluster has: garbage collection, the emptying of namespaces, service accounts and Secrets
+with their tokens, the protection of volumes that are in use, and cluster roles that are made of others.
 
 They react to writes, a turn of the event loop later, and write themselves in the name of `kube-controller-manager`. So
 an answer never contains what they do, and whoever watches sees it as on a real cluster, only sooner. Between two

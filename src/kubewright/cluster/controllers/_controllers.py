@@ -9,10 +9,12 @@ from typing import Final
 from kubewright.clock import Timer
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Event
+from kubewright.cluster.access import Tokens
 from kubewright.cluster.controllers._aggregation import RoleAggregation
 from kubewright.cluster.controllers._garbage import GarbageCollector
 from kubewright.cluster.controllers._namespaces import Namespaces
 from kubewright.cluster.controllers._protection import VolumeProtection
+from kubewright.cluster.controllers._token_secrets import TokenSecrets
 from kubewright.cluster.limits import QuotaController
 
 __all__ = ["Controllers"]
@@ -25,13 +27,14 @@ log = logging.getLogger("kubewright.cluster")
 class Controllers:
     """Runs the controllers of one cluster on the event loop that it was started in."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, tokens: Tokens) -> None:
         self._state = state
         self._parts = (
             GarbageCollector(state),
             Namespaces(state),
             VolumeProtection(state),
             RoleAggregation(state),
+            TokenSecrets(state, tokens),
             QuotaController(state),
         )
         self._turn: asyncio.Task[None] | None = None
