@@ -29,6 +29,7 @@ from kubewright.cluster.controllers import Controllers
 from kubewright.cluster.crds import Definitions
 from kubewright.cluster.limits import LimitRanger, QuotaAdmission
 from kubewright.cluster.nodes import add_node_calls
+from kubewright.cluster.policies import add_policies
 from kubewright.cluster.protobuf import CONTENT_TYPE, read_protobuf
 
 if TYPE_CHECKING:
@@ -325,6 +326,7 @@ def _add_rooms(dispatcher: Dispatcher) -> None:
     definitions.start()
     state.restored.append(definitions.restored)
     add_webhooks(dispatcher)
+    add_policies(dispatcher)
     state.admission.add(LimitRanger(state))
     state.admission.add(QuotaAdmission(state))
     if dispatcher.access.rbac:

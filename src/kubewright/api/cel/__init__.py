@@ -15,6 +15,7 @@ What Kubernetes has and this has not: the authorizer (`authorizer.group(...).che
 
 from __future__ import annotations
 
+from kubewright.api.cel import _types as types
 from kubewright.api.cel._checker import Environment
 from kubewright.api.cel._compile import compile_expression
 from kubewright.api.cel._estimates import UNBOUNDED, estimate
@@ -22,9 +23,10 @@ from kubewright.api.cel._field_paths import PathProblem, field_path
 from kubewright.api.cel._interpreter import PER_CALL_LIMIT, Program
 from kubewright.api.cel._issues import CompileError
 from kubewright.api.cel._rules import OMITTED, Broken, CompiledRule, Outcome, Rules, compile_node, has_rules
-from kubewright.api.cel._schemas import Declared, declare, escape, to_value
+from kubewright.api.cel._schemas import Declared, declare, escape, structs_of, to_value
 from kubewright.api.cel._syntax import ExtraMissing, is_available
-from kubewright.api.cel._values import CostExceeded, EvaluationError
+from kubewright.api.cel._types import Type
+from kubewright.api.cel._values import CostExceeded, EvaluationError, Struct
 
 __all__ = [
     "OMITTED",
@@ -42,6 +44,8 @@ __all__ = [
     "PathProblem",
     "Program",
     "Rules",
+    "Struct",
+    "Type",
     "compile_expression",
     "compile_node",
     "declare",
@@ -50,5 +54,7 @@ __all__ = [
     "field_path",
     "has_rules",
     "is_available",
+    "structs_of",
     "to_value",
+    "types",
 ]

@@ -36,8 +36,7 @@ def general(value: float) -> str:
         return "+Inf" if value > 0 else "-Inf"
     mantissa, _, exponent = repr(value).partition("e")
     if not exponent and abs(value) < 1e21 and mantissa.endswith(".0"):
-        digits = mantissa[:-2]
-        return digits if len(digits.lstrip("-")) <= 21 else digits
+        return mantissa[:-2]
     if not exponent:
         return mantissa
     return (

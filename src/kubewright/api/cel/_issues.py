@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from kubewright.api.cel._nodes import Syntax
 
 __all__ = ["CompileError", "Issues", "marked"]
+
+
+_WIDE_DOT: Final = "\uff0e"  # below a character that takes the room of two
+_WIDE_MARK: Final = "\uff3e"
 
 
 class CompileError(ValueError):
@@ -38,6 +44,6 @@ def marked(text: str, offset: int, message: str) -> str:
     line = text.count("\n", 0, offset)
     column = offset - (text.rfind("\n", 0, offset) + 1)
     shown = text.split("\n")[line].replace("\t", " ")
-    dots = "".join("." if character.isascii() else "．" for character in shown[:column])
-    mark = "^" if column >= len(shown) or shown[column].isascii() else "＾"
+    dots = "".join("." if character.isascii() else _WIDE_DOT for character in shown[:column])
+    mark = "^" if column >= len(shown) or shown[column].isascii() else _WIDE_MARK
     return f"ERROR: <input>:{line + 1}:{column + 1}: {message}\n | {shown}\n | {dots}{mark}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from typing import Any, Final
 
 from kubewright.api.cel._issues import CompileError, marked
@@ -46,12 +47,8 @@ class ExtraMissing(ImportError):
 
 
 def is_available() -> bool:
-    """Whether expressions can be parsed here."""
-    try:
-        _environment()
-    except ExtraMissing:
-        return False
-    return True
+    """Whether expressions can be parsed here. Does not load the library."""
+    return find_spec("cel_expr_python") is not None
 
 
 @cache

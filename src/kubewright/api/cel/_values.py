@@ -112,7 +112,7 @@ class Opaque:
 
 
 class Struct:
-    """An object with the fields of a schema, by the names that expressions use. Values are made when they are asked for."""
+    """An object with the fields of a schema, by the names that expressions use. Values are made when asked for."""
 
     __slots__ = ("_convert", "_made", "_raw", "type")
 

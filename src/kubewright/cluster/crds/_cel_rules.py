@@ -229,10 +229,8 @@ def _rule_errors(rule: CompiledRule, path: str, place: _Place, total: _Total) ->
 
 def _exceeded(name: str, cost: int, limit: int) -> str:
     factor = cost / limit
-    if factor > 100:
-        shown = "more than 100x"
-    else:
-        shown = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
+    shown = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
+    shown = "more than 100x" if factor > 100 else shown
     return f"{name} exceeds budget by factor of {shown} {_ADVICE}"
 
 

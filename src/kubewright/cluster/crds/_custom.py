@@ -43,13 +43,14 @@ class Reread:
     They are shown with the defaults of the version that they are stored in, and without what this one does not know.
     """
 
-    def __init__(self, stored: CustomStrategy, shown: CustomStrategy) -> None:
+    def __init__(self, stored: CustomStrategy, shown: CustomStrategy, stored_version: str) -> None:
         self._stored = stored
         self._shown = shown
+        self._stored_version = stored_version
 
     def to_storage(self, obj: JSONObject) -> JSONObject:
-        """Stored as it is."""
-        return obj
+        """Stored as it is, under the name of the storage version."""
+        return {**obj, "apiVersion": self._stored_version}
 
     def from_storage(self, obj: JSONObject) -> JSONObject:
         """Filled in by the one schema, pruned by the other."""

@@ -8,17 +8,18 @@ from typing import Any, Final
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported, required, too_many
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._names import label_1035_problems, subdomain_problems
+from kubewright.cluster.admission._client_config import bundle_errors, service_errors, url_errors
 from kubewright.cluster.crds._jsonpath import PathError, parse
 from kubewright.cluster.crds._schema_rules import schema_errors
 
 __all__ = ["definition_errors", "definition_update_errors"]
 
+_REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
 _MOST_SELECTABLE: Final = 8
 _APPROVAL: Final = "api-approved.kubernetes.io"
 _POLICY: Final = "https://github.com/kubernetes/enhancements/pull/1111"
-_NO_CONVERSION: Final = "the embedded cluster calls no conversion webhooks, so objects would not be converted"
 
 
 def definition_errors(definition: JSONObject) -> list[FieldError]:
@@ -128,11 +129,53 @@ def _spec(spec: JSONObject) -> Iterator[FieldError]:
     if sum(bool(version.get("storage")) for version in versions) != 1:
         yield invalid("spec.versions", versions, "must have exactly one version marked as storage version")
     yield from _names(spec["names"])
-    if (spec.get("conversion") or {}).get("strategy", "None") == "Webhook":
-        yield forbidden("spec.conversion.strategy", _NO_CONVERSION)
+    yield from _conversion(spec.get("conversion") or {})
     if spec.get("preserveUnknownFields"):
         text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
         yield invalid("spec.preserveUnknownFields", True, text)
+
+
+def _conversion(conversion: JSONObject) -> Iterator[FieldError]:
+    """How versions become each other. The server names the fields as they stand in its own form."""
+    path, strategy, webhook = "spec.conversion", conversion.get("strategy") or "", conversion.get("webhook")
+    if not strategy:
+        yield required(f"{path}.strategy")
+    elif strategy not in ("None", "Webhook"):
+        yield not_supported(f"{path}.strategy", strategy, ["None", "Webhook"])
+    config, versions = (webhook or {}).get("clientConfig"), (webhook or {}).get("conversionReviewVersions") or []
+    place = f"{path}.webhookClientConfig"
+    if strategy != "Webhook":
+        text = "should not be set when strategy is not set to Webhook"
+        if config is not None:
+            yield forbidden(place, text)
+        if versions:
+            yield forbidden(f"{path}.conversionReviewVersions", text)
+        return
+    if config is None:
+        yield required(place, "required when strategy is set to Webhook")
+    else:
+        url, service = config.get("url"), config.get("service")
+        if (url is None) == (service is None):
+            yield required(place, "exactly one of url or service is required")
+        elif url is not None:
+            yield from url_errors(url, f"{place}.url")
+        elif service is not None:
+            yield from service_errors(service, f"{place}.service")
+        yield from bundle_errors(config.get("caBundle"), f"{place}.caBundle")
+    yield from _review_versions(versions, f"{path}.conversionReviewVersions")
+
+
+def _review_versions(versions: list[str], path: str) -> Iterator[FieldError]:
+    if not versions:
+        yield required(path)
+        return
+    for index, version in enumerate(versions):
+        if version in versions[:index]:
+            yield invalid(f"{path}[{index}]", version, "duplicate version")
+            continue
+        yield from (invalid(f"{path}[{index}]", version, problem) for problem in label_1035_problems(version))
+    if not {*versions} & {*_REVIEW_VERSIONS}:
+        yield invalid(path, versions, f"must include at least one of {', '.join(_REVIEW_VERSIONS)}")
 
 
 def _deprecation(version: JSONObject, path: str) -> Iterator[FieldError]:

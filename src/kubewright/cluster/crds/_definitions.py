@@ -23,7 +23,10 @@ class DefinitionStrategy(BuiltinStrategy):
         if kind := names.get("kind"):
             names.setdefault("singular", kind.lower())
             names.setdefault("listKind", f"{kind}List")
-        spec.setdefault("conversion", {"strategy": "None"})
+        conversion = spec.setdefault("conversion", {"strategy": "None"})
+        service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service")
+        if service is not None and service.get("port") is None:
+            service["port"] = 443
 
     def prepare_create(self, obj: JSONObject) -> None:
         """Nothing is accepted yet, and the storage version is the one that objects will be stored in."""

@@ -11,6 +11,7 @@ import asyncio
 import base64
 import hashlib
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from kubewright.cluster._answers import Answer
@@ -24,13 +25,14 @@ from kubewright.cluster._deletes import (
     read_options,
 )
 from kubewright.cluster._failures import forbidden, not_found
-from kubewright.cluster._kinds import JSONObject, ResourceType, Subresource
+from kubewright.cluster._kinds import Conversion, JSONObject, ResourceType, Subresource
 from kubewright.cluster._managing import manager_of
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry, Event
 from kubewright.cluster._views import decoded, view_of
 from kubewright.cluster._writes import commit
 from kubewright.cluster.crds._columns import CustomPrinter
+from kubewright.cluster.crds._conversion import ConversionWebhook, WebhookConversion
 from kubewright.cluster.crds._custom import CustomStrategy, Reread
 from kubewright.cluster.crds._definitions import CLEANUP, DefinitionStrategy
 
@@ -175,7 +177,8 @@ class Definitions:
         if not any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
             self._served[name] = (revision, [])
             return
-        types = [_type_of(definition, version) for version in definition["spec"]["versions"] if version.get("served")]
+        make = _Versions(self._state, definition)
+        types = [make.type_of(version) for version in definition["spec"]["versions"] if version.get("served")]
         kept = {(type_.group, type_.version, type_.plural) for type_ in types}
         for old in self._served.get(name, (0, []))[1]:
             self._state.managers = {key: made for key, made in self._state.managers.items() if key[0] is not old}
@@ -220,7 +223,8 @@ class Definitions:
         types = self._served.get(name, (0, []))[1]
         if not types or CLEANUP not in (definition["metadata"].get("finalizers") or ()):
             return CLEANUP in (definition["metadata"].get("finalizers") or ())
-        type_, storage = types[0], self._state.storage
+        # Nobody is asked to convert what is only to be deleted.
+        type_, storage = replace(types[0], conversion=None, stored_version=""), self._state.storage
         self._terminating[type_.storage] = name
         for entry in list(storage.entries(type_.storage)):
             _done(delete_object(self._state, type_, entry, DeleteOptions(), None))
@@ -284,10 +288,44 @@ def _name_in(call: Call) -> str:
     return name
 
 
-def _type_of(definition: JSONObject, version: JSONObject) -> ResourceType:
+class _Versions:
+    """Makes the resources of a definition, one for each of its versions."""
+
+    def __init__(self, state: State, definition: JSONObject) -> None:
+        spec = definition["spec"]
+        self._definition = definition
+        self._stored_version = f"{spec['group']}/{_storage_version(spec)['name']}"
+        self._strategies = {
+            f"{spec['group']}/{version['name']}": CustomStrategy(version) for version in spec["versions"]
+        }
+        conversion = spec.get("conversion") or {}
+        self._webhook = ConversionWebhook(state, conversion) if conversion.get("strategy") == "Webhook" else None
+
+    def _conversion(self, api_version: str) -> Conversion | None:
+        if self._webhook is not None:
+            return WebhookConversion(
+                self._webhook,
+                api_version=api_version,
+                kind=self._definition["status"]["acceptedNames"]["kind"],
+                stored_version=self._stored_version,
+                strategies=self._strategies,
+            )
+        if not _has_other_schemas(self._definition):
+            return None
+        stored, shown = self._strategies[self._stored_version], self._strategies[api_version]
+        return Reread(stored, shown, self._stored_version)
+
+    def type_of(self, version: JSONObject) -> ResourceType:
+        """The resource of a version."""
+        api_version = f"{self._definition['spec']['group']}/{version['name']}"
+        strategy = self._strategies[api_version]
+        made = _type_of(self._definition, version, strategy)
+        made.conversion, made.stored_version = self._conversion(api_version), self._stored_version
+        return made
+
+
+def _type_of(definition: JSONObject, version: JSONObject, strategy: CustomStrategy) -> ResourceType:
     spec, names = definition["spec"], definition["status"]["acceptedNames"]
-    strategy = CustomStrategy(version)
-    stored = strategy if version.get("storage") else CustomStrategy(_storage_version(spec))
     group, name = spec["group"], version["name"]
     warning = f"{group}/{name} {names['kind']} is deprecated"
     return ResourceType(
@@ -307,7 +345,6 @@ def _type_of(definition: JSONObject, version: JSONObject) -> ResourceType:
         custom=True,
         verbs=_VERBS,
         storage_version_hash=_storage_hash(definition),
-        conversion=Reread(stored, strategy) if _has_other_schemas(definition) else None,
         deprecation_warning=version.get("deprecationWarning") or (warning if version.get("deprecated") else ""),
     )
 

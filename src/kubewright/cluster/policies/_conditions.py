@@ -1,0 +1,63 @@
+"""Match conditions, of webhooks and of policies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from kubewright.api.cel import EvaluationError, types
+from kubewright.cluster._field_errors import FieldError, invalid
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.admission._attributes import Attributes
+from kubewright.cluster.admission._conditions import ConditionError
+from kubewright.cluster.policies._expressions import Budget, Expression, OutOfBudget, Scope, compiled, values_of
+
+__all__ = ["PolicyConditions", "all_hold"]
+
+_BUDGET: Final = 2_500_000
+
+
+class PolicyConditions:
+    """The match conditions of webhooks: see `kubewright.cluster.admission._conditions.Conditions`."""
+
+    def problems(self, expression: str, path: str) -> list[FieldError]:
+        """What is wrong with an expression."""
+        problem = _compiled(expression).problem
+        return [invalid(path, expression, problem)] if problem else []
+
+    def matches(
+        self,
+        conditions: Sequence[JSONObject],
+        attributes: Attributes,
+        request: JSONObject,
+        obj: JSONObject | None,
+        old: JSONObject | None,
+    ) -> bool:
+        """Whether all hold."""
+        expressions = [_compiled(condition["expression"]) for condition in conditions]
+        return all_hold(expressions, values_of(request, obj, old))
+
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str) -> Expression:
+    return compiled(text.strip(), Scope(), types.BOOL)
+
+
+def all_hold(expressions: Sequence[Expression], values: Mapping[str, Any]) -> bool:
+    """Whether all conditions hold. One that does not decides; an error counts when all others hold."""
+    budget, failures = Budget(_BUDGET), []
+    for expression in expressions:
+        if expression.program is None:
+            failures.append(f"compilation error: {expression.problem}")
+            continue
+        try:
+            if budget.run(expression.program, values) is False:
+                return False
+        except OutOfBudget as error:
+            raise ConditionError(str(error)) from None
+        except EvaluationError as error:
+            failures.append(f"expression '{expression.text}' resulted in error: {error}")
+    if failures:
+        raise ConditionError(failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]")
+    return True

@@ -1,0 +1,248 @@
+"""`Policies`: the admission plugin that asks policies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from kubewright.api.cel import EvaluationError
+from kubewright.cluster._converting import convert
+from kubewright.cluster._failures import Failure
+from kubewright.cluster._kinds import JSONObject, ResourceType
+from kubewright.cluster._state import State
+from kubewright.cluster.admission._attributes import Attributes
+from kubewright.cluster.admission._chain import Plugin
+from kubewright.cluster.admission._conditions import ConditionError
+from kubewright.cluster.admission._matching import is_exempt, matched_type, matches_namespace, matches_object
+from kubewright.cluster.admission._review import request_of
+from kubewright.cluster.policies._conditions import all_hold
+from kubewright.cluster.policies._definitions import Binding, Definitions, Match, Policy, Validation
+from kubewright.cluster.policies._expressions import Budget, OutOfBudget, values_of, with_variables
+from kubewright.cluster.policies._params import ParamsError, params_of
+
+__all__ = ["Policies"]
+
+_CODES: Final = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413}
+_LONGEST_MESSAGE: Final = 5 * 1024
+_LONGEST_ANNOTATION: Final = 10 * 1024
+_FAILURE: Final = "validation.policy.admission.k8s.io/validation_failure"
+
+
+@dataclass(frozen=True, slots=True)
+class _Denial:
+    """Why a policy is against a write."""
+
+    policy: Policy
+    binding: Binding | None
+    message: str
+    reason: str = "Invalid"
+
+    @property
+    def text(self) -> str:
+        by = f" with binding '{self.binding.name}'" if self.binding is not None else ""
+        return f"ValidatingAdmissionPolicy '{self.policy.name}'{by} denied request: {self.message}"
+
+
+@dataclass(slots=True)
+class _Write:
+    """A write in the version that a policy wants to see."""
+
+    request: JSONObject
+    object: JSONObject | None
+    old: JSONObject | None
+    namespace: JSONObject | None
+
+
+class Policies(Plugin):
+    """Asks every policy whose binding matches a write."""
+
+    name = "ValidatingAdmissionPolicy"
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._definitions = Definitions(state.storage)
+
+    def handles(self, attributes: Attributes) -> bool:
+        """Whether there is any policy that could be asked."""
+        return bool(self._definitions.all()) and not is_exempt(attributes)
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Refuse what a policy denies: the first denial is told."""
+        denials: list[_Denial] = []
+        for policy in self._definitions.all():
+            type_ = self._matched(policy.match, attributes)
+            if type_ is None:
+                continue
+            write = await self._write(attributes, type_)
+            collected: dict[str, list[str]] = {}
+            for binding in policy.bindings:
+                if binding.match is None or self._matched(binding.match, attributes) is not None:
+                    denials += self._ask(policy, binding, attributes, write, collected)
+            for key, values in collected.items():
+                attributes.annotations[f"{policy.name}/{key}"] = ", ".join(values)
+        if denials:
+            raise _refusal(attributes, denials[0])
+
+    def _matched(self, match: Match, attributes: Attributes) -> ResourceType | None:
+        """The version of the resource in which the write matches; None when it does not."""
+        if not matches_namespace(self._state, match.namespaces, attributes):
+            return None
+        if not matches_object(match.objects, attributes.object, attributes.old):
+            return None
+        spec, policy = match.spec, match.spec.get("matchPolicy") or ""
+        excluded = _named(spec.get("excludeResourceRules"), attributes)
+        if matched_type(self._state, excluded, policy, attributes) is not None:
+            return None
+        if not spec.get("resourceRules"):
+            return attributes.type
+        return matched_type(self._state, _named(spec["resourceRules"], attributes), policy, attributes)
+
+    async def _write(self, attributes: Attributes, type_: ResourceType) -> _Write:
+        request = request_of(attributes, type_, "", None, None)
+        for name in ("uid", "object", "oldObject"):
+            del request[name]
+        obj, old = attributes.object, attributes.old
+        if type_ is not attributes.type and attributes.kind.kind == attributes.type.kind:
+            obj = None if obj is None else await convert(obj, attributes.type, type_)
+            old = None if old is None else await convert(old, attributes.type, type_)
+        namespace = None
+        if attributes.type.storage != "/namespaces" and attributes.namespace:
+            found = self._state.storage.get("/namespaces", "", attributes.namespace)
+            namespace = None if found is None else found.decode()
+        return _Write(request, obj, old, namespace)
+
+    # One policy
+
+    def _ask(
+        self,
+        policy: Policy,
+        binding: Binding,
+        attributes: Attributes,
+        write: _Write,
+        collected: dict[str, list[str]],
+    ) -> list[_Denial]:
+        try:
+            params = params_of(self._state, policy, binding, attributes.namespace)
+        except ParamsError as error:
+            message = f"failed to configure binding: {error}"
+            return [_Denial(policy, binding, message)] if policy.fails else []
+        denied: list[_Denial] = []
+        for param in params:
+            for number, denial in self._decisions(policy, binding, write, param, collected):
+                for action in binding.spec.get("validationActions") or ():
+                    self._act(action, denial, number, attributes, denied)
+        return denied
+
+    def _act(self, action: str, denial: _Denial, number: int, attributes: Attributes, denied: list[_Denial]) -> None:
+        binding = denial.binding
+        assert binding is not None
+        match action:
+            case "Deny":
+                denied.append(denial)
+            case "Warn":
+                by = f"ValidatingAdmissionPolicy '{denial.policy.name}' with binding '{binding.name}'"
+                attributes.warnings.append(f"Validation failed for {by}: {denial.message}")
+            case "Audit":
+                told = {
+                    "message": denial.message,
+                    "policy": denial.policy.name,
+                    "binding": binding.name,
+                    "expressionIndex": number,
+                    "validationActions": binding.spec["validationActions"],
+                }
+                attributes.annotations[_FAILURE] = msgspec.json.encode([told]).decode()
+
+    def _decisions(
+        self,
+        policy: Policy,
+        binding: Binding,
+        write: _Write,
+        param: JSONObject | None,
+        collected: dict[str, list[str]],
+    ) -> list[tuple[int, _Denial]]:
+        """Which of the policy's rules are against the write, by their number."""
+        budget = Budget()
+        values = values_of(write.request, write.object, write.old, write.namespace, param)
+        values = with_variables(values, policy.variables, budget)
+        try:
+            # Conditions do not see the namespace.
+            if not all_hold(policy.conditions, {**values, "namespaceObject": None}):
+                return []
+        except ConditionError as error:
+            return [(0, _Denial(policy, binding, str(error)))] if policy.fails else []
+        found = []
+        try:
+            for number, validation in enumerate(policy.validations):
+                denial = _decision(policy, binding, validation, values, budget)
+                if denial is not None:
+                    found.append((number, denial))
+        except OutOfBudget as error:
+            return [(0, _Denial(policy, binding, str(error)))] if policy.fails else []
+        return [*found, *_annotate(policy, binding, values, collected)]
+
+
+def _named(rules: list[JSONObject] | None, attributes: Attributes) -> list[JSONObject]:
+    """The rules that do not name other objects."""
+    return [rule for rule in rules or () if attributes.name in (rule.get("resourceNames") or [attributes.name])]
+
+
+def _decision(
+    policy: Policy, binding: Binding, validation: Validation, values: dict[str, Any], budget: Budget
+) -> _Denial | None:
+    expression = validation.expression
+    if expression.program is None:
+        message = f"compilation error: {expression.problem}"
+        return _Denial(policy, binding, message) if policy.fails else None
+    try:
+        if budget.run(expression.program, values) is True:
+            return None
+    except EvaluationError as error:
+        message = f"expression '{expression.text}' resulted in error: {error}"
+        return _Denial(policy, binding, message) if policy.fails else None
+    said = _said(validation, values, budget)
+    message = said or (validation.raw.get("message") or "").strip()
+    message = message or f"failed expression: {expression.text.strip()}"
+    return _Denial(policy, binding, message, validation.raw.get("reason") or "Invalid")
+
+
+def _said(validation: Validation, values: dict[str, Any], budget: Budget) -> str:
+    """What the message expression says, if that is a message."""
+    if validation.message is None or validation.message.program is None:
+        return ""
+    try:
+        text = budget.run(validation.message.program, values)
+    except EvaluationError:
+        return ""
+    text = text.strip() if isinstance(text, str) else ""
+    return "" if len(text.encode()) > _LONGEST_MESSAGE or "\n" in text else text
+
+
+def _annotate(
+    policy: Policy, binding: Binding, values: dict[str, Any], collected: dict[str, list[str]]
+) -> list[tuple[int, _Denial]]:
+    """Collect the audit annotations. One that cannot be had is against the write."""
+    budget, found = Budget(), []
+    for key, expression in policy.annotations:
+        try:
+            if expression.program is None:
+                raise EvaluationError(expression.problem)
+            value = budget.run(expression.program, values)
+        except (EvaluationError, OutOfBudget) as error:
+            if policy.fails:
+                message = f"expression '{expression.text}' resulted in error: {error}"
+                found.append((0, _Denial(policy, binding, message)))
+            continue
+        text = value.strip()[:_LONGEST_ANNOTATION] if isinstance(value, str) else ""
+        if text and text not in collected.setdefault(key, []):
+            collected[key].append(text)
+    return found
+
+
+def _refusal(attributes: Attributes, denial: _Denial) -> Failure:
+    failure = attributes.forbidden(denial.text)
+    failure.code = _CODES.get(denial.reason, 422)
+    failure.reason = denial.reason
+    failure.details = {**(failure.details or {}), "causes": [{"message": denial.text}]}
+    return failure

@@ -1,0 +1,36 @@
+"""How policies come into a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kubewright.cluster.policies._conditions import PolicyConditions
+from kubewright.cluster.policies._plugin import Policies
+from kubewright.cluster.policies._strategies import BindingStrategy, PolicyStrategy
+
+if TYPE_CHECKING:
+    from kubewright.cluster._dispatch import Dispatcher
+
+__all__ = ["add_policies"]
+
+_GROUP: Final = "admissionregistration.k8s.io"
+_STRATEGIES: Final = {
+    "validatingadmissionpolicies": PolicyStrategy,
+    "validatingadmissionpolicybindings": BindingStrategy,
+}
+
+
+def add_policies(dispatcher: Dispatcher) -> None:
+    """Accept policies, and ask them about each write; evaluate the match conditions of webhooks."""
+    from kubewright.api.cel import is_available
+
+    if not is_available():
+        return
+    state = dispatcher.state
+    for plural, strategy in _STRATEGIES.items():
+        found = state.types.find(_GROUP, "v1", plural)
+        assert found is not None
+        found.strategy = strategy(found.api_version, found.kind, found.qualified)
+        dispatcher.supported.add(found.qualified)
+    state.admission.conditions = PolicyConditions()
+    state.admission.add(Policies(state))
