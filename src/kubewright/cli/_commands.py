@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, Entry] = {
     "undeploy": Entry("kubewright.cli._undeploy", "Remove all that deploy has made."),
     "uninstall": Entry("kubewright.cli._uninstall", "Remove the program's kinds from the cluster."),
     "version": Entry("kubewright.cli._version", "Print the versions of Kubewright and of the pinned Kubernetes."),
+    "why": Entry("kubewright.cli._why", "Say what a running operator knows about an object."),
 }
 
 

@@ -1,0 +1,85 @@
+"""`kubewright why`, asked of an operator that runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+from click.testing import CliRunner
+
+import kubewright as kw
+from kubewright.api import core, meta
+from kubewright.cli._main import run
+from kubewright.cli._why import command
+from kubewright.cluster import Cluster
+from tests.operator.conftest import until
+
+operator = kw.Operator("curious", health_bind="127.0.0.1:0", metrics_bind=None)
+
+
+@operator.reconciles(core.ConfigMap, name="settings")
+async def sync(settings: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None:
+    if settings.metadata.name == "bad":
+        raise RuntimeError("there is no \x1b[31mred\x1b[0m in it")
+    await ctx.apply(core.Secret(metadata=meta.ObjectMeta(name=f"{settings.metadata.name}-secret")))
+
+
+@pytest.fixture
+async def address() -> AsyncIterator[str]:
+    async with Cluster(controllers=False) as cluster, cluster.client() as client, operator.running(client) as running:
+        for name in ("good", "bad"):
+            await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name=name, namespace="default")))
+
+        async def reconciled() -> bool:
+            good, bad = (running.inspect(core.ConfigMap, name, "default") for name in ("good", "bad"))
+            return bool(good.results) and good.queue.state == "idle" and bool(bad.last_error)
+
+        await until(reconciled)
+        yield f"127.0.0.1:{running.servers[0].port}"
+
+
+async def asked(*arguments: str) -> int:
+    return await asyncio.to_thread(run, ["why", *arguments])
+
+
+async def test_what_woke_an_object_and_what_came_of_it(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert await asked("configmap/good", "--address", address) == 0
+    said = capsys.readouterr().out
+    assert "ConfigMap default/good, controller settings" in said
+    assert "queue    nothing to do" in said
+    assert "create secrets good-secret: 201" in said
+    shown = await asyncio.to_thread(CliRunner().invoke, command, ["ConfigMap/bad", "--address", address], color=True)
+    said = shown.output
+    assert "tried again in" in said or "running since" in said or "waiting for a worker" in said
+    assert "there is no" in said
+    assert "\x1b" not in said
+
+
+async def test_as_json(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert await asked("ConfigMap/good", "--address", address, "--output", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kind"], found["results"][0]["result"]) == ("ConfigMap", "success")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ConfigMap/other"], "knows no ConfigMap default/other"),
+        (["ConfigMp/good"], "did you mean ConfigMap?"),
+        (["Pod/good"], "it reconciles ConfigMap"),
+        (["good"], "name the object as KIND/NAME"),
+    ],
+)
+async def test_what_is_not_there(
+    address: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await asked(*arguments, "--address", address) != 0
+    assert message in capsys.readouterr().err
+
+
+def test_nobody_answers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:2")  # is not asked
+    assert run(["why", "Foo/example", "--address", "127.0.0.1:1"]) == 1
+    assert "no operator answers at 127.0.0.1:1" in capsys.readouterr().err
