@@ -3,7 +3,7 @@
 A Foo asks for an nginx Deployment of a certain name and size. The operator makes it, keeps it that way, and tells in
 the Foo's status how many replicas are available.
 
-    kubectl apply -f foo-crd.yaml
+    kubectl apply -k config/crd
     kubewright run foo.py            # or: python foo.py
     kubectl apply -f example-foo.yaml
 """

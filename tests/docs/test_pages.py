@@ -173,7 +173,7 @@ async def test_the_operator_of_the_readme_runs_a_deployment_and_keeps_its_size(c
 
 
 async def install_foos(client: Client) -> None:
-    definition = yaml.safe_load((ROOT / "examples" / "foo" / "foo-crd.yaml").read_text())
+    definition = yaml.safe_load((ROOT / "examples/foo/config/crd/bases/example.com_foos.yaml").read_text())
     wanted = from_dict(CustomResourceDefinition, definition)
     try:
         await client.create(wanted)

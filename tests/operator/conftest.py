@@ -58,7 +58,7 @@ async def foos(client: Client) -> None:
 
 async def install_foos(client: Client) -> None:
     """Install the example's definition."""
-    await install(client, yaml.safe_load((EXAMPLE / "foo-crd.yaml").read_text()))
+    await install(client, yaml.safe_load((EXAMPLE / "config/crd/bases/example.com_foos.yaml").read_text()))
 
 
 async def install(client: Client, definition: dict[str, Any]) -> None:
