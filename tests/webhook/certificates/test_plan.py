@@ -89,11 +89,16 @@ def test_what_has_expired_is_replaced_at_once(first: Held) -> None:
     assert not set(everything.trusted) & set(first.trusted)
 
 
-def test_a_certificate_for_another_service_is_replaced(first: Held) -> None:
+def test_while_a_service_is_renamed_one_certificate_serves_replicas_of_both_opinions(first: Held) -> None:
     other = replace(TERMS, hosts=("other.home.svc",))
     change = changed(first, START, terms=other)
     assert change.why == "the certificate is for another Service"
-    assert is_trusted(change.held.leaf, change.held.bundle, START, "other.home.svc")
+    for host in (HOST, "other.home.svc"):
+        assert is_trusted(change.held.leaf, change.held.bundle, START, host)
+    for terms in (TERMS, other):
+        assert decide(change.held, terms, START, settled=False) is None, "nobody makes it anew again and again"
+    renewed = changed(change.held, START + 60 * DAY, terms=other).held
+    assert renewed.hosts == {"other.home.svc"}
 
 
 def test_without_a_key_to_sign_with_there_is_a_new_authority_and_no_gap(first: Held) -> None:

@@ -12,7 +12,8 @@ import pytest
 import pytest_asyncio
 
 import kubewright as kw
-from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core, meta
+from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core
+from kubewright.api.meta.v1 import LabelSelector
 from kubewright.client import Client, Forbidden, Impersonation
 from kubewright.clock import SystemClock
 from kubewright.manifests import Project
@@ -176,10 +177,13 @@ async def test_a_secret_that_somebody_spoils_is_made_anew_without_a_gap(
     assert "PRIVATE KEY" not in caplog.text
 
 
-async def test_a_secret_of_somebody_else_is_left_alone(client: Client, namespace: str) -> None:
+@pytest.mark.parametrize(
+    "labels", [{}, {"app.kubernetes.io/managed-by": "kubewright", "app.kubernetes.io/name": "another"}]
+)
+async def test_a_secret_of_somebody_else_is_left_alone(labels: dict[str, str], client: Client, namespace: str) -> None:
     of = served(client, CLOCK, namespace)
-    theirs = core.Secret(metadata=ObjectMeta(name=of.secret, namespace=namespace), data={"tls.crt": b"theirs"})
-    await client.create(theirs)
+    meta = ObjectMeta(name=of.secret, namespace=namespace, labels=labels)
+    await client.create(core.Secret(metadata=meta, data={"tls.crt": b"theirs"}))
     with pytest.raises(CertificateError) as caught:
         await Keeper(of).step()
     assert str(caught.value) == (
@@ -226,7 +230,7 @@ async def test_the_derived_roles_are_enough_and_no_more(client: Client, namespac
     for one in made:
         for webhook in getattr(one, "webhooks", None) or ():
             webhook.failure_policy = "Ignore"
-            webhook.namespace_selector = meta.LabelSelector(match_labels={"kubernetes.io/metadata.name": namespace})
+            webhook.namespace_selector = LabelSelector(match_labels={"kubernetes.io/metadata.name": namespace})
         await client.create(one)
     assert client._config is not None
     config = replace(client._config, impersonate=Impersonation(user=account))

@@ -31,7 +31,6 @@ logger = logging.getLogger("kubewright.webhook")
 
 _TRIES: Final = 20
 _LONGEST: Final = 24 * 3600.0
-_MANAGED: Final = ("app.kubernetes.io/managed-by", "kubewright")
 
 
 class Keeper:
@@ -41,6 +40,7 @@ class Keeper:
         self._served = served
         self._terms = terms or terms_of(served)
         self._named = kinds_of(served)
+        self._labels = {"app.kubernetes.io/managed-by": "kubewright", "app.kubernetes.io/name": served.operator}
         self._trusted_since: tuple[bytes, float] | None = None
         self.held: Held | None = None
 
@@ -95,7 +95,7 @@ class Keeper:
             return mine
         if not secret.data:
             return mine
-        if (secret.metadata.labels or {}).get(_MANAGED[0]) != _MANAGED[1]:
+        if not self._labels.items() <= (secret.metadata.labels or {}).items():
             raise CertificateError(
                 f"the Secret {self._where} is there, but was not made by this operator: delete it, or choose another"
                 " name by --webhook-secret, or let the certificate come from it by --webhook-certificates=files"
@@ -108,12 +108,11 @@ class Keeper:
 
     async def _write(self, secret: core.Secret | None, change: Change) -> core.Secret:
         served = self._served
-        labels = dict([_MANAGED, ("app.kubernetes.io/name", served.operator)])
         if secret is None:
-            meta = ObjectMeta(name=served.secret, namespace=served.namespace, labels=labels)
+            meta = ObjectMeta(name=served.secret, namespace=served.namespace, labels=self._labels)
             made = core.Secret(metadata=meta, type="kubernetes.io/tls", data=change.held.data())
             return await served.client.create(made)
-        secret.metadata.labels = {**(secret.metadata.labels or {}), **labels}
+        secret.metadata.labels = {**(secret.metadata.labels or {}), **self._labels}
         secret.data = change.held.data()
         try:
             return await served.client.update(secret)

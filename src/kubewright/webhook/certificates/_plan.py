@@ -73,9 +73,12 @@ def decide(held: Held | None, terms: Terms, now: datetime, *, settled: bool) -> 
     alive = tuple(one for one in held.trusted if one.not_valid_after_utc > now)
     signer = held.signer if _lives(held.signer, now) else None
     successor = held.successor if _lives(held.successor, now) else None
-    if why := _useless(held, terms, now):
-        # Nobody can be served with it, so there is nothing to be careful about.
-        return _fresh(alive, terms, now, why) if signer is None else _signed(held, signer, terms, now, why)
+    if held.validity.ends <= now:
+        return _at_once(held, alive, signer, terms, now, "the certificate has expired")
+    if not held.hosts.issuperset(terms.hosts):
+        # While a Service gets another name, there are replicas of both opinions. One certificate serves both.
+        both = replace(terms, hosts=sorted(held.hosts.union(terms.hosts)))
+        return _at_once(held, alive, signer, both, now, "the certificate is for another Service")
     if successor is not None and settled:
         changed = replace(held, signer=successor, successor=None)
         return _signed(changed, successor, terms, now, "the new authority is trusted everywhere by now")
@@ -99,17 +102,17 @@ def next_time(held: Held, terms: Terms, now: datetime) -> datetime:
     return min((time for time in times if time > now), default=now)
 
 
-def _useless(held: Held, terms: Terms, now: datetime) -> str:
-    """Why nobody can be served with the certificate; nothing when it is of use."""
-    if held.validity.ends <= now:
-        return "the certificate has expired"
-    return "" if set(terms.hosts) <= held.hosts else "the certificate is for another Service"
-
-
 def _can_be_renewed(held: Held, signer: KeyPair, terms: Terms, now: datetime) -> bool:
     """Whether a new certificate is due, and would live longer: none outlives its authority."""
     longest = min(now + terms.life, _life_of(signer).ends)
     return terms.due(held.validity) <= now and longest - held.validity.ends > terms.life / 10
+
+
+def _at_once(
+    held: Held, alive: tuple[x509.Certificate, ...], signer: KeyPair | None, terms: Terms, now: datetime, why: str
+) -> Change:
+    """Another certificate now: nobody can be served with this one, so there is nothing to be careful about."""
+    return _fresh(alive, terms, now, why) if signer is None else _signed(held, signer, terms, now, why)
 
 
 def _fresh(alive: tuple[x509.Certificate, ...], terms: Terms, now: datetime, why: str) -> Change:
