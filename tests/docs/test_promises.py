@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "design" / "promises.md"
-_NAMED = re.compile(r"`(tests/[^`]*?\.py)::([^`]*)`")
+_NAMED = re.compile(r"`((?:tests|examples)/[^`]*?\.py)::([^`]*)`")
 
 
 def rows() -> list[tuple[str, list[tuple[str, str]]]]:
