@@ -1,0 +1,83 @@
+"""cert-manager's own CA injector does what the annotations of the manifests ask it for."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+
+import kubewright as kw
+from kubewright._certificates import CertificateAuthority
+from kubewright.api import ObjectMeta, apiextensions, core, from_dict, meta
+from kubewright.client import Client, NotFound
+from kubewright.manifests import Project
+from kubewright.manifests._certificates import cert_manager_objects
+from kubewright.manifests._objects import configurations
+from kubewright.testing import ControlPlane
+from kubewright.testing._go import download_module
+from tests.cluster.clients.processes import running
+from tests.webhook.certificates.ca_injector import CERT_MANAGER, ca_injector
+from tests.webhook.certificates.objects import until
+
+pytestmark = [
+    pytest.mark.timeout(1800),
+    pytest.mark.skipif(
+        not os.environ.get("KUBEWRIGHT_CA_INJECTOR"),
+        reason="set KUBEWRIGHT_CA_INJECTOR=1: the first time, it compiles Kubernetes' client in Go for several minutes",
+    ),
+]
+
+
+async def test_the_injector_fills_in_the_authority(
+    client: Client, control_plane: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    program = ca_injector()
+    folder = download_module(*CERT_MANAGER)
+    for file in ("crd-certificates.yaml", "crd-issuers.yaml"):
+        definition = yaml.safe_load((folder / "deploy" / "crds" / file).read_text(encoding="utf-8"))
+        definition["metadata"].pop("labels", None)  # Helm's to fill in
+        await client.apply(from_dict(apiextensions.CustomResourceDefinition, definition))
+    operator = kw.Operator(f"of-{namespace}")
+
+    @operator.validates(core.ConfigMap)
+    def check(config: core.ConfigMap) -> None: ...
+
+    project = Project(operator=operator, target="program.py", namespace=namespace, certificates="cert-manager")
+    (configuration,) = configurations(project)
+    (webhook,) = configuration.webhooks  # type: ignore[attr-defined]
+    webhook.failure_policy = "Ignore"
+    webhook.namespace_selector = meta.LabelSelector(match_labels={"kubernetes.io/metadata.name": namespace})
+    await client.create(configuration)
+    try:
+        for one in cert_manager_objects(project):
+            await until(lambda one=one: created(client, one))  # type: ignore[misc]
+        # What cert-manager's own controllers make of it, which do not run here.
+        authority = CertificateAuthority("injected", life=timedelta(days=3650))
+        pair = authority.issue("injected", hosts=[f"{project.prefix}-webhook.{namespace}.svc"])
+        annotations = {"cert-manager.io/certificate-name": f"{project.prefix}-webhook"}
+        secret = core.Secret(
+            metadata=ObjectMeta(name=project.certificate_secret, namespace=namespace, annotations=annotations),
+            type="kubernetes.io/tls",
+            data={"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": authority.pair.certificate},
+        )
+        await client.create(secret)
+
+        async def is_injected() -> bool:
+            found = await client.get(type(configuration), project.prefix)
+            (asked,) = found.webhooks  # type: ignore[attr-defined]
+            return bool(asked.client_config.ca_bundle == authority.pair.certificate)
+
+        async with running(program, f"-cluster={control_plane.kubeconfig}", environment={"HOME": str(tmp_path)}):
+            await until(is_injected)
+    finally:
+        await client.delete(type(configuration), project.prefix)
+
+
+async def created(client: Client, made: kw.Object) -> kw.Object | None:
+    try:
+        return await client.create(made)
+    except NotFound:
+        return None  # its kind is not served yet
