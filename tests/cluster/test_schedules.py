@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
 import pytest
 
-from kubewright.cluster._schedules import schedule_problem
+from kubewright.cluster._schedules import Schedule, schedule_problem
 
 
 @pytest.mark.parametrize(
@@ -30,3 +33,53 @@ def test_a_schedule_that_can_be_read_has_no_problem(schedule: str) -> None:
 )
 def test_a_schedule_that_cannot_be_read_is_told_why(schedule: str, problem: str) -> None:
     assert schedule_problem(schedule) == problem
+
+
+def times(schedule: str, start: str, count: int, zone: str | None = None) -> list[str]:
+    """The next times in UTC, to the minute."""
+    made = Schedule(schedule, ZoneInfo(zone) if zone else None)
+    found, moment = [], datetime.fromisoformat(start).replace(tzinfo=UTC)
+    for _ in range(count):
+        following = made.after(moment)
+        assert following is not None
+        moment = following
+        found.append(moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M"))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        ("* * * * *", ["2030-01-01 00:01", "2030-01-01 00:02"]),
+        ("*/20 5 * * *", ["2030-01-01 05:00", "2030-01-01 05:20"]),
+        ("0 0 1 * *", ["2030-02-01 00:00", "2030-03-01 00:00"]),
+        ("30 12 * * mon-fri", ["2030-01-01 12:30", "2030-01-02 12:30"]),
+        ("0 0 29 2 *", ["2032-02-29 00:00"]),
+        ("0 0 13 * fri", ["2030-01-04 00:00", "2030-01-11 00:00", "2030-01-13 00:00"]),
+        ("0 0 */10 * fri", ["2030-01-11 00:00", "2030-02-01 00:00"]),
+        ("@weekly", ["2030-01-06 00:00", "2030-01-13 00:00"]),
+        ("@hourly", ["2030-01-01 01:00"]),
+        ("@every 1h30m", ["2030-01-01 01:30", "2030-01-01 03:00"]),
+    ],
+)
+def test_when_a_schedule_is_due(schedule: str, expected: list[str]) -> None:
+    assert times(schedule, "2030-01-01T00:00:00", len(expected)) == expected
+
+
+def test_a_schedule_that_is_never_due_has_no_time() -> None:
+    assert Schedule("0 0 30 2 *").after(datetime(2030, 1, 1, tzinfo=UTC)) is None
+
+
+def test_a_zone_moves_the_time() -> None:
+    assert times("0 12 * * *", "2030-01-01T00:00:00", 1, "Asia/Kolkata") == ["2030-01-01 06:30"]
+
+
+def test_a_time_that_the_clocks_leave_out_is_left_out() -> None:
+    # In Paris it is 3 o'clock after 2 o'clock on 2030-03-31.
+    assert times("30 2 * * *", "2030-03-30T00:00:00", 2, "Europe/Paris") == ["2030-03-30 01:30", "2030-04-01 00:30"]
+
+
+def test_a_time_that_comes_twice_is_due_twice() -> None:
+    # In Paris it is 2 o'clock again after 3 o'clock on 2030-10-27.
+    expected = ["2030-10-27 00:30", "2030-10-27 01:30", "2030-10-28 01:30"]
+    assert times("30 2 * * *", "2030-10-26T12:00:00", 3, "Europe/Paris") == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
@@ -190,6 +191,21 @@ def job_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
     return errors
 
 
+def _time_zone(name: str | None) -> list[FieldError]:
+    if name is None:
+        return []
+    if not name:
+        return [invalid("spec.timeZone", name, "timeZone must be nil or non-empty string")]
+    if name.lower() == "local":
+        text = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        return [invalid("spec.timeZone", name, text)]
+    try:
+        ZoneInfo(name)
+    except (ValueError, KeyError, OSError):  # also one that is a folder, or leads out of it
+        return [invalid("spec.timeZone", name, f"unknown time zone {name}")]
+    return []
+
+
 def cron_job_errors(obj: JSONObject) -> list[FieldError]:
     """A CronJob, whose name leaves room for that of its Jobs."""
     spec, name = obj["spec"], obj["metadata"].get("name", "")
@@ -203,6 +219,7 @@ def cron_job_errors(obj: JSONObject) -> list[FieldError]:
         if "TZ" in schedule:
             text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
             errors.append(invalid("spec.schedule", schedule, text))
+    errors += _time_zone(spec.get("timeZone"))
     errors += at_least_zero(spec, "startingDeadlineSeconds", "spec")
     if spec.get("concurrencyPolicy") not in _CONCURRENCY:
         errors.append(not_supported("spec.concurrencyPolicy", spec.get("concurrencyPolicy", ""), _CONCURRENCY))

@@ -1,11 +1,14 @@
-"""Schedules of CronJobs: whether they can be read, and what the server says when they cannot."""
+"""Schedules of CronJobs: whether they can be read, what the server says when they cannot, and when they are due."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
+from zoneinfo import ZoneInfo
 
-__all__ = ["schedule_problem"]
+__all__ = ["Schedule", "schedule_problem"]
 
 _MONTHS: Final = {
     name: index for index, name in enumerate(re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdec"), 1)
@@ -18,7 +21,17 @@ _BOUNDS: Final[tuple[tuple[int, int, dict[str, int]], ...]] = (
     (1, 12, _MONTHS),
     (0, 6, _DAYS),
 )
-_NAMED: Final = frozenset(["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"])
+_NAMED: Final = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+_UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_FARTHEST: Final = 5 * 366  # days, as the library that the server uses looks ahead
 _DURATION: Final = re.compile(r"[-+]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+")
 
 
@@ -38,7 +51,7 @@ def schedule_problem(schedule: str) -> str | None:
     try:
         for part, (least, most, names) in zip(parts, _BOUNDS, strict=True):
             for each in part.split(","):
-                _check(each, least, most, names)
+                _numbers(each, least, most, names)
     except _Unreadable as error:
         return str(error)
     return None
@@ -55,8 +68,8 @@ def _descriptor_problem(text: str) -> str | None:
     return f"unrecognized descriptor: {text}"
 
 
-def _check(text: str, least: int, most: int, names: dict[str, int]) -> None:
-    """One number, one range, with a step or without."""
+def _numbers(text: str, least: int, most: int, names: dict[str, int]) -> range:
+    """What one number or one range stands for, with a step or without."""
     span, *steps = text.split("/")
     low, *high = span.split("-")
     if low in ("*", "?"):
@@ -69,6 +82,7 @@ def _check(text: str, least: int, most: int, names: dict[str, int]) -> None:
             raise _Unreadable(f"too many hyphens: {text}")
     if len(steps) > 1:
         raise _Unreadable(f"too many slashes: {text}")
+    step = 1
     if steps:
         step = _number(steps[0], {})
         end = most if not high and low not in ("*", "?") else end
@@ -80,6 +94,7 @@ def _check(text: str, least: int, most: int, names: dict[str, int]) -> None:
         raise _Unreadable(f"end of range ({end}) above maximum ({most}): {text}")
     if start > end:
         raise _Unreadable(f"beginning of range ({start}) beyond end of range ({end}): {text}")
+    return range(start, end + 1, step)
 
 
 def _number(text: str, names: dict[str, int]) -> int:
@@ -91,3 +106,53 @@ def _number(text: str, names: dict[str, int]) -> int:
     if number < 0:
         raise _Unreadable(f"negative number ({number}) not allowed: {text}")
     return number
+
+
+class Schedule:
+    """When a CronJob is due. `text` must be one that can be read; `zone` is where its clock hangs.
+
+    As in the real controller, a time that a change of clocks leaves out is left out, and one that comes twice is due
+    twice. Where days of the month and of the week are both restricted, a day of either kind will do.
+    """
+
+    def __init__(self, text: str, zone: ZoneInfo | None = None) -> None:
+        self._zone = zone or UTC
+        self._every: timedelta | None = None
+        if text.startswith("@every "):
+            parts = re.findall(r"(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)", text)
+            seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
+            self._every = timedelta(seconds=max(int(seconds), 1))
+            return
+        parts_of = _NAMED.get(text, text).split()
+        self._minutes, self._hours, self._days, self._months, self._weekdays = (
+            {number for each in part.split(",") for number in _numbers(each, least, most, names)}
+            for part, (least, most, names) in zip(parts_of, _BOUNDS, strict=True)
+        )
+        free = [any(each.startswith(("*", "?")) for each in part.split(",")) for part in parts_of]
+        self._any_day, self._any_weekday = free[2], free[4]
+
+    def after(self, moment: datetime) -> datetime | None:
+        """The first time after a moment; None when there is none in the next five years."""
+        if self._every is not None:
+            return moment.replace(microsecond=0) + self._every
+        first = moment.astimezone(self._zone).date()
+        for days in range(_FARTHEST):
+            due = [each for each in self._times(first + timedelta(days=days)) if each > moment]
+            if due:
+                return min(due)
+        return None
+
+    def _times(self, day: date) -> Iterator[datetime]:
+        if day.month not in self._months or not self._is_due_on(day):
+            return
+        for hour in self._hours:
+            for minute in self._minutes:
+                for fold in (0, 1):
+                    local = datetime.combine(day, time(hour, minute, fold=fold), tzinfo=self._zone)
+                    moment = local.astimezone(UTC)
+                    if moment.astimezone(self._zone).replace(tzinfo=None) == local.replace(tzinfo=None):
+                        yield moment
+
+    def _is_due_on(self, day: date) -> bool:
+        by_day, by_weekday = day.day in self._days, day.isoweekday() % 7 in self._weekdays
+        return by_day and by_weekday if self._any_day or self._any_weekday else by_day or by_weekday

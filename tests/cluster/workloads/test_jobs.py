@@ -156,13 +156,3 @@ async def test_pods_of_a_deleted_job_go(world: World, policy: Any) -> None:
     await world.client.delete(batch.Job, "work", propagation=policy)
     await world.passes(40)
     assert await world.names(batch.Job) == await world.names(core.Pod) == []
-
-
-async def test_a_job_that_needs_more_than_there_is_is_refused_with_an_event(world: World) -> None:
-    rule = batch.PodFailurePolicyRule(
-        action="FailJob", on_exit_codes=batch.PodFailurePolicyOnExitCodesRequirement(operator="In", values=[1])
-    )
-    await world.client.create(a_job(pod_failure_policy=batch.PodFailurePolicy(rules=[rule])))
-    await world.passes(3)
-    assert await world.names(core.Pod) == []
-    assert await world.events("Unsupported") == ["the embedded cluster does not run Jobs with pod_failure_policy"]

@@ -3,7 +3,7 @@
 `Cluster(workloads=True)` starts them, or `Cluster(workloads=Workloads(plan=...))`, which says what becomes of pods:
 
 - Deployments make ReplicaSets, and those pods; rolling updates keep to maxSurge and maxUnavailable;
-- StatefulSets, DaemonSets and Jobs make pods as theirs do;
+- StatefulSets, DaemonSets and Jobs make pods as theirs do, and CronJobs make Jobs;
 - pods are bound to nodes without machines and become ready, fail or crash, as their `PodPlan` says;
 - claims get volumes, and Services get Endpoints and EndpointSlices of their pods.
 
@@ -11,7 +11,7 @@ The controllers are an operator, written with the same `Operator` as everybody's
 of the cluster, by the cluster's clock. Statuses, conditions, names and events are those of the real controllers; the
 tests compare what both leave. The hash in the names of ReplicaSets is another one.
 
-Not there: CronJobs, HorizontalPodAutoscalers, disruption budgets, quotas, and everything that needs machines.
+Not there: HorizontalPodAutoscalers, disruption budgets, and everything that needs machines.
 """
 
 from __future__ import annotations

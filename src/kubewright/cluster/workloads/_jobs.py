@@ -11,6 +11,7 @@ import kubewright as kw
 from kubewright.api import batch, core, is_controlled_by
 from kubewright.client import NotFound
 from kubewright.cluster.workloads import _job_indexes as indexes
+from kubewright.cluster.workloads import _job_policies as policies
 from kubewright.cluster.workloads._pods import deletion_order, has_ended, is_active, is_ready, pod_from, stop
 from kubewright.cluster.workloads._statuses import moment, with_condition, write_status
 
@@ -20,7 +21,6 @@ TRACKING: Final = "batch.kubernetes.io/job-tracking"
 _LONGEST_BACKOFF: Final = 600.0
 _FIRST_BACKOFF: Final = 10.0
 _DEFAULT_LIMIT: Final = 6
-_UNSUPPORTED: Final = ("pod_failure_policy", "success_policy", "backoff_limit_per_index", "max_failed_indexes")
 
 
 def register(operator: kw.Operator) -> None:
@@ -32,10 +32,6 @@ async def sync(job: batch.Job, ctx: kw.Context[batch.Job]) -> kw.Result | None:
     """Count what has ended, decide whether that is the end, and otherwise keep as many pods as may run."""
     if job.spec.managed_by not in (None, "kubernetes.io/job-controller"):
         return None
-    for field in _UNSUPPORTED:
-        if getattr(job.spec, field) is not None:
-            ctx.record("Unsupported", f"the embedded cluster does not run Jobs with {field}", "Warning")
-            raise kw.TerminalError(f"the embedded cluster does not run Jobs with {field}")
     if ending := _condition(job, "Complete") or _condition(job, "Failed"):
         return await _expire(job, ending, ctx)
     return await Step(job, ctx).take()
@@ -71,6 +67,7 @@ class Step:
         if self.completions is None and job.spec.parallelism is None:
             self.completions = 1
         self.indexed = job.spec.completion_mode == "Indexed"
+        self.per_index = job.spec.backoff_limit_per_index
 
     @property
     def active(self) -> list[core.Pod]:
@@ -81,10 +78,18 @@ class Step:
         """Everything that can be done now."""
         if self.status.start_time is None and not self.job.spec.suspend:
             self.status.start_time = moment(self.ctx)
+        told = self._told_by_policy()  # before the pods are counted: who is counted is let go
         await self._count()
-        failure = self._failure()
+        if _condition(self.job, "SuccessCriteriaMet") is not None:
+            await self._succeed()
+            return None
+        failure = None if _condition(self.job, "FailureTarget") is not None else told or self._failure()
         if failure is not None or _condition(self.job, "FailureTarget") is not None:
             await self._fail(failure)
+            return None
+        succeeded = indexes.parse(self.status.completed_indexes)
+        if message := policies.success_by_policy(self.job.spec.success_policy, succeeded):
+            await self._succeed("SuccessPolicy", message)
             return None
         after = await self._manage()
         if self._has_succeeded():
@@ -104,15 +109,24 @@ class Step:
         noted = self.status.uncounted_terminated_pods or batch.UncountedTerminatedPods()
         succeeded, failed = list(noted.succeeded or ()), list(noted.failed or ())
         tracked = [pod for pod in self.pods if TRACKING in pod.metadata.finalizers]
-        ended = [pod for pod in tracked if has_ended(pod) or pod.metadata.deletion_timestamp is not None]
+        patient = self.job.spec.pod_replacement_policy == "Failed"  # then a pod counts only when it is really gone
+        ended = [
+            pod for pod in tracked if has_ended(pod) or (pod.metadata.deletion_timestamp is not None and not patient)
+        ]
         for pod in ended:
-            if pod.metadata.uid not in (*succeeded, *failed):
-                (succeeded if pod.status.phase == "Succeeded" else failed).append(pod.metadata.uid)
+            if pod.metadata.uid in (*succeeded, *failed) or self._is_forgiven(pod):
+                continue
+            (succeeded if pod.status.phase == "Succeeded" else failed).append(pod.metadata.uid)
         if self.indexed:
             done = indexes.parse(self.status.completed_indexes)
             done |= {indexes.of(pod) for pod in self.pods if pod.status.phase == "Succeeded"}
             self.status.completed_indexes = indexes.text(done - {None}) or None
-        if not succeeded and not failed:
+        if self.per_index is not None:
+            given_up = policies.failed_indexes(
+                self.pods, self.job.spec.pod_failure_policy, self.per_index, indexes.parse(self.status.failed_indexes)
+            )
+            self.status.failed_indexes = indexes.text(given_up)
+        if not ended and not succeeded and not failed:
             self.status.uncounted_terminated_pods = batch.UncountedTerminatedPods()
             return
         self.status.uncounted_terminated_pods = batch.UncountedTerminatedPods(
@@ -133,7 +147,22 @@ class Step:
             return
         self.pods = [written if each is pod else each for each in self.pods]
 
+    def _is_forgiven(self, pod: core.Pod) -> bool:
+        return pod.status.phase == "Failed" and self._verdict(pod).action == "Ignore"
+
+    def _verdict(self, pod: core.Pod) -> policies.Verdict:
+        return policies.verdict_on(self.job.spec.pod_failure_policy, pod)
+
     # Ending
+
+    def _told_by_policy(self) -> tuple[str, str] | None:
+        """Why a rule ends the Job, if a pod that has just failed matches one."""
+        for pod in self.pods:
+            if pod.status.phase == "Failed" and TRACKING in pod.metadata.finalizers:
+                verdict = self._verdict(pod)
+                if verdict.action == "FailJob":
+                    return "PodFailurePolicy", verdict.message
+        return None
 
     def _failure(self) -> tuple[str, str] | None:
         """Why the Job has failed just now, if it has."""
@@ -147,6 +176,12 @@ class Step:
         deadline = self._deadline()
         if deadline is not None and deadline <= 0:
             return "DeadlineExceeded", "Job was active longer than specified deadline"
+        given_up, most = indexes.parse(self.status.failed_indexes), self.job.spec.max_failed_indexes
+        if most is not None and len(given_up) > most:
+            return "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes"
+        done = indexes.parse(self.status.completed_indexes)
+        if given_up and len(given_up | done) >= (self.completions or 0):
+            return "FailedIndexes", "Job has failed indexes"
         return None
 
     def _deadline(self) -> float | None:
@@ -173,19 +208,30 @@ class Step:
             return succeeded > 0
         return succeeded >= self.completions
 
-    async def _succeed(self) -> None:
-        self._say("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
-        self.ctx.record("Completed", "Job completed")
-        await self._end("Complete", "SuccessCriteriaMet")
+    async def _succeed(
+        self, reason: str = "CompletionsReached", message: str = "Reached expected number of succeeded pods"
+    ) -> None:
+        """First say that it has succeeded, and stop the pods that are left; when they are gone, it is complete."""
+        if _condition(self.job, "SuccessCriteriaMet") is None:
+            self._say("SuccessCriteriaMet", reason, message)
+        for pod in self.active:
+            await self._release(pod)  # it did not fail: nobody needs it any more
+        for pod in self.active:
+            await stop(self.ctx, pod)
+            self.ctx.record("SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
+        if await self._end("Complete", "SuccessCriteriaMet"):
+            self.ctx.record("Completed", "Job completed")
 
-    async def _end(self, type_: str, cause: str) -> None:
-        """The last word, once no pod is left that may still do something."""
-        if not any(not has_ended(pod) or TRACKING in pod.metadata.finalizers for pod in self.pods):
+    async def _end(self, type_: str, cause: str) -> bool:
+        """The last word, once no pod is left that may still do something; whether it was said."""
+        over = not any(not has_ended(pod) or TRACKING in pod.metadata.finalizers for pod in self.pods)
+        if over:
             why = next(each for each in self.status.conditions or () if each.type == cause)
             self._say(type_, why.reason or "", why.message or "")
             if type_ == "Complete":
                 self.status.completion_time = moment(self.ctx)
         await self._write()
+        return over
 
     def _say(self, type_: str, reason: str, message: str, status: str = "True") -> None:
         now = moment(self.ctx)
@@ -209,24 +255,49 @@ class Step:
         if self.completions is None:
             wanted = len(active) if succeeded else self.parallelism
         else:
-            wanted = max(min(self.completions - succeeded, self.parallelism), 0)
+            given_up = len(indexes.parse(self.status.failed_indexes))
+            wanted = max(min(self.completions - succeeded - given_up, self.parallelism), 0)
         if len(active) > wanted:
             await self._stop(sorted(active, key=deletion_order)[: len(active) - wanted])
         terminating = [pod for pod in self.pods if pod.metadata.deletion_timestamp is not None and not has_ended(pod)]
         busy = len(active) + (len(terminating) if self.job.spec.pod_replacement_policy == "Failed" else 0)
         if busy >= wanted:
             return None
-        wait = backoff_left(self.pods, self.ctx.clock.now())
+        if self.per_index is not None:
+            return await self._fill_indexes(wanted - busy)
+        wait = backoff_left(self._counted, self.ctx.clock.now())
         if wait > 0:
             return wait
         for number in self._free_indexes(wanted - busy):
             await self._create(number)
         return None
 
+    @property
+    def _counted(self) -> list[core.Pod]:
+        return [pod for pod in self.pods if not self._is_forgiven(pod)]
+
+    async def _fill_indexes(self, count: int) -> float | None:
+        """Make pods for indexes that fail each for itself: each waits after its own failures."""
+        waits: list[float] = []
+        for number in self._free_indexes(self.completions or 0):
+            if count <= 0:
+                break
+            own = [pod for pod in self._counted if indexes.of(pod) == number]
+            wait = backoff_left(own, self.ctx.clock.now())
+            if wait > 0:
+                waits.append(wait)
+                continue
+            await self._create(number)
+            count -= 1
+        return min(waits, default=None)
+
     def _free_indexes(self, count: int) -> Sequence[int | None]:
         if not self.indexed:
             return [None] * count
         taken = {indexes.of(pod) for pod in self.active} | indexes.parse(self.status.completed_indexes)
+        taken |= indexes.parse(self.status.failed_indexes)
+        if self.job.spec.pod_replacement_policy == "Failed":
+            taken |= {indexes.of(pod) for pod in self.pods if not has_ended(pod)}
         return [number for number in range(self.completions or 0) if number not in taken][:count]
 
     async def _create(self, number: int | None) -> None:
@@ -240,6 +311,9 @@ class Step:
         pod.metadata.finalizers.append(TRACKING)
         if number is not None:
             indexes.put(pod, number, name)
+            if self.per_index is not None:
+                failures = policies.failures_of(self.pods, self.job.spec.pod_failure_policy).get(number, 0)
+                pod.metadata.annotations[policies.FAILURES] = str(failures)
         made = await self.ctx.create(pod)
         self.pods.append(made)
         self.ctx.record("SuccessfulCreate", f"Created pod: {made.metadata.name}")

@@ -44,6 +44,7 @@ class Workloads:
 def controller_manager(clock: Clock | None = None, rng: random.Random | None = None) -> kw.Operator:
     """The controllers, as an operator that can run on any cluster without a kube-controller-manager."""
     from kubewright.cluster.workloads import (
+        _cron_jobs,
         _daemon_sets,
         _deployments,
         _endpoints,
@@ -62,6 +63,7 @@ def controller_manager(clock: Clock | None = None, rng: random.Random | None = N
         _daemon_sets,
         _jobs,
         _job_pods,
+        _cron_jobs,
         _volumes,
         _endpoints,
     ):
