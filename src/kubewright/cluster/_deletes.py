@@ -10,6 +10,7 @@ from kubewright.api import format_time, parse_time
 from kubewright.cluster._answers import Answer, encode
 from kubewright.cluster._bodies import decode_body
 from kubewright.cluster._calls import Call
+from kubewright.cluster._converting import ready
 from kubewright.cluster._failures import bad_request, conflict, forbidden, invalid_options, not_found
 from kubewright.cluster._field_errors import FieldError, invalid, not_supported
 from kubewright.cluster._kinds import JSONObject, ResourceType, UnreadableObject
@@ -18,7 +19,7 @@ from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry, RevisionConflict
 from kubewright.cluster._typed import reader_of
 from kubewright.cluster._views import decoded, view_of
-from kubewright.cluster._writes import commit, stored_form
+from kubewright.cluster._writes import store
 from kubewright.cluster.admission import Attributes
 from kubewright.cluster.admission._attributes import attributes_of
 
@@ -195,12 +196,14 @@ async def delete_object(
             await admit_deletion(state, asked, before, options)
         return obj, not stays
     if changes and obj != before:
-        found = commit(state, type_, obj, found)
+        found = await store(state, type_, obj, found)
     if stays:
         return found, False
     if asked is not None:
         await admit_deletion(state, asked, decoded(type_, found), options)
-    return state.storage.delete(type_.storage, stored_form(type_, decoded(type_, found)), found), True
+    last = state.storage.delete(type_.storage, found.decode(), found)
+    await ready(type_, [last])
+    return last, True
 
 
 async def admit_deletion(state: State, asked: Attributes, old: JSONObject, options: DeleteOptions) -> None:

@@ -9,13 +9,14 @@ from kubewright.client import Request
 from kubewright.cluster import _deletes, _patches, _reads, _scale, _watches, _writes
 from kubewright.cluster._answers import Answer, NoAnswer, failed
 from kubewright.cluster._calls import Call, User, header_of, parse_call
+from kubewright.cluster._converting import Unconverted, ready
 from kubewright.cluster._documents import Documents
 from kubewright.cluster._failures import Failure, PlainFailure, bad_request, internal, unsupported
 from kubewright.cluster._finalize import finalize
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import RevisionConflict
 from kubewright.cluster._unsupported import check_supported
-from kubewright.cluster._views import wants_yaml
+from kubewright.cluster._views import view_of, wants_yaml
 from kubewright.cluster.access import Access
 
 __all__ = ["Dispatcher", "Override"]
@@ -74,29 +75,48 @@ class Dispatcher:
         for override in self.overrides:
             if (answer := await override(self.state, call)) is not None:
                 return answer
+        if call.type.conversion is not None:
+            await self._convert(call)
         if call.subresource:
             return await self._subresource(call)
-        state = self.state
-        match call.verb:
-            case "get":
-                return await _reads.get(state, call)
-            case "list":
-                return await _reads.list_objects(state, call)
-            case "watch":
-                return await _watches.watch(state, call)
+        if call.verb in ("get", "list", "watch"):
+            return await self._read(call)
         return await self.write(call)
+
+    async def _read(self, call: Call) -> Answer:
+        while True:
+            try:
+                match call.verb:
+                    case "get":
+                        return await _reads.get(self.state, call)
+                    case "list":
+                        return await _reads.list_objects(self.state, call)
+                    case _:
+                        return await _watches.watch(self.state, call)
+            except Unconverted as missing:  # something that was written since, or long ago
+                await missing.resolve()
 
     async def write(self, call: Call) -> Answer:
         """Create, update, patch or delete. Raises the refusal.
 
         Admission may wait for others. When the object has changed meanwhile, all of it begins again.
         """
+        view_of(call)  # refuses a form that we cannot write, before anything is written
         warned = len(call.warnings)
         while True:
             try:
                 return await self._written(call)
             except RevisionConflict:
                 del call.warnings[warned:]
+                await self._convert(call)
+
+    async def _convert(self, call: Call) -> None:
+        """Let the objects be converted that a call is about, where a webhook has to be asked for that."""
+        storage, type_ = self.state.storage, call.type
+        if not call.name:
+            await ready(type_, storage.entries(type_.storage, call.namespace))
+        elif (found := storage.get(type_.storage, call.namespace, call.name)) is not None:
+            await ready(type_, [found])
 
     async def _written(self, call: Call) -> Answer:
         state = self.state
@@ -119,7 +139,7 @@ class Dispatcher:
     async def _subresource(self, call: Call) -> Answer:
         state, name = self.state, call.subresource
         if name == "status" and call.verb == "get":
-            return await _reads.get(state, call)
+            return await self._read(call)
         if name == "scale" and call.verb == "get":
             return _scale.get_scale(state, call)
         if name in ("status", "scale", "finalize"):

@@ -213,6 +213,8 @@ class ResourceType:
     storage_version_hash: str = ""
     conversion: Conversion | None = None
     """None when the stored form is this version's own, or differs in nothing but the apiVersion."""
+    stored_version: str = ""
+    """The apiVersion in which custom objects are stored. Those that are stored in another one are written anew."""
     schema: Callable[[], Any] = lambda: None
     """The schema node of the kind (`kubewright.cluster.schema`), made on first use; None where there is none."""
     printer: Printer | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kubewright.cluster._calls import Call
+from kubewright.cluster._converting import RemoteConversion
 from kubewright.cluster._failures import Failure
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._state import State
@@ -47,6 +48,8 @@ def _made(state: State, type_: ResourceType, subresource: str) -> FieldManager:
         other = version(api_version)
         if other is None or other.api_version == obj.get("apiVersion"):
             return obj
+        if isinstance(other.conversion, RemoteConversion):
+            return other.conversion.between(obj, other)
         source = version(obj.get("apiVersion", ""))
         stored = obj if source is None or source.conversion is None else source.conversion.to_storage(obj)
         shown = stored if other.conversion is None else other.conversion.from_storage(stored)

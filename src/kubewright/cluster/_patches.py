@@ -9,6 +9,7 @@ import msgspec
 from kubewright.cluster._answers import Answer
 from kubewright.cluster._bodies import decode_yaml, fit, media_type_of
 from kubewright.cluster._calls import Call
+from kubewright.cluster._converting import converting
 from kubewright.cluster._failures import (
     Failure,
     bad_request,
@@ -117,7 +118,9 @@ async def apply(state: State, call: Call) -> Answer:
         raise not_found(type_, call.name)
     manager = manager_of(state, type_, call.subresource)
     try:
-        made = manager.apply(live, config, manager_name_of(call), state.now(), force=call.flag("force"))
+        made = await converting(
+            lambda: manager.apply(live, config, manager_name_of(call), state.now(), force=call.flag("force"))
+        )
     except Refused as error:
         raise refusal(error, type_, call.name) from None
     place(call, made)

@@ -29,6 +29,7 @@ class _Head(msgspec.Struct):
 class _Line(msgspec.Struct):
     storage: str
     object: msgspec.Raw
+    version: str = ""
 
 
 def write_snapshot(path: Path, storage: Storage) -> None:
@@ -39,7 +40,7 @@ def write_snapshot(path: Path, storage: Storage) -> None:
         with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
             out.write(encoder.encode(_Head(_FORMAT, storage.revision)) + b"\n")
             for name, entry in storage.dump():
-                out.write(encoder.encode(_Line(name, msgspec.Raw(entry.raw))) + b"\n")
+                out.write(encoder.encode(_Line(name, msgspec.Raw(entry.raw), entry.version)) + b"\n")
             out.flush()
             os.fsync(out.fileno())
         scratch.replace(path)
@@ -77,4 +78,4 @@ def _objects(lines: Any) -> Iterator[tuple[str, JSONObject]]:
     decoder = msgspec.json.Decoder(_Line)
     for line in lines:
         read = decoder.decode(line)
-        yield read.storage, msgspec.json.decode(read.object)
+        yield read.storage, {"apiVersion": read.version, **msgspec.json.decode(read.object)}

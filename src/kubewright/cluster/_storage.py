@@ -51,6 +51,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     revision: int
     raw: bytes
     labels: dict[str, str] | None
+    version: str = ""
+    """The apiVersion in which it is stored, which matters where versions differ; empty for what never had one."""
 
     @property
     def key(self) -> str:
@@ -239,7 +241,7 @@ class Storage:
         table = self._table(storage)
         if table.entries.get(expected.key) is not expected:
             raise RevisionConflict
-        entry = self._entry(expected.namespace, expected.name, obj)
+        entry = self._entry(expected.namespace, expected.name, {"apiVersion": expected.version, **obj})
         table.remove(expected.key)
         self._record(table, Event(storage, "DELETED", entry, expected))
         return entry
@@ -249,7 +251,8 @@ class Storage:
         metadata = obj["metadata"]
         metadata["resourceVersion"] = str(self.revision)
         stored = {field: value for field, value in obj.items() if field != "apiVersion" and field != "kind"}
-        return Entry(namespace, name, self.revision, _encoder.encode(stored), metadata.get("labels") or None)
+        labels = metadata.get("labels") or None
+        return Entry(namespace, name, self.revision, _encoder.encode(stored), labels, obj.get("apiVersion", ""))
 
     def _record(self, table: _Table, event: Event) -> None:
         table.log.append(event)
@@ -330,13 +333,14 @@ class Storage:
     def load(self, revision: int, objects: Iterator[tuple[str, JSONObject]]) -> None:
         """Fill an empty storage with objects as they were dumped. Their history is not known."""
         for storage, obj in objects:
-            metadata = obj["metadata"]
+            metadata, version = obj["metadata"], obj.pop("apiVersion", "")
             entry = Entry(
                 metadata.get("namespace", ""),
                 metadata["name"],
                 int(metadata["resourceVersion"]),
                 _encoder.encode(obj),
                 metadata.get("labels") or None,
+                version,
             )
             self._table(storage).insert(entry)
         self.revision = self.compacted = revision

@@ -11,6 +11,7 @@ import msgspec
 
 from kubewright.cluster._answers import encode
 from kubewright.cluster._calls import Call
+from kubewright.cluster._converting import RemoteConversion
 from kubewright.cluster._failures import Failure, not_acceptable
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._printing import table_columns, table_row
@@ -35,6 +36,8 @@ _metadata_of: Final = msgspec.json.Decoder(_Metadata)
 
 def decoded(type_: ResourceType, entry: Entry) -> JSONObject:
     """A fresh copy of an object in a version."""
+    if isinstance(type_.conversion, RemoteConversion):
+        return type_.conversion.shown(entry)
     return converted(type_, entry.decode())
 
 
@@ -125,6 +128,8 @@ class View:
 
     def _partial(self, entry: Entry) -> bytes:
         metadata = bytes(_metadata_of.decode(entry.raw).metadata)
+        if isinstance(self.type.conversion, RemoteConversion):  # labels and annotations may be others
+            metadata = encode(decoded(self.type, entry)["metadata"])
         return self._prefix("PartialObjectMetadata") + b'"metadata":' + metadata + b"}"
 
     def _prefix(self, kind: str) -> bytes:

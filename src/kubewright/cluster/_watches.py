@@ -10,11 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Final
 
 from kubewright.clock import Timer
 from kubewright.cluster._answers import Answer, encode
 from kubewright.cluster._calls import Call
+from kubewright.cluster._converting import RemoteConversion, converting, ready
 from kubewright.cluster._failures import Failure, expired
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._reads import check_list_options, horizon_of, revision_asked, wait_for
@@ -61,7 +63,7 @@ class Watcher:
 
     __slots__ = (
         "__weakref__", "_bookmarks", "_call", "_closed", "_first_table", "_queue", "_selection", "_since",
-        "_state", "_timers", "_view", "_waiter",
+        "_state", "_timers", "_unread", "_view", "_waiter",
     )  # fmt: skip
 
     def __init__(self, state: State, call: Call, view: View, selection: Selection) -> None:
@@ -76,6 +78,8 @@ class Watcher:
         self._first_table = True
         self._since = 0
         self._timers: list[Timer] = []
+        # Events of a kind whose objects a webhook converts wait here until they are read.
+        self._unread: deque[Event] | None = deque() if isinstance(view.type.conversion, RemoteConversion) else None
 
     @property
     def storage(self) -> str:
@@ -135,6 +139,25 @@ class Watcher:
         """Take notice of a write."""
         if self._closed or event.revision <= self._since:
             return
+        if self._unread is None:
+            self._take(event)
+        else:
+            self._unread.append(event)
+            self._wake()
+
+    async def _read(self, unread: deque[Event]) -> None:
+        """Take the events of a kind that somebody else has to convert; the watch ends when that fails."""
+        events = list(unread)
+        entries = [entry for event in events for entry in (event.entry, event.previous) if entry is not None]
+        try:
+            await ready(self._view.type, entries)
+            for event in events:
+                await converting(partial(self._take, event))
+                unread.popleft()
+        except Failure as failure:
+            self.fail(failure)
+
+    def _take(self, event: Event) -> None:
         if self._selection.everything:
             kind: str | None = event.kind
             entry = event.entry
@@ -236,6 +259,8 @@ class Watcher:
                     chunk = self._queue[0] if len(self._queue) == 1 else b"".join(self._queue)
                     self._queue.clear()
                     yield chunk
+                elif self._unread:
+                    await self._read(self._unread)
                 elif self._closed:
                     return
                 else:
@@ -263,4 +288,4 @@ class Watcher:
 def _at_revision(entry: Entry, revision: int) -> Entry:
     obj = entry.decode()
     obj["metadata"]["resourceVersion"] = str(revision)
-    return Entry(entry.namespace, entry.name, revision, encode(obj), entry.labels)
+    return Entry(entry.namespace, entry.name, revision, encode(obj), entry.labels, entry.version)

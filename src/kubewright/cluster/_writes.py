@@ -10,6 +10,7 @@ from kubewright.cluster import _metadata
 from kubewright.cluster._answers import Answer
 from kubewright.cluster._bodies import read_object
 from kubewright.cluster._calls import Call
+from kubewright.cluster._converting import converting, ready, to_storage
 from kubewright.cluster._failures import (
     Failure,
     already_exists,
@@ -37,6 +38,7 @@ __all__ = [
     "create",
     "create_object",
     "place",
+    "store",
     "stored_form",
     "update",
     "update_object",
@@ -142,7 +144,7 @@ async def _create_admitted(state: State, call: Call, asked: Attributes) -> Entry
         raise already_exists(type_, metadata["name"])
     if call.dry_run:
         return obj
-    return commit(state, type_, obj, None)
+    return await store(state, type_, obj, None)
 
 
 def _clear_status(type_: ResourceType, obj: JSONObject) -> None:
@@ -184,6 +186,16 @@ def check_namespace(state: State, call: Call, obj: JSONObject) -> None:
 def stored_form(type_: ResourceType, obj: JSONObject) -> JSONObject:
     """An object as it is stored."""
     return obj if type_.conversion is None else type_.conversion.to_storage(obj)
+
+
+async def store(state: State, type_: ResourceType, obj: JSONObject, old: Entry | None) -> Entry:
+    """Write an object at a new revision; a webhook may have to convert it first, and again for whoever reads it then.
+
+    Raises `RevisionConflict` when something else is stored than was expected.
+    """
+    entry = state.storage.put(type_.storage, await to_storage(type_, obj), old)
+    await ready(type_, [entry])
+    return entry
 
 
 def commit(state: State, type_: ResourceType, obj: JSONObject, old: Entry | None) -> Entry:
@@ -238,8 +250,8 @@ async def update_object(
     type_, before = call.type, old["metadata"]
     strategy = type_.strategy
     if not managed:
-        manager = manager_of(state, type_, call.subresource)
-        obj = manager.update(old, obj, manager_name_of(call), state.now())
+        manager, given = manager_of(state, type_, call.subresource), obj
+        obj = await converting(lambda: manager.update(old, given, manager_name_of(call), state.now()))
     asked = attributes_of(call, "UPDATE", obj, old)
     if shown is None:
         await state.admission.mutate(asked)
@@ -270,7 +282,7 @@ async def update_object(
     obj = keep_times(old, obj)
     see = shown or _itself
     await state.admission.validate(replace(asked, object=see(obj), old=see(old)))
-    return _store_changed(state, call, obj, found, old)
+    return await _store_changed(state, call, obj, found, old)
 
 
 def _check_revision(call: Call, obj: JSONObject, before: JSONObject) -> None:
@@ -291,7 +303,9 @@ def _itself(obj: JSONObject) -> JSONObject:
     return obj
 
 
-def _store_changed(state: State, call: Call, obj: JSONObject, found: Entry, old: JSONObject) -> Entry | JSONObject:
+async def _store_changed(
+    state: State, call: Call, obj: JSONObject, found: Entry, old: JSONObject
+) -> Entry | JSONObject:
     from kubewright.cluster.merge import same
 
     type_ = call.type
@@ -303,10 +317,10 @@ def _store_changed(state: State, call: Call, obj: JSONObject, found: Entry, old:
         # The change itself is never written: watches see the object go as it was.
         state.storage.delete(type_.storage, found.decode(), found)
         return obj
-    if same(old, obj):
+    if same(old, obj) and found.version in ("", type_.stored_version or found.version):
         return found
     obj = {**obj, "metadata": {**metadata}}
-    return commit(state, type_, obj, found)
+    return await store(state, type_, obj, found)
 
 
 def _keep(metadata: JSONObject, before: JSONObject, field: str) -> None:

@@ -193,17 +193,3 @@ async def refusals(client: Client, definition: dict[str, Any]) -> list[tuple[str
 async def test_a_definition_is_refused_as_by_the_real_server(real: Client, case: str) -> None:
     async with Cluster() as cluster, cluster.client() as embedded:
         assert await refusals(embedded, changed(case)) == await refusals(real, changed(case))
-
-
-async def test_what_the_cluster_cannot_do_is_refused_with_the_reason() -> None:
-    rules = changed("nothing is wrong")
-    schema = rules["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    schema["x-kubernetes-validations"] = [{"rule": "true"}]
-    webhook = changed("nothing is wrong")
-    webhook["spec"]["conversion"] = {
-        "strategy": "Webhook",
-        "webhook": {"clientConfig": {"url": "https://127.0.0.1"}, "conversionReviewVersions": ["v1"]},
-    }
-    async with Cluster() as cluster, cluster.client() as client:
-        assert "does not evaluate CEL rules" in (await refusals(client, rules))[0][2]
-        assert "calls no conversion webhooks" in (await refusals(client, webhook))[0][2]

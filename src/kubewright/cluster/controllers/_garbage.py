@@ -156,7 +156,7 @@ class GarbageCollector:
 
     def _found(self, place: _Place) -> tuple[Entry, ResourceType] | None:
         entry = self._state.storage.get(place.storage, place.namespace, place.name)
-        type_ = type_of(self._state, place.storage)
+        type_ = type_of(self._state, place.storage, entry)
         return None if entry is None or type_ is None else (entry, type_)
 
     async def _check_owners(self, entry: Entry, type_: ResourceType, obj: JSONObject) -> None:

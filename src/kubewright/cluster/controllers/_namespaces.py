@@ -98,6 +98,7 @@ class Namespaces:
             if type_ is None or not type_.namespaced:
                 continue
             for entry in list(storage.entries(kind, name)):
+                type_ = type_of(self._state, kind, entry) or type_
                 if name in self._terminating and b'"deletionTimestamp"' in entry.raw:
                     left = True
                     continue

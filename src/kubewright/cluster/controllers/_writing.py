@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kubewright.cluster._calls import User
+from kubewright.cluster._converting import RemoteConversion, converting
 from kubewright.cluster._deletes import DeleteOptions, delete_object
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._managing import manager_of
@@ -25,9 +26,15 @@ def controller_user(name: str) -> User:
     return User(f"system:serviceaccount:kube-system:{name}", _GROUPS)
 
 
-def type_of(state: State, storage: str) -> ResourceType | None:
-    """A version in which the objects of a storage can be read and written; the stored one, if it is served."""
+def type_of(state: State, storage: str, entry: Entry | None = None) -> ResourceType | None:
+    """A version in which the objects of a storage can be read and written; the stored one, if it is served.
+
+    Where a webhook converts, it is the version that the entry is stored in, so that none has to be asked: what
+    controllers look at is the same in all versions.
+    """
     versions = state.types.stored_as(storage)
+    if entry is not None and versions and isinstance(conversion := versions[0].conversion, RemoteConversion):
+        return conversion.as_stored(versions[0], entry)
     return next((each for each in versions if each.conversion is None), versions[0] if versions else None)
 
 
@@ -38,8 +45,8 @@ async def update(
 
     Raises the refusal of admission, and `RevisionConflict` when the object changed while it was asked.
     """
-    old = decoded(type_, entry)
-    changed = manager_of(state, type_).update(old, changed, MANAGER, state.now())
+    old, given = decoded(type_, entry), changed
+    changed = await converting(lambda: manager_of(state, type_).update(old, given, MANAGER, state.now()))
     asked = Attributes(
         operation="UPDATE",
         type=type_,
