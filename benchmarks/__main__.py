@@ -1,4 +1,4 @@
-"""`python -m benchmarks [listing | reconciling | generating | embedded] [options]`: measure, print, write the JSON."""
+"""`python -m benchmarks [SUITE] [options]`: measure, print, write the JSON. The suites are in `_SUITES`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import embedded, generating, listing, reconciling
+from benchmarks import embedded, generating, listing, reconciling, webhooks
 from benchmarks.load import Load
 from benchmarks.machine import describe
 from benchmarks.measure import Failed
@@ -17,7 +17,7 @@ from benchmarks.report import case_table, heading
 from benchmarks.results import Case, Results
 from kubewright.testing import KUBERNETES_VERSION, ControlPlane, ControlPlaneError
 
-_SUITES = ("listing", "reconciling", "generating", "embedded")
+_SUITES = ("listing", "reconciling", "generating", "embedded", "webhooks")
 
 
 def main() -> None:
@@ -73,7 +73,9 @@ def _run(arguments: argparse.Namespace, results: Results) -> Iterator[Case]:
     if arguments.suite in (None, "generating"):
         yield from generating.run(arguments.rounds, say)
     if arguments.suite in (None, "embedded"):
-        yield from embedded.run(arguments.foos, arguments.rounds, say)
+        yield from embedded.run(arguments.foos, arguments.rounds, arguments.endurance, say)
+    if arguments.suite in (None, "webhooks"):
+        yield from webhooks.run(arguments.reviews, arguments.rounds, say)
 
 
 def _only(programs: list[Program], names: list[str] | None, results: Results) -> list[Program]:
@@ -93,6 +95,10 @@ def _arguments() -> argparse.Namespace:
         "--writes", type=int, default=1_000, help="changes of which the latency is taken (default 1000)"
     )
     parser.add_argument("--many", type=int, default=0, help="objects of the large case, say 50000 (default: left out)")
+    parser.add_argument("--reviews", type=int, default=5_000, help="reviews of each webhook (default 5000)")
+    parser.add_argument(
+        "--endurance", type=int, default=1_000_000, help="writes to one embedded cluster (default 1000000; 0: none)"
+    )
     parser.add_argument("--only", action="append", metavar="PROGRAM", help="only this program; may be repeated")
     parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results", help="where the JSON goes")
     arguments = parser.parse_args()

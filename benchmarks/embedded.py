@@ -13,10 +13,13 @@ __all__ = ["run"]
 
 _GOAL = "goal"
 _OURS = "kubewright"
+_EARLY, _LATE = "the second tenth", "the last tenth"
+_TENTHS = 10
+_PATIENCE = 1800.0
 
 
-def run(objects: int, rounds: int, say: Callable[[str], None]) -> Iterator[Case]:
-    """Let a process of its own measure itself, turn by turn."""
+def run(objects: int, rounds: int, endurance: int, say: Callable[[str], None]) -> Iterator[Case]:
+    """Let a process of its own measure itself, turn by turn; then another one, once, with as many writes as named."""
     start = _case("cluster-start", "Starting an empty embedded cluster", [Column("milliseconds", "ms")])
     rates = [Column("per_second", "creates/s", 0), Column("per_cpu_second", "creates per CPU second", 0)]
     inside = _case("cluster-in-process", f"{objects} objects of 2 KB, created in process", rates)
@@ -51,6 +54,23 @@ def run(objects: int, rounds: int, say: Callable[[str], None]) -> Iterator[Case]
     memory.add(_GOAL, {"megabytes": 150})
     latency.add(_GOAL, {"p50": 5, "p99": 5})
     yield from (start, inside, http, memory, few, many, latency)
+    if endurance:
+        yield _endurance(endurance, say)
+
+
+def _endurance(writes: int, say: Callable[[str], None]) -> Case:
+    """The last tenth of the writes beside the second: the first one also fills what is remembered."""
+    title = f"{writes} writes to a thousand objects that come and go, in process"
+    columns = [Column("per_cpu_second", "writes per CPU second", 0), Column("megabytes", "MB at its end")]
+    case = Case("cluster-endurance", title, _EARLY, columns)
+    command = [sys.executable, "-m", "benchmarks.peers.kubewright_endurance", "--writes", str(writes)]
+    with Process(command, cwd=ROOT) as process:
+        for tenth in range(1, _TENTHS + 1):
+            said, _ = process.wait_for("tenth", timeout=_PATIENCE)
+            say(f"embedded cluster, {tenth} of {_TENTHS} tenths of {writes} writes")
+            if tenth in (2, _TENTHS):
+                case.add(_EARLY if tenth == 2 else _LATE, {column.name: said[column.name] for column in columns})
+    return case
 
 
 def _case(name: str, title: str, columns: list[Column]) -> Case:

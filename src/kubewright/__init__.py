@@ -3,7 +3,7 @@
 The names that most programs need are here; each is imported when it is first used, so that `import kubewright` is
 quick. The rooms: `kubewright.api` (typed objects), `kubewright.client`, `kubewright.crd`, `kubewright.codegen`,
 `kubewright.cache`, `kubewright.queue`, `kubewright.events`, `kubewright.observe`, `kubewright.controller`,
-`kubewright.operator`, `kubewright.testing`.
+`kubewright.webhook`, `kubewright.operator`, `kubewright.testing`.
 """
 
 from __future__ import annotations
@@ -69,6 +69,11 @@ if TYPE_CHECKING:
     from kubewright.controller import resource_version_changed as resource_version_changed
     from kubewright.operator import Operator as Operator
     from kubewright.operator import Running as Running
+    from kubewright.webhook import AdmissionRequest as AdmissionRequest
+    from kubewright.webhook import AdmissionWarning as AdmissionWarning
+    from kubewright.webhook import ConversionError as ConversionError
+    from kubewright.webhook import FieldError as FieldError
+    from kubewright.webhook import Refused as Refused
 
 _HOMES = {
     "Model": "kubewright.api",
@@ -127,6 +132,11 @@ _HOMES = {
     "resource_version_changed": "kubewright.controller",
     "Operator": "kubewright.operator",
     "Running": "kubewright.operator",
+    "AdmissionRequest": "kubewright.webhook",
+    "AdmissionWarning": "kubewright.webhook",
+    "ConversionError": "kubewright.webhook",
+    "FieldError": "kubewright.webhook",
+    "Refused": "kubewright.webhook",
 }
 
 __all__ = ["__version__", *_HOMES]

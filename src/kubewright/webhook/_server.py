@@ -15,8 +15,10 @@ import re
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
+from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -52,6 +54,7 @@ PROBES: Final = ("/probe/mutate", "/probe/validate")
 """Paths that are asked for nothing but to see whether they are."""
 _CONVERT: Final = "/convert"
 _PATIENCE: Final = 30.0  # what the API server grants at most, for callers that do not say
+_JSON: Final = {"Content-Type": "application/json"}
 _KEEP_ALIVE: Final = 600.0  # longer than the API server keeps a connection: closing one is left to it
 _LAST_SECONDS: Final = 5.0
 _MOST_THREADS: Final = 32
@@ -102,6 +105,7 @@ class WebhookServer:
         if webhooks.conversions.steps:
             self._conversion = ConversionWebhook(webhooks.conversions, executor=self._executor, clock=clock)
         self._runner: web.ServerRunner | None = None
+        self._respond: type[web.Response]  # known when it listens: aiohttp is imported then
 
     @property
     def port(self) -> int:
@@ -128,6 +132,7 @@ class WebhookServer:
             where = f"{self._host}:{self._wanted_port}"
             raise OSError(error.errno, f"cannot serve webhooks at {where}: {error.strerror or error}") from None
         self._runner = runner
+        self._respond = web.Response
         logger.info("serving %d webhooks at %s:%d", len(self.paths), self._host, self.port)
         return self
 
@@ -148,18 +153,15 @@ class WebhookServer:
     # Requests
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        from aiohttp import web
-
         path = request.path
         if path in PROBES and request.method == "POST":
             self.probed.add(path)
             body, _ = await _read(request)
-            answer = admission_review(AdmissionAnswer(uid=uid_in(body), allowed=True))
-            return web.Response(body=answer, content_type="application/json")
+            return self._respond(body=admission_review(AdmissionAnswer(uid=uid_in(body), allowed=True)), headers=_JSON)
         if path not in self._admissions and (path != _CONVERT or self._conversion is None):
-            return web.Response(status=404, text="there is no such webhook\n")
+            return self._respond(status=404, text="there is no such webhook\n")
         if request.method != "POST":
-            return web.Response(status=405, text="the API server asks webhooks by POST\n", headers={"Allow": "POST"})
+            return self._respond(status=405, text="the API server asks webhooks by POST\n", headers={"Allow": "POST"})
         began, stats = time.perf_counter(), self.stats
         stats.in_flight[path] += 1
         status = "500"
@@ -171,7 +173,7 @@ class WebhookServer:
             stats.requests[path, status] += 1
             stats.latency[path].observe(time.perf_counter() - began)
         stats.reviews[path, result] += 1
-        return web.Response(body=answer, content_type="application/json")
+        return self._respond(body=answer, headers=_JSON)
 
     async def _review(self, path: str, request: web.BaseRequest) -> tuple[bytes, Review]:
         body = b""
@@ -179,13 +181,14 @@ class WebhookServer:
             body, complete = await _read(request)
             if not complete:
                 raise BadReview(f"the review has more than {LARGEST_BODY // 2**20} MiB")
+            seconds = _seconds(request.query_string)
             if path == _CONVERT:
-                return await self._convert(body, _seconds(request))
+                return await self._convert(body, seconds)
             asked = asked_admission(body)
         except BadReview as error:
             logger.warning("%s at %s: %s", request.remote or "somebody", path, error)
             return self._malformed(path, uid_in(body), str(error)), "failed"
-        answer = await self._admissions[path].answer(asked, _seconds(request))
+        answer = await self._admissions[path].answer(asked, seconds)
         code = (answer.status or {}).get("code", 0)
         result: Review = "allowed" if answer.allowed else "failed" if code >= 500 or code == 400 else "refused"
         return admission_review(answer), result
@@ -230,8 +233,10 @@ async def _read(request: web.BaseRequest) -> tuple[bytes, bool]:
 _AT_ONCE: Final = 65_536
 
 
-def _seconds(request: web.BaseRequest) -> float:
+@lru_cache(maxsize=64)
+def _seconds(query: str) -> float:
     """How long a handler may take: what the API server waits, less what an answer needs to arrive."""
-    said = sum(float(number) * _UNITS[unit] for number, unit in _TIME.findall(request.query.get("timeout", "")))
+    given = dict(parse_qsl(query)).get("timeout", "")
+    said = sum(float(number) * _UNITS[unit] for number, unit in _TIME.findall(given))
     waits = min(said or _PATIENCE, _PATIENCE)
     return waits - min(1.0, waits * 0.2)

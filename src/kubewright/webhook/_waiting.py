@@ -23,17 +23,21 @@ async def within(clock: Clock, seconds: float, work: Awaitable[T]) -> T:
     The work is cancelled then, and not waited for: it may not heed that, and a thread cannot.
     """
     task = asyncio.ensure_future(work)
-    over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    timer = clock.call_later(seconds, lambda: None if over.done() else over.set_result(None))
-    waiting: set[asyncio.Future[Any]] = {task, over}
+    either: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def wake(_: object = None) -> None:
+        if not either.done():
+            either.set_result(None)
+
+    task.add_done_callback(wake)
+    timer = clock.call_later(seconds, wake)
     try:
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        await either
         if task.done():
             return task.result()
         raise TookTooLong
     finally:
         timer.cancel()
-        over.cancel()
         if not task.done():
             task.add_done_callback(_forget)
             task.cancel()
