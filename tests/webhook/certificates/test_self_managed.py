@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -12,9 +13,9 @@ import pytest
 import pytest_asyncio
 
 import kubewright as kw
-from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core
+from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core, rbac
 from kubewright.api.meta.v1 import LabelSelector
-from kubewright.client import Client, Forbidden, Impersonation
+from kubewright.client import Client, Forbidden, Impersonation, NotFound
 from kubewright.clock import SystemClock
 from kubewright.manifests import Project
 from kubewright.manifests._access import certificate_access
@@ -254,6 +255,7 @@ async def test_the_derived_roles_are_enough_and_no_more(client: Client, namespac
                     return first != source.pair and bundle == source.ca_bundle
 
                 await until(renewed)
+                await without_permissions(source, of, client, project)
             for refused in (
                 limited.get(core.Secret, "another", namespace),
                 limited.delete(core.Secret, of.secret, namespace),
@@ -264,4 +266,18 @@ async def test_the_derived_roles_are_enough_and_no_more(client: Client, namespac
                     await refused
     finally:
         for one in made:
-            await client.delete(type(one), str(one.metadata.name), one.metadata.namespace or None)
+            with contextlib.suppress(NotFound):
+                await client.delete(type(one), str(one.metadata.name), one.metadata.namespace or None)
+
+
+async def without_permissions(source: SelfManaged, of: Served, client: Client, project: Project) -> None:
+    """Who may not look at the configuration any more still serves what other replicas have renewed."""
+    await client.delete(rbac.ClusterRoleBinding, f"{project.prefix}-webhook-certificate")
+    async with SelfManaged(replace(of, client=client), terms=Terms(name="made", hosts=of.hosts, settle=0.0)) as other:
+        old = source.pair
+        await client.delete(core.Secret, of.secret, of.namespace)
+
+        async def renewed() -> bool:
+            return old != source.pair == other.pair
+
+        await until(renewed)

@@ -12,12 +12,12 @@ Every replica does so, without a leader, since every replica serves. Two rules m
 from __future__ import annotations
 
 import logging
-import random
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from kubewright.api import ObjectMeta, core
-from kubewright.client import AlreadyExists, Conflict, NotFound
+from kubewright.client import AlreadyExists, ApiError, Conflict, NotFound
 from kubewright.webhook._certificates_protocol import Served
 from kubewright.webhook.certificates._errors import CertificateError
 from kubewright.webhook.certificates._held import Held
@@ -47,21 +47,32 @@ class Keeper:
     async def step(self) -> float:
         """Do what is to be done now, and say after how many seconds to look again, if nothing happens before.
 
-        Raises an `ApiError` when the server cannot be asked, and `CertificateError` when the Secret is another's.
+        Raises an `ApiError` when the server refuses something, and `CertificateError` when the Secret is another's.
+        What could be done without that was done all the same: `held` is what the Secret holds.
         """
         for _ in range(_TRIES):
             try:
-                targets = await read(self._served.client, self._named)
-                self.held = held = await self._keep(targets)
-                await self._inject(targets, held)
+                return await self._try()
             except (Conflict, AlreadyExists):
                 continue  # somebody else was faster: see what is there now
-            return self._pause(held)
         raise CertificateError(f"{self._where} changes faster than it can be read; who else writes it?")
+
+    async def _try(self) -> float:
+        targets: list[Target] | None = None
+        problem: ApiError | None = None
+        try:
+            targets = await read(self._served.client, self._named)
+        except ApiError as error:
+            problem = error
+        self.held = held = await self._keep(targets)
+        problem = await self._inject(targets or (), held) or problem
+        if problem is not None:
+            raise problem
+        return self._pause(held)
 
     # The Secret
 
-    async def _keep(self, targets: list[Target]) -> Held:
+    async def _keep(self, targets: Sequence[Target] | None) -> Held:
         """The Secret as it should be, written if it was not."""
         served, now = self._served, self._served.clock.now()
         secret = await self._read_secret()
@@ -70,7 +81,6 @@ class Keeper:
             secret, held = await self._write(secret, change), change.held
             logger.info("webhook certificate in %s: %s", self._where, change.why)
         assert held is not None
-        self.held = held
         if served.clock.now() < held.validity.begins:
             logger.warning("the webhook certificate in %s is not valid yet: is the clock right?", self._where)
         return held
@@ -121,11 +131,11 @@ class Keeper:
 
     # Those who trust
 
-    def _is_settled(self, held: Held | None, targets: list[Target]) -> bool:
+    def _is_settled(self, held: Held | None, targets: Sequence[Target] | None) -> bool:
         """Whether the server has had the successor long enough, in all objects, for everybody to have heard of it."""
         if held is None or held.successor is None:
             return False
-        if not all(trusts(target, self._served, held.bundle) for target in targets):
+        if targets is None or not all(trusts(target, self._served, held.bundle) for target in targets):
             self._trusted_since = None
             return False
         return self._waited(held) >= self._terms.settle
@@ -137,7 +147,9 @@ class Keeper:
             self._trusted_since = held.bundle, now
         return now - self._trusted_since[1]
 
-    async def _inject(self, targets: list[Target], held: Held) -> None:
+    async def _inject(self, targets: Sequence[Target], held: Held) -> ApiError | None:
+        """Let every object trust what is held. One that refuses does not keep the others from it: its error is told."""
+        problem: ApiError | None = None
         for target in targets:
             if trusts(target, self._served, held.bundle):
                 continue
@@ -145,8 +157,12 @@ class Keeper:
             try:
                 await self._served.client.update(target)
             except NotFound:
-                continue
-            logger.info("%s %s trusts the webhook certificate", target.kind, target.metadata.name)
+                continue  # deleted meanwhile
+            except ApiError as error:
+                problem = problem or error
+            else:
+                logger.info("%s %s trusts the webhook certificate", target.kind, target.metadata.name)
+        return problem
 
     def _pause(self, held: Held) -> float:
         now = self._served.clock.now()
@@ -160,6 +176,6 @@ class Keeper:
         return f"{self._served.namespace}/{self._served.secret}"
 
 
-def terms_of(served: Served, rng: random.Random | None = None) -> Terms:
+def terms_of(served: Served) -> Terms:
     """The usual terms, with this replica's own jitter."""
-    return Terms(name=served.operator, hosts=served.hosts, jitter=(rng or served.rng).random())
+    return Terms(name=served.operator, hosts=served.hosts, jitter=served.rng.random())

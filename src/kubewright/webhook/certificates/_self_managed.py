@@ -109,11 +109,14 @@ class SelfManaged:
         ]
 
     async def _step(self) -> float:
-        pause = await self._keeper.step()
-        if self._held.leaf != self._pair:
-            self._pair = self._held.leaf
-            logger.info("the webhook certificate is valid until %s", self.expires.isoformat())
-        return pause
+        try:
+            return await self._keeper.step()
+        finally:
+            # Also when something else failed: other replicas may have renewed it.
+            held = self._keeper.held
+            if held is not None and held.leaf != self._pair:
+                self._pair = held.leaf
+                logger.info("the webhook certificate is valid until %s", held.validity.ends.isoformat())
 
     async def _keep(self, pause: float) -> None:
         retry = _FIRST_RETRY
