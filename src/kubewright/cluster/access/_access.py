@@ -34,7 +34,7 @@ class Access:
         self._state = state
         self.rbac = rbac
         self.tokens = Tokens(state)
-        self._policies = Policies(state.storage)
+        self._policies = Policies(state)
         self._impersonation = Impersonation(self.check)
 
     # Who

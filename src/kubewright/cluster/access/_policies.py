@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import msgspec
 
 from kubewright.cluster._calls import User
-from kubewright.cluster._storage import Entry, Storage
+from kubewright.cluster._state import State
+from kubewright.cluster._storage import Entry, Event, Storage
 from kubewright.cluster.access._questions import Question, quoted
 from kubewright.cluster.access._rules import Rule
 
@@ -17,7 +18,6 @@ __all__ = ["GROUP", "Decision", "Policies", "RoleRef", "Rules"]
 GROUP: Final = "rbac.authorization.k8s.io"
 _SUPERUSERS: Final = "system:masters"
 _ACCOUNT: Final = "system:serviceaccount:"
-_T = TypeVar("_T", bound=msgspec.Struct)
 
 
 class Decision(NamedTuple):
@@ -40,17 +40,21 @@ class _Subject(msgspec.Struct, frozen=True):
     name: str = ""
     namespace: str = ""
 
-    def is_user(self, user: User, namespace: str) -> bool:
-        if self.kind == "User":
-            return user.name == self.name
-        if self.kind == "Group":
-            return self.name in user.groups
+    def key(self, namespace: str) -> str:
+        """Who that is, as `_keys` names them; empty for somebody who cannot be."""
+        if self.kind in ("User", "Group"):
+            return f"{self.kind} {self.name}"
         own = self.namespace or namespace
-        return self.kind == "ServiceAccount" and bool(own) and user.name == f"{_ACCOUNT}{own}:{self.name}"
+        return f"User {_ACCOUNT}{own}:{self.name}" if self.kind == "ServiceAccount" and own else ""
 
     def described(self, namespace: str) -> str:
         shown = f"{self.name}/{self.namespace or namespace}" if self.kind == "ServiceAccount" else self.name
         return f"{self.kind} {quoted(shown)}"
+
+
+def _keys(user: User) -> list[str]:
+    """The user and its groups."""
+    return [f"User {user.name}", *(f"Group {group}" for group in user.groups)]
 
 
 class _Role(msgspec.Struct, frozen=True):
@@ -74,8 +78,9 @@ class Rules(NamedTuple):
         return _joined(self.errors)
 
 
-class _Granted(NamedTuple):
-    rules: tuple[Rule, ...]
+class _Grant(NamedTuple):
+    """A binding, and the first of its subjects that the user is."""
+
     binding: Entry
     ref: RoleRef
     subject: _Subject
@@ -87,80 +92,106 @@ class _Granted(NamedTuple):
         return f"{kind} {quoted(name)} of {self.ref.kind} {role} to {subject}"
 
 
-class _Parsed(Generic[_T]):
-    """The stored objects of a kind, each parsed once."""
+class _Roles:
+    """The roles that are stored, each parsed once."""
 
-    def __init__(self, storage: Storage, plural: str, form: type[_T]) -> None:
+    def __init__(self, storage: Storage, plural: str) -> None:
         self._storage = storage
         self._name = f"{GROUP}/{plural}"
-        self._decoder = msgspec.json.Decoder(form)
-        self._known: dict[str, tuple[Entry, _T]] = {}
+        self._known: dict[str, tuple[Entry, tuple[Rule, ...]]] = {}
 
-    def get(self, namespace: str, name: str) -> _T | None:
+    def rules(self, namespace: str, name: str) -> tuple[Rule, ...] | None:
         entry = self._storage.get(self._name, namespace, name)
-        return None if entry is None else self._parse(entry)
-
-    def all(self, namespace: str = "") -> Iterator[tuple[Entry, _T]]:
-        if len(self._known) > 2 * self._storage.count(self._name) + 64:
-            self._known.clear()  # most of these are gone
-        for entry in self._storage.entries(self._name, namespace):
-            yield entry, self._parse(entry)
-
-    def _parse(self, entry: Entry) -> _T:
+        if entry is None:
+            return None
         known = self._known.get(entry.key)
         if known is None or known[0] is not entry:
-            known = self._known[entry.key] = (entry, self._decoder.decode(entry.raw))
+            if len(self._known) > 2 * self._storage.count(self._name) + 64:
+                self._known.clear()  # most of these are gone
+            known = self._known[entry.key] = (entry, _role_decoder.decode(entry.raw).rules or ())
         return known[1]
+
+
+class _Bindings:
+    """The bindings that are stored, by namespace and by whom they bind; read again where one was written."""
+
+    def __init__(self, state: State, plural: str) -> None:
+        self._storage = state.storage
+        self._name = f"{GROUP}/{plural}"
+        self._known: dict[str, dict[str, list[tuple[Entry, _Binding]]]] = {}
+        state.storage.subscribe(self._name, self)
+        state.restored.append(self._known.clear)
+
+    def offer(self, event: Event) -> None:
+        """Take notice of a write."""
+        self._known.pop(event.entry.namespace, None)
+
+    def grants(self, user: User, namespace: str) -> Iterator[_Grant]:
+        """Those that bind a user or one of its groups, in the order of their names."""
+        known = self._known.get(namespace)
+        if known is None:
+            known = self._known[namespace] = self._read(namespace)
+        keys = _keys(user)
+        found = {entry.name: (entry, binding) for key in keys for entry, binding in known.get(key, ())}
+        for name in sorted(found):
+            entry, binding = found[name]
+            subject = next(each for each in binding.subjects or () if each.key(namespace) in keys)
+            yield _Grant(entry, binding.role_ref, subject)
+
+    def _read(self, namespace: str) -> dict[str, list[tuple[Entry, _Binding]]]:
+        read: dict[str, list[tuple[Entry, _Binding]]] = {}
+        for entry in self._storage.entries(self._name, namespace):
+            binding = _binding_decoder.decode(entry.raw)
+            for key in {each.key(namespace) for each in binding.subjects or ()}:
+                read.setdefault(key, []).append((entry, binding))
+        return read
+
+
+_role_decoder: Final = msgspec.json.Decoder(_Role)
+_binding_decoder: Final = msgspec.json.Decoder(_Binding)
 
 
 class Policies:
     """Evaluates RBAC as the real server does, on what the storage has at that moment."""
 
-    def __init__(self, storage: Storage) -> None:
-        self._roles = _Parsed(storage, "roles", _Role)
-        self._cluster_roles = _Parsed(storage, "clusterroles", _Role)
-        self._bindings = _Parsed(storage, "rolebindings", _Binding)
-        self._cluster_bindings = _Parsed(storage, "clusterrolebindings", _Binding)
+    def __init__(self, state: State) -> None:
+        self._roles = _Roles(state.storage, "roles")
+        self._cluster_roles = _Roles(state.storage, "clusterroles")
+        self._bindings = _Bindings(state, "rolebindings")
+        self._cluster_bindings = _Bindings(state, "clusterrolebindings")
 
     def decide(self, question: Question) -> Decision:
         """Whether a rule allows it; which binding grants the rule, or why bindings could not be followed."""
         if _SUPERUSERS in question.user.groups:
             return Decision(True)
         errors: list[str] = []
-        for granted in self._granted(question.user, question.namespace, errors):
-            if any(rule.allows(question) for rule in granted.rules):
-                return Decision(True, f"RBAC: allowed by {granted}")
+        for grant, rules in self._granted(question.user, question.namespace, errors):
+            if any(rule.allows(question) for rule in rules):
+                return Decision(True, f"RBAC: allowed by {grant}")
         return Decision(False, f"RBAC: {_joined(errors)}" if errors else "")
 
     def rules_for(self, user: User, namespace: str) -> Rules:
         """All rules that apply to a user in a namespace, or, without one, everywhere."""
         errors: list[str] = []
-        rules = [rule for granted in self._granted(user, namespace, errors) for rule in granted.rules]
-        return Rules(rules, errors)
+        return Rules([rule for _, rules in self._granted(user, namespace, errors) for rule in rules], errors)
 
     def rules_of(self, ref: RoleRef, namespace: str) -> tuple[Rule, ...] | None:
         """The rules of a role; None when there is no such role."""
         if ref.kind == "Role":
-            role = self._roles.get(namespace, ref.name)
-        else:
-            role = self._cluster_roles.get("", ref.name) if ref.kind == "ClusterRole" else None
-        return None if role is None else role.rules or ()
+            return self._roles.rules(namespace, ref.name)
+        return self._cluster_roles.rules("", ref.name) if ref.kind == "ClusterRole" else None
 
-    def _granted(self, user: User, namespace: str, errors: list[str]) -> Iterator[_Granted]:
-        places = [("", self._cluster_bindings.all())]
+    def _granted(self, user: User, namespace: str, errors: list[str]) -> Iterator[tuple[_Grant, tuple[Rule, ...]]]:
+        places = [("", self._cluster_bindings.grants(user, ""))]
         if namespace:
-            places.append((namespace, self._bindings.all(namespace)))
-        for place, bindings in places:
-            for entry, binding in bindings:
-                subject = next((each for each in binding.subjects or () if each.is_user(user, place)), None)
-                if subject is None:
-                    continue
-                rules = self.rules_of(binding.role_ref, place)
+            places.append((namespace, self._bindings.grants(user, namespace)))
+        for place, grants in places:
+            for grant in grants:
+                rules = self.rules_of(grant.ref, place)
                 if rules is None:
-                    kind = binding.role_ref.kind.lower()
-                    errors.append(f"{kind}.{GROUP} {quoted(binding.role_ref.name)} not found")
+                    errors.append(f"{grant.ref.kind.lower()}.{GROUP} {quoted(grant.ref.name)} not found")
                 else:
-                    yield _Granted(rules, entry, binding.role_ref, subject)
+                    yield grant, rules
 
 
 def _joined(errors: list[str]) -> str:
