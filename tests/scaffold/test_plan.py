@@ -61,7 +61,10 @@ def test_the_package_keeps_what_the_user_wrote_in_it() -> None:
         '__all__ = ["Page", "operator"]\n\nEXTRA = 1\n'
     )
     assert with_import(made, "x.page", "Page") == made
-    assert "from x import a_webhook\nfrom x.operator" in with_import(text, "x", "a_webhook")
+    webhooks = with_import(text, "x", "a_webhook")
+    assert "from x import a_webhook\nfrom x.operator" in webhooks
+    assert "from x import a_webhook, b_webhook\nfrom x.operator" in with_import(webhooks, "x", "b_webhook")
+    assert with_import(webhooks, "x", "a_webhook") == webhooks
 
 
 @pytest.mark.parametrize("text", ["x = 1\n", "def broken(:\n", "from a import b\n"])

@@ -1,0 +1,57 @@
+"""What is scaffolded is in order at once: its own tests pass, and linters and type checkers find nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubewright.scaffold import carry_out, new_api, new_project, new_webhook
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with all that can be created."""
+    folder = tmp_path_factory.mktemp("scaffolded")
+    carry_out(new_project("guest-book", "my.domain", repo="https://code.example.com/guest-book"), folder)
+    web = {"group": "webapp"}
+    carry_out(new_api(folder, **web, version="v1", kind="Guestbook", owns=["Deployment", "core/Service"]), folder)
+    carry_out(new_api(folder, **web, version="v1", kind="Page", namespaced=False), folder)
+    carry_out(new_api(folder, **web, version="v1", kind="Note", controller=False), folder)
+    carry_out(new_api(folder, **web, version="v2beta1", kind="Guestbook"), folder)
+    everything = {"defaulting": True, "validation": True, "conversion": True}
+    carry_out(new_webhook(folder, **web, version="v1", kind="Guestbook", **everything), folder)
+    carry_out(new_webhook(folder, **web, version="v1", kind="Note", defaulting=True), folder)
+    return folder
+
+
+def check(project: Path, *command: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(project), "MYPY_CACHE_DIR": str(project / ".mypy_cache")}
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=project, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_its_own_tests_pass_on_an_embedded_cluster(project: Path) -> None:
+    check(project, "pytest", "--cluster=embedded", "-q", "-p", "no:cacheprovider", "-W", "error")
+
+
+def test_linters_find_nothing(project: Path) -> None:
+    check(project, "ruff", "check", "--no-cache", ".")
+    check(project, "ruff", "format", "--no-cache", "--check", ".")
+
+
+def test_type_checkers_find_nothing(project: Path) -> None:
+    check(project, "mypy")
+
+
+def test_its_definitions_and_roles_can_be_written(project: Path) -> None:
+    check(project, "kubewright", "manifests")
+    check(project, "kubewright", "manifests", "--check")
+    check(project, "kubewright", "manifests", "--package", "kustomize", "--out", "package")
