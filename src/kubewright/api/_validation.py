@@ -1,22 +1,26 @@
 """What the API server would say about an object, from the same schema.
 
-Every rule but CEL, and the same paths of fields; of CEL only the rules of `ExactlyOneOf` and its relatives. The server
-does more (all CEL rules, names and labels in the metadata, what admission adds), so an object without violations here
-may still be refused there.
+Every rule, with the same paths of fields. CEL rules are evaluated where the extra `cel` is installed; elsewhere only
+those of `ExactlyOneOf` and its relatives are. As on the server, CEL is not asked of an object that has the wrong shape.
+The server does more (rules about changes, names and labels in the metadata, what admission adds), so an object without
+violations here may still be refused there.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kubewright.api._cel import cel_name, holds_one_of
 from kubewright.api._formats import fits_format
 from kubewright.api._patterns import python_pattern
 from kubewright.api._violation import Violation
 
-__all__ = ["violations"]
+if TYPE_CHECKING:
+    from kubewright.api.cel import Rules
+
+__all__ = ["rules_of", "violations"]
 
 _WORDS: Final = {
     "string": "a text",
@@ -30,8 +34,44 @@ _WORDS: Final = {
 _BITS: Final = {"int32": 31, "int64": 63}
 
 
-def violations(schema: dict[str, Any], value: Any, path: str = "") -> list[Violation]:
-    """Every rule of the schema that the value breaks, as far as rules are understood here."""
+def rules_of(schema: dict[str, Any]) -> Rules | None:
+    """The CEL rules of a schema, compiled; None where there are none, or nobody to evaluate them."""
+    from kubewright.api.cel import Rules, has_rules, is_available
+
+    return Rules(schema) if has_rules(schema) and is_available() else None
+
+
+def violations(schema: dict[str, Any], value: Any, path: str = "", *, rules: Rules | None = None) -> list[Violation]:
+    """Every rule of the schema that the value breaks. `rules` spares compiling its CEL rules again.
+
+    CEL is asked of whole objects; with a `path`, the value is a part of one.
+    """
+    if not path:
+        rules = rules or rules_of(schema)
+    if path or rules is None:
+        return _broken(schema, value, path)
+    shape = [*_check(schema, value, ""), *_check_structure(schema, value, "", one_of=False)]
+    if shape:
+        return shape
+    return [Violation(found.path, found.detail) for found in rules.check(_filled(schema, value)).broken]
+
+
+def _filled(schema: dict[str, Any], value: Any) -> Any:
+    """The value with the defaults of its schema, which the server sets before it asks the rules."""
+    if isinstance(value, list):
+        return [_filled(schema.get("items", {}), element) for element in value]
+    if not isinstance(value, dict):
+        return value
+    properties, other = schema.get("properties", {}), schema.get("additionalProperties")
+    made = {name: member for name, member in value.items() if member is not None or name not in properties}
+    for name, node in properties.items():
+        if name not in made and "default" in node:
+            made[name] = node["default"]
+    return {name: _filled(properties.get(name) or other or {}, member) for name, member in made.items()}
+
+
+def _broken(schema: dict[str, Any], value: Any, path: str) -> list[Violation]:
+    """What is broken, as far as that can be told without evaluating CEL."""
     return [*_check(schema, value, path), *_check_structure(schema, value, path)]
 
 
@@ -58,7 +98,7 @@ def _check(schema: dict[str, Any], value: Any, path: str) -> Iterator[Violation]
 
 
 def _check_one_of(schema: dict[str, Any], value: dict[str, Any], path: str) -> Iterator[Violation]:
-    """The only CEL rules that are understood here: those of `ExactlyOneOf` and its relatives."""
+    """The only CEL rules that are understood without the extra: those of `ExactlyOneOf` and its relatives."""
     nodes = {cel_name(name): (name, node) for name, node in schema.get("properties", {}).items()}
 
     def is_set(cel: str) -> bool:
@@ -111,26 +151,27 @@ def _check_list(schema: dict[str, Any], value: list[Any], path: str) -> Iterator
         yield from _check(schema.get("items", {}), element, f"{path}[{number}]")
 
 
-def _check_structure(schema: dict[str, Any], value: Any, path: str) -> Iterator[Violation]:
+def _check_structure(schema: dict[str, Any], value: Any, path: str, *, one_of: bool = True) -> Iterator[Violation]:
     """Sets, list maps, whole objects, CEL. The server looks at them apart, and writes members of maps in brackets."""
     if isinstance(value, list):
         if schema.get("x-kubernetes-list-type") in ("set", "map"):
             yield from _check_duplicates(schema, value, path)
         for number, element in enumerate(value):
-            yield from _check_structure(schema.get("items", {}), element, f"{path}[{number}]")
+            yield from _check_structure(schema.get("items", {}), element, f"{path}[{number}]", one_of=one_of)
     elif isinstance(value, dict):
         dot = "." if path else ""
         if schema.get("x-kubernetes-embedded-resource"):
             for name in ("apiVersion", "kind"):
                 if not value.get(name):
                     yield Violation(f"{path}{dot}{name}", "is required of a whole object")
-        yield from _check_one_of(schema, value, path)
+        if one_of:
+            yield from _check_one_of(schema, value, path)
         properties, other = schema.get("properties", {}), schema.get("additionalProperties")
         for name, member in value.items():
             if name in properties:
-                yield from _check_structure(properties[name], member, f"{path}{dot}{name}")
+                yield from _check_structure(properties[name], member, f"{path}{dot}{name}", one_of=one_of)
             elif other:
-                yield from _check_structure(other, member, f"{path}[{name}]")
+                yield from _check_structure(other, member, f"{path}[{name}]", one_of=one_of)
 
 
 def _check_duplicates(schema: dict[str, Any], value: list[Any], path: str) -> Iterator[Violation]:
@@ -168,18 +209,18 @@ def _check_object(schema: dict[str, Any], value: dict[str, Any], path: str) -> I
 
 def _check_branches(schema: dict[str, Any], value: Any, path: str) -> Iterator[Violation]:
     branches = schema.get("oneOf")
-    if branches and sum(not violations(branch, value, path) for branch in branches) != 1:
+    if branches and sum(not _broken(branch, value, path) for branch in branches) != 1:
         # The server also tells why the branch that fits best does not fit; a tag says which one is meant.
         for branch in branches:
             tags = branch.get("properties", {})
-            if all(not violations(tag, value.get(name), "") for name, tag in tags.items()):
+            if all(not _broken(tag, value.get(name), "") for name, tag in tags.items()):
                 yield from _check(branch, value, path)
         yield Violation(path, "must be exactly one of the variants that its tag can name")
-    if schema.get("anyOf") and all(violations(branch, value, path) for branch in schema["anyOf"]):
+    if schema.get("anyOf") and all(_broken(branch, value, path) for branch in schema["anyOf"]):
         yield Violation(path, "must fit one of several rules, and fits none")
     for branch in schema.get("allOf", ()):
         yield from _check(branch, value, path)
-    if "not" in schema and not violations(schema["not"], value, path):
+    if "not" in schema and not _broken(schema["not"], value, path):
         yield Violation(path, "has members that are not for this variant")
 
 

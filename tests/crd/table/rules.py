@@ -22,85 +22,46 @@ from tests.crd.table.models import (
 )
 
 # CEL, which only the server checks
-case("rule", Annotated[int, kw.Rule("self % 2 == 0")], good=[2], bad=[3], server_only=True)
-case(
-    "rule with a message", Annotated[int, kw.Rule("self > 0", message="too small")], good=[2], bad=[0], server_only=True
-)
+case("rule", Annotated[int, kw.Rule("self % 2 == 0")], good=[2], bad=[3])
+case("rule with a message", Annotated[int, kw.Rule("self > 0", message="too small")], good=[2], bad=[0])
 case(
     "rule with a message expression",
     Annotated[int, kw.Rule("self > 0", message_expression="self < -9 ? 'far too small' : 'too small'")],
     good=[2],
     bad=[0],
-    server_only=True,
 )
-case(
-    "rule with a reason",
-    Annotated[int, kw.Rule("self > 0", reason="FieldValueForbidden")],
-    good=[2],
-    bad=[0],
-    server_only=True,
-)
-case("two rules", Annotated[int, kw.Rule("self > 0"), kw.Rule("self < 9")], good=[2], bad=[0, 9], server_only=True)
-case(
-    "rule of several lines",
-    Annotated[int, kw.Rule("self > 0\n&& self < 9", message="1 to 8")],
-    good=[2],
-    bad=[9],
-    server_only=True,
-)
-case(
-    "rule of a text",
-    Annotated[str, kw.Length(maximum=9), kw.Rule("self.startsWith('a')")],
-    good=["ab"],
-    bad=["b"],
-    server_only=True,
-)
-case(
-    "rule of IntOrString",
-    Annotated[IntOrString, kw.Rule("type(self) == string || self > 0")],
-    good=[1, "a"],
-    bad=[0],
-    server_only=True,
-)
+case("rule with a reason", Annotated[int, kw.Rule("self > 0", reason="FieldValueForbidden")], good=[2], bad=[0])
+case("two rules", Annotated[int, kw.Rule("self > 0"), kw.Rule("self < 9")], good=[2], bad=[0, 9])
+case("rule of several lines", Annotated[int, kw.Rule("self > 0\n&& self < 9", message="1 to 8")], good=[2], bad=[9])
+case("rule of a text", Annotated[str, kw.Length(maximum=9), kw.Rule("self.startsWith('a')")], good=["ab"], bad=["b"])
+case("rule of IntOrString", Annotated[IntOrString, kw.Rule("type(self) == string || self > 0")], good=[1, "a"], bad=[0])
 case(
     "rule of Quantity",
     Annotated[Quantity, kw.Rule("quantity(string(self)).isGreaterThan(quantity('1'))")],
     good=["2"],
     bad=["1"],
-    server_only=True,
 )
-case(
-    "rule of a list",
-    Annotated[list[int], kw.Items(maximum=5), kw.Rule("self.all(x, x > 0)")],
-    good=[[1]],
-    bad=[[0]],
-    server_only=True,
-)
+case("rule of a list", Annotated[list[int], kw.Items(maximum=5), kw.Rule("self.all(x, x > 0)")], good=[[1]], bad=[[0]])
 case(
     "rule of a map",
     Annotated[dict[str, int], kw.Properties(maximum=5), kw.Rule("'a' in self")],
     good=[{"a": 1}],
     bad=[{}],
-    server_only=True,
 )
-case(
-    "rule of a model's place", Annotated[Pair, kw.Rule("has(self.one)")], good=[{"one": 1}], bad=[{}], server_only=True
-)
-case("rule of a model", Ordered, good=[{"one": 1, "two": 2}, {"one": 9}], bad=[{"one": 2, "two": 1}], server_only=True)
-case("rule that blames a field", Blamed, good=[{"one": 1}], bad=[Bad({}, ["spec.value.one"])], server_only=True)
+case("rule of a model's place", Annotated[Pair, kw.Rule("has(self.one)")], good=[{"one": 1}], bad=[{}])
+case("rule of a model", Ordered, good=[{"one": 1, "two": 2}, {"one": 9}], bad=[{"one": 2, "two": 1}])
+case("rule that blames a field", Blamed, good=[{"one": 1}], bad=[Bad({}, ["spec.value.one"])])
 case(
     "rule of an element",
     Annotated[list[Annotated[int, kw.Rule("self != 3")]], kw.Items(maximum=5)],
     good=[[1]],
     bad=[Bad([1, 3], ["spec.value[1]"])],
-    server_only=True,
 )
 case(
     "rule for creation too",
     Annotated[int, kw.Rule("oldSelf.hasValue() || self == 1", optional_old_self=True)],
     good=[1],
     bad=[2],
-    server_only=True,
 )
 case("exactly one of", ExactlyOne, good=[{"one": 1}, {"two": 0}], bad=[{}, {"one": 1, "two": 2}])
 case("at most one of", AtMostOne, good=[{}, {"one": 1}], bad=[{"one": 1, "two": 2}])
@@ -124,14 +85,12 @@ case(
     Login | Guest,
     good=[{"type": "login", "user": "a"}, {"type": "guest", "level": 1}],
     bad=[{"type": "login", "user": "a", "token": "b"}, {"type": "guest", "level": 0}],
-    server_only=True,
 )
 case(
     "rule of a union",
     Annotated[File | Web, kw.Rule("!has(self.note)")],
     good=[{"type": "file", "path": "/"}],
     bad=[{"type": "file", "path": "/", "note": "n"}],
-    server_only=True,
 )
 
 case(
@@ -171,55 +130,29 @@ case(
     bad=[{"one": 1}, {"one": 1, "two": 2, "three": 3}],
 )
 case(
-    "rule with the reason required",
-    Annotated[int, kw.Rule("self > 0", reason="FieldValueRequired")],
-    good=[2],
-    bad=[0],
-    server_only=True,
+    "rule with the reason required", Annotated[int, kw.Rule("self > 0", reason="FieldValueRequired")], good=[2], bad=[0]
 )
 case(
     "rule with the reason duplicate",
     Annotated[int, kw.Rule("self > 0", reason="FieldValueDuplicate")],
     good=[2],
     bad=[0],
-    server_only=True,
 )
 case(
     "rule that blames a member of a map",
     Annotated[dict[str, int], kw.Properties(maximum=5), kw.Rule("!('a' in self)", field_path="['a']")],
     good=[{"b": 1}],
     bad=[Bad({"a": 1}, ["spec.value.[a]"])],
-    server_only=True,
 )
-case(
-    "rule of an enum",
-    Annotated[Literal["a", "b"], kw.Rule("self != 'b'")],
-    good=["a"],
-    bad=["b"],
-    server_only=True,
-)
+case("rule of an enum", Annotated[Literal["a", "b"], kw.Rule("self != 'b'")], good=["a"], bad=["b"])
 case(
     "rule of a time",
     Annotated[Time, kw.Rule("self.getFullYear() > 2029")],
     good=["2030-01-31T12:00:00Z"],
     bad=["2020-01-31T12:00:00Z"],
-    server_only=True,
 )
-case(
-    "rule of a boolean",
-    Annotated[bool, kw.Rule("self")],
-    good=[True],
-    bad=[False],
-    server_only=True,
-)
-case(
-    "rule where None is allowed",
-    Annotated[int, kw.Rule("self > 0")] | None,
-    default=None,
-    good=[1, ABSENT],
-    bad=[0],
-    server_only=True,
-)
+case("rule of a boolean", Annotated[bool, kw.Rule("self")], good=[True], bad=[False])
+case("rule where None is allowed", Annotated[int, kw.Rule("self > 0")] | None, default=None, good=[1, ABSENT], bad=[0])
 case(
     "rule about changes",
     Annotated[int, kw.Rule("self >= oldSelf", message="cannot shrink")],
