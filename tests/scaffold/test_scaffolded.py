@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,14 +20,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with all that can be created."""
     folder = tmp_path_factory.mktemp("scaffolded")
     carry_out(new_project("guest-book", "my.domain", repo="https://code.example.com/guest-book"), folder)
-    web = {"group": "webapp"}
-    carry_out(new_api(folder, **web, version="v1", kind="Guestbook", owns=["Deployment", "core/Service"]), folder)
-    carry_out(new_api(folder, **web, version="v1", kind="Page", namespaced=False), folder)
-    carry_out(new_api(folder, **web, version="v1", kind="Note", controller=False), folder)
-    carry_out(new_api(folder, **web, version="v2beta1", kind="Guestbook"), folder)
-    everything = {"defaulting": True, "validation": True, "conversion": True}
-    carry_out(new_webhook(folder, **web, version="v1", kind="Guestbook", **everything), folder)
-    carry_out(new_webhook(folder, **web, version="v1", kind="Note", defaulting=True), folder)
+    api, webhook = partial(new_api, folder, group="webapp"), partial(new_webhook, folder, group="webapp", version="v1")
+    carry_out(api(version="v1", kind="Guestbook", owns=["Deployment", "core/Service"]), folder)
+    carry_out(api(version="v1", kind="Page", namespaced=False), folder)
+    carry_out(api(version="v1", kind="Note", controller=False), folder)
+    carry_out(api(version="v2beta1", kind="Guestbook"), folder)
+    carry_out(webhook(kind="Guestbook", defaulting=True, validation=True, conversion=True), folder)
+    carry_out(webhook(kind="Note", defaulting=True), folder)
     return folder
 
 
