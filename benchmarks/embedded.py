@@ -66,7 +66,7 @@ def _endurance(writes: int, say: Callable[[str], None]) -> Case:
     command = [sys.executable, "-m", "benchmarks.peers.kubewright_endurance", "--writes", str(writes)]
     with Process(command, cwd=ROOT) as process:
         for tenth in range(1, _TENTHS + 1):
-            said, _ = process.wait_for("tenth", timeout=_PATIENCE)
+            said, _ = process.wait_for("tenth", patience=_PATIENCE)
             say(f"embedded cluster, {tenth} of {_TENTHS} tenths of {writes} writes")
             if tenth in (2, _TENTHS):
                 case.add(_EARLY if tenth == 2 else _LATE, {column.name: said[column.name] for column in columns})
