@@ -62,7 +62,6 @@ async def test_the_secret_and_the_trust_are_made_at_the_start(asked: Served) -> 
         assert again.pair == first, "what is there is used, not made again"
 
 
-@pytest.mark.clusters("real")
 async def test_a_definition_with_conversion_trusts_it_too(client: Client, namespace: str) -> None:
     group = f"{namespace}.example.com"
     version = apiextensions.CustomResourceDefinitionVersion(
