@@ -14,6 +14,7 @@ from kubewright.cli._projects import OPTIONAL_TARGETS, targets_or_project
 from kubewright.operator._load import LoadError
 
 if TYPE_CHECKING:
+    from kubewright.api import Object
     from kubewright.api.apiextensions.v1 import CustomResourceDefinition
     from kubewright.manifests import File
 
@@ -57,6 +58,9 @@ DRIFT = 3
 @click.option(
     "--exclude", multiple=True, metavar="GROUP", help="Leave out kinds of this API group. May be given several times."
 )
+@click.option(
+    "--policies", is_flag=True, help="Write the CEL rules of each kind as a ValidatingAdmissionPolicy, too: policy/."
+)
 @click.option("--overwrite", is_flag=True, help="Replace files that are in the way and were not generated.")
 def command(
     targets: Sequence[str],
@@ -67,6 +71,7 @@ def command(
     namespace: str | None,
     descriptions: Literal["full", "short", "off"],
     exclude: Sequence[str],
+    policies: bool,
     overwrite: bool,
 ) -> None:
     """Write definitions and roles from the program that needs them.
@@ -103,7 +108,9 @@ def command(
     if namespace is not None and not _NAMESPACE.fullmatch(namespace):
         raise click.UsageError(f"--namespace is lower case letters, digits and '-', at most 63, not {namespace!r}")
     out = out or Path("chart" if package == "helm" else "config")
-    files = _files(targets_or_project(targets), namespace, descriptions, exclude, package, image)
+    if policies and package:
+        raise click.UsageError("--policies goes without --package: what a package has, it applies")
+    files = _files(targets_or_project(targets), namespace, descriptions, exclude, package, image, policies=policies)
     if check:
         drifts = compare(out, files)
         for drift in drifts:
@@ -133,6 +140,8 @@ def _files(
     exclude: Sequence[str],
     package: Literal["kustomize", "helm"] | None,
     image: str | None,
+    *,
+    policies: bool,
 ) -> list[File]:
     from kubewright.crd import crds_of
     from kubewright.manifests import chart_files, crd_files, kustomize_files, load, rbac_files
@@ -155,7 +164,17 @@ def _files(
         for warning in project.warnings():
             click.echo(f"Warning: {warning}.", err=True)
         return kustomize_files(project) if package == "kustomize" else chart_files(project)
-    return [*crd_files(crds), *rbac_files(program.operators, program.kinds, namespace=namespace)]
+    files = [*crd_files(crds), *rbac_files(program.operators, program.kinds, namespace=namespace)]
+    return [*files, *_policy_files(program.kinds)] if policies else files
+
+
+def _policy_files(kinds: Sequence[type[Object]]) -> list[File]:
+    from kubewright.manifests import policy_files
+
+    files, left_out = policy_files(kinds)
+    for text in left_out:
+        click.echo(f"Warning: no policy has the rule of {text}.", err=True)
+    return files
 
 
 def _warn_of_size(crd: CustomResourceDefinition, *, shorter: bool) -> None:

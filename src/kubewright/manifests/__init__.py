@@ -6,6 +6,8 @@ all or none, and `compare` says how a folder differs from it. The same program a
 - `crd_files(crds)`: a file for each CustomResourceDefinition (of `kubewright.crd.crds_of`), and the kustomization;
 - `rbac_files(operators, kinds)`: service account, roles and bindings, with the rules that follow from what an operator
   declares (`roles_of`, `rules_of`), and viewer, editor and admin of each kind (`kind_roles_of`);
+- `policy_files(kinds)`: the CEL rules of each kind as a ValidatingAdmissionPolicy (`policies_of`), for whoever wants
+  them apart from the definition;
 - `load(targets)`: the kinds and operators of files and modules.
 
 What is deployed is one model, `Project`: an operator and the settings of its deployment. `objects(project)` is every
@@ -25,6 +27,7 @@ from kubewright.manifests._helm import chart_files
 from kubewright.manifests._kustomize import kustomize_files
 from kubewright.manifests._objects import objects
 from kubewright.manifests._olm_webhooks import webhook_definitions
+from kubewright.manifests._policies import Policies, policies_of, policy_files
 from kubewright.manifests._program import Program, load
 from kubewright.manifests._project import Project
 from kubewright.manifests._rules import (
@@ -56,6 +59,7 @@ __all__ = [
     "Drift",
     "File",
     "ForeignFile",
+    "Policies",
     "Program",
     "Project",
     "Roles",
@@ -71,6 +75,8 @@ __all__ = [
     "labels_of",
     "load",
     "objects",
+    "policies_of",
+    "policy_files",
     "rbac_files",
     "roles_of",
     "rule_for",
