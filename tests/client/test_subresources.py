@@ -19,7 +19,6 @@ async def test_scale_is_read_and_set(client: Client, namespace: str, widget: Any
     assert (await client.get(widget, "w", namespace)).spec.size == 0
 
 
-@pytest.mark.clusters("real")
 async def test_a_token_for_a_service_account(client: Client, namespace: str) -> None:
     await client.create(core.ServiceAccount(metadata=ObjectMeta(name="robot", namespace=namespace)))
     made = await client.create_token("robot", namespace, audiences=["me"], expiration_seconds=600)

@@ -55,7 +55,7 @@ class Dispatcher:
             user = self.access.admit(request, user)
             call = parse_call(request, user, self.state.types)
             if call is None:
-                return self._documents.answer(request)
+                return self.access.document(request) or self._documents.answer(request)
             return await (self._served(call) if self.around is None else self.around(call, self._served))
         except NoAnswer:
             raise
@@ -113,6 +113,8 @@ class Dispatcher:
     async def _convert(self, call: Call) -> None:
         """Let the objects be converted that a call is about, where a webhook has to be asked for that."""
         storage, type_ = self.state.storage, call.type
+        if call.verb == "create":
+            return
         if not call.name:
             await ready(type_, storage.entries(type_.storage, call.namespace))
         elif (found := storage.get(type_.storage, call.namespace, call.name)) is not None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, utils
 
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
@@ -189,6 +190,27 @@ async def test_the_administrators_own_token_is_known_to_reviews() -> None:
         "username": "kubewright-admin",
         "groups": ["system:masters", "system:authenticated"],
     }
+
+
+async def test_others_can_verify_a_token_by_the_published_key(admin: Raw, requests_as: As) -> None:
+    token = await token_of(admin)
+    robot = requests_as(ROBOT)  # every service account may read these
+    issuer = (await robot("GET", "/.well-known/openid-configuration")).body
+    [key] = (await robot("GET", "/openid/v1/jwks")).body["keys"]
+    content, _, signature = token.rpartition(".")
+    header, payload = (json.loads(decoded(part)) for part in content.split("."))
+    assert (key["kid"], key["alg"], payload["iss"]) == (header["kid"], header["alg"], issuer["issuer"])
+    numbers = ec.EllipticCurvePublicNumbers(
+        int.from_bytes(decoded(key["x"])), int.from_bytes(decoded(key["y"])), ec.SECP256R1()
+    )
+    both = decoded(signature)
+    signed = utils.encode_dss_signature(int.from_bytes(both[:32]), int.from_bytes(both[32:]))
+    numbers.public_key().verify(signed, content.encode(), ec.ECDSA(hashes.SHA256()))  # raises unless it is ours
+    assert (await requests_as("system:anonymous")("GET", "/openid/v1/jwks")).status == 403
+
+
+def decoded(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 async def test_the_key_is_made_anew_for_each_cluster_and_shown_to_nobody(guarded: Cluster, admin: Raw) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kubewright.client import Request
-from kubewright.cluster._answers import Answer
+from kubewright.cluster._answers import Answer, encode
 from kubewright.cluster._calls import Call, User
 from kubewright.cluster._failures import unauthorized
 from kubewright.cluster._state import State
@@ -15,12 +15,21 @@ from kubewright.cluster.access._questions import Question, question_of, refusal
 from kubewright.cluster.access._reviews import review
 from kubewright.cluster.access._rules import EVERYTHING, Rule
 from kubewright.cluster.access._token_requests import request_token
-from kubewright.cluster.access._tokens import InvalidToken, Tokens
+from kubewright.cluster.access._tokens import ISSUER, InvalidToken, Tokens
 from kubewright.cluster.access._users import ANONYMOUS
 
 __all__ = ["Access"]
 
 _OPEN_PATHS: Final = ("/healthz", "/livez", "/readyz", "/version")
+
+
+_ISSUER: Final = {
+    "issuer": ISSUER,
+    "jwks_uri": f"{ISSUER}/openid/v1/jwks",
+    "response_types_supported": ["id_token"],
+    "subject_types_supported": ["public"],
+    "id_token_signing_alg_values_supported": ["ES256"],
+}
 
 
 class Access:
@@ -92,6 +101,16 @@ class Access:
         return self._policies.rules_of(ref, namespace)
 
     # Its resources
+
+    def document(self, request: Request) -> Answer | None:
+        """What whoever wants to verify tokens reads: who issues them, and the keys. None for any other path."""
+        if request.method not in ("GET", "HEAD"):
+            return None
+        if request.path == "/openid/v1/jwks":
+            return Answer(encode(self.tokens.keys()), content_type="application/jwk-set+json")
+        if request.path == "/.well-known/openid-configuration":
+            return Answer(encode(_ISSUER))
+        return None
 
     async def override(self, state: State, call: Call) -> Answer | None:
         """Serves reviews and token requests."""

@@ -117,6 +117,14 @@ class Tokens:
             raise InvalidToken(f"token audiences {given} is invalid for the target audiences {wanted}")
         return (self._legacy_user(token, claims) if claims.bound is None else self._user(claims, claims.bound)), meant
 
+    def keys(self) -> JSONObject:
+        """The public key by which others can verify tokens, as a set of JSON Web Keys."""
+        numbers = self._key.public_key().public_numbers()
+        x, y = (_text(number.to_bytes(_NUMBER_BYTES, "big")) for number in (numbers.x, numbers.y))
+        return {
+            "keys": [{"use": "sig", "kty": "EC", "kid": self._key_id, "crv": "P-256", "alg": "ES256", "x": x, "y": y}]
+        }
+
     # Signatures
 
     @property
