@@ -1,23 +1,21 @@
-"""The clusters that the examples are tried on, each test on both: an embedded one with workloads, and a real one.
+"""The real control plane for the tests of all examples; each also runs on an embedded cluster, as its conftest says.
 
-The real control plane has kube-controller-manager: its own garbage collector and Deployment controller are at work. One
-serves all tests of this folder. In a project of your own, `pytest.mark.clusters` is all you need.
+It has kube-controller-manager: the real garbage collector and Deployment controller are at work. A project of your own
+needs none of this: `pytest --control-plane-controllers` starts one, too.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from foo import Foo
 from network import Network
 from password import Password
 
-from kubewright.client import BlockingClient, Client
+from kubewright.client import BlockingClient
 from kubewright.crd import crds_of
-from kubewright.testing import ControlPlane, FakeNode
+from kubewright.testing import ControlPlane
 
 
 @pytest.fixture(scope="session")
@@ -30,18 +28,3 @@ def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
         # After that, since the garbage collector looks for new kinds only every 30 seconds.
         plane.ensure_controllers()
         yield plane
-
-
-@pytest.fixture
-def cluster_settings() -> dict[str, Any]:
-    """The embedded cluster runs Deployments, too."""
-    return {"workloads": True}
-
-
-@pytest.fixture
-async def nodes(cluster_kind: str, client: Client, namespace: str) -> AsyncIterator[None]:
-    """Pods become ready: on the real control plane, which has no nodes, through one that needs no machine."""
-    async with contextlib.AsyncExitStack() as stack:
-        if cluster_kind == "real":
-            await stack.enter_async_context(FakeNode(client, name=f"node-{namespace}", namespace=namespace))
-        yield

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -40,3 +42,14 @@ def test_each_program_fits_on_two_screens(project: str) -> None:
 def test_each_project_has_a_readme_and_a_sample(project: str) -> None:
     assert (EXAMPLES / project / "README.md").is_file()
     assert list((EXAMPLES / project).glob("example-*.yaml"))
+
+
+def test_a_copy_of_a_project_runs_its_own_tests(tmp_path: Path) -> None:
+    """Nothing of this repository is needed, beside the package itself."""
+    copy = shutil.copytree(EXAMPLES / "foo", tmp_path / "foo", ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "-m", "pytest", "-q", "--cluster", "embedded", "-p", "no:cacheprovider"]
+    command += ["-k", "test_a_foo_gets_its_deployment_its_status_and_an_event"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    ended = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "2 passed" in ended.stdout

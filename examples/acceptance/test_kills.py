@@ -17,7 +17,7 @@ from systems import ROOT, SYSTEMS, System, World
 
 from kubewright.testing import ControlPlane, Exchange, Fault
 
-pytestmark = pytest.mark.control_plane
+pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(600)]
 
 KILLS = 20
 Start = Callable[[System, dict[str, str]], Awaitable[int]]

@@ -15,7 +15,7 @@ from kubewright.api.coordination import Lease
 from kubewright.operator import ExitCode
 from kubewright.testing import ServiceAccount
 
-pytestmark = pytest.mark.control_plane
+pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(600)]
 
 LEASE = 6.0
 

@@ -114,6 +114,12 @@ async def test_a_new_object_is_handled_once_with_an_event(
         assert len(await events(client, made.metadata.uid, namespace)) == 1
 
 
+async def test_the_times_are_those_of_the_tutorial() -> None:
+    """Ten seconds for the definition, thirty for the cache, and a look at everything each minute."""
+    settings = tr.operator.settings
+    assert (settings.install_timeout, settings.sync_timeout, settings.resync) == (10, 30, 60)
+
+
 async def test_the_program_makes_its_sample(controller: Controller, client: Client, namespace: str) -> None:
     await install(client, tr.TestResource)
     with contextlib.suppress(NotFound):
