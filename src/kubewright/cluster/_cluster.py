@@ -170,10 +170,11 @@ class Cluster:
     async def _start_workloads(self) -> None:
         if not self._with_workloads:
             return
-        from kubewright.cluster.workloads import RunningWorkloads, Workloads  # with operators and all that they need
+        # With operators and all that they need.
+        from kubewright.cluster.workloads import RunningWorkloads, SigningTransport, Workloads
 
         settings = self._with_workloads if isinstance(self._with_workloads, Workloads) else Workloads()
-        client = Client(transport=self.transport(warnings=False), clock=self._clock)
+        client = Client(transport=SigningTransport(self.transport(warnings=False)), clock=self._clock)
         running = RunningWorkloads(settings, client, clock=self._clock, rng=self._rng)
         try:
             self._workloads = await running.start()

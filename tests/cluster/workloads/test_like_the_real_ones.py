@@ -252,6 +252,29 @@ async def a_job_restarts_in_place_too_often(client: Client) -> None:
     await until(client, batch.Job, "work", lambda job: _has(job, "Failed"))
 
 
+def on_code(action: str, code: int) -> batch.PodFailurePolicy:
+    wanted = batch.PodFailurePolicyOnExitCodesRequirement(operator="In", values=[code])
+    return batch.PodFailurePolicy(rules=[batch.PodFailurePolicyRule(action=action, on_exit_codes=wanted)])
+
+
+async def a_job_is_ended_by_a_rule(client: Client) -> None:
+    await client.create(a_job("bad", pod_failure_policy=on_code("FailJob", 1)))
+    await until(client, batch.Job, "work", lambda job: _has(job, "Failed"))
+
+
+async def a_job_succeeds_by_a_rule(client: Client) -> None:
+    policy = batch.SuccessPolicy(rules=[batch.SuccessPolicyRule(succeeded_indexes="0")])
+    indexed = {"completions": 2, "parallelism": 1, "completion_mode": "Indexed"}
+    await client.create(a_job("good", success_policy=policy, **indexed))
+    await until(client, batch.Job, "work", lambda job: _has(job, "Complete"))
+
+
+async def a_job_gives_indexes_up(client: Client) -> None:
+    indexed = {"completions": 2, "parallelism": 2, "completion_mode": "Indexed", "backoff_limit_per_index": 0}
+    await client.create(a_job("bad", **indexed))
+    await until(client, batch.Job, "work", lambda job: _has(job, "Failed"))
+
+
 async def a_job_is_slowed_down(client: Client) -> None:
     await client.create(a_job("nginx", completions=4, parallelism=3))
     await until(client, batch.Job, "work", lambda job: job.status.ready == 3)
@@ -371,6 +394,9 @@ CASES: list[Case] = [
     a_job_passes_its_deadline,
     a_job_restarts_in_place_too_often,
     a_job_is_slowed_down,
+    a_job_is_ended_by_a_rule,
+    a_job_succeeds_by_a_rule,
+    a_job_gives_indexes_up,
     a_replica_set_adopts_and_lets_go,
     a_service_has_ready_and_other_pods,
 ]
@@ -448,7 +474,7 @@ NOISE = [
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "TIME"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UID"),
     (re.compile(r"10\.244\.\d+\.\d+"), "ADDRESS"),
-    (re.compile(r'-[bcdfghjklmnpqrstvwxz2456789]{5}"'), '-RANDOM"'),
+    (re.compile(r'-[bcdfghjklmnpqrstvwxz2456789]{5}("| failed)'), r"-RANDOM\1"),
 ]
 
 

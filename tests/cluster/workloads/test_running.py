@@ -89,3 +89,21 @@ def test_the_command_starts_them_on_request() -> None:
             assert process.wait(30) == 0
         finally:
             process.kill()
+
+
+async def test_events_carry_the_names_of_the_controllers(world: World) -> None:
+    await world.client.create(a_deployment(replicas=1))
+    await world.client.create(a_job())
+    await world.passes(5)
+    found = {
+        (event.involved_object.kind, event.source.component if event.source else None, event.reporting_component)
+        for event in await world.all(core.Event)
+    }
+    assert found >= {
+        (kind, name, name)
+        for kind, name in (
+            ("Deployment", "deployment-controller"),
+            ("ReplicaSet", "replicaset-controller"),
+            ("Job", "job-controller"),
+        )
+    }

@@ -16,6 +16,7 @@ Not there: HorizontalPodAutoscalers, disruption budgets, and everything that nee
 
 from __future__ import annotations
 
+from kubewright.cluster.workloads._signing import SigningTransport
 from kubewright.cluster.workloads._workloads import RunningWorkloads, Workloads, usual_plan
 
-__all__ = ["RunningWorkloads", "Workloads", "usual_plan"]
+__all__ = ["RunningWorkloads", "SigningTransport", "Workloads", "usual_plan"]
