@@ -100,12 +100,19 @@ def decode_body(state: State, call: Call, type_: ResourceType | None) -> JSONObj
         problem = f"json: cannot unmarshal {_json_name(decoded)} into Go value of type struct"
         text = f"couldn't get version/kind; json parse error: {problem}"
         raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {text}")
+    for field in ("apiVersion", "kind"):
+        value = decoded.get(field)
+        if value is not None and not isinstance(value, str):
+            kind = type_.kind if type_ is not None else "object"
+            problem = f"json: cannot unmarshal {_json_name(value)} into Go struct field .{field} of type string"
+            text = f"couldn't get version/kind; json parse error: {problem}"
+            raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {text}")
     return decoded
 
 
 def _json_name(value: Any) -> str:
-    if isinstance(value, list):
-        return "array"
+    if isinstance(value, list | dict):
+        return "array" if isinstance(value, list) else "object"
     return "string" if isinstance(value, str) else "bool" if isinstance(value, bool) else "number"
 
 

@@ -66,9 +66,9 @@ def complete_job(obj: JSONObject) -> None:
         return
     labels = {
         "batch.kubernetes.io/controller-uid": metadata["uid"],
-        "batch.kubernetes.io/job-name": metadata["name"],
+        "batch.kubernetes.io/job-name": metadata.get("name", ""),
         "controller-uid": metadata["uid"],
-        "job-name": metadata["name"],
+        "job-name": metadata.get("name", ""),
     }
     template = part(part(spec, "template"), "metadata")
     before, own = template.get("labels") or {}, metadata.get("labels") or {}
