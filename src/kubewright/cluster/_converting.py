@@ -11,10 +11,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
+from kubewright.cluster._answers import encode
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._storage import Entry
 
-__all__ = ["RemoteConversion", "Unconverted", "convert", "converting", "ready", "to_storage"]
+__all__ = ["RemoteConversion", "Unconverted", "convert", "converting", "read_back", "ready", "to_storage"]
 
 T = TypeVar("T")
 
@@ -87,6 +88,19 @@ async def to_storage(type_: ResourceType, obj: JSONObject) -> JSONObject:
     if conversion is None:
         return obj
     return await converting(lambda: conversion.to_storage(obj))
+
+
+async def read_back(type_: ResourceType, obj: JSONObject) -> JSONObject:
+    """What would be read of an object if it were stored: a dry run shows that. Raises the refusal of a conversion."""
+    conversion = type_.conversion
+    if not isinstance(conversion, RemoteConversion):
+        return obj
+    stored = {**await to_storage(type_, obj)}
+    version, metadata = stored.pop("apiVersion"), stored["metadata"]
+    stored.pop("kind", None)
+    entry = Entry(metadata.get("namespace", ""), metadata["name"], 0, encode(stored), metadata.get("labels"), version)
+    await conversion.prepare([entry])
+    return conversion.shown(entry)
 
 
 async def convert(obj: JSONObject, source: ResourceType, target: ResourceType) -> JSONObject:

@@ -55,15 +55,18 @@ def _made(state: State, type_: ResourceType, subresource: str) -> FieldManager:
         shown = stored if other.conversion is None else other.conversion.from_storage(stored)
         return {**shown, "apiVersion": other.api_version, "kind": other.kind}
 
-    converts = any(other.conversion is not None for other in state.types.stored_as(type_.storage))
+    others = state.types.stored_as(type_.storage)
+    converts = any(other.conversion is not None for other in others)
+    reset = reset_fields(type_.api_version, type_.kind, subresource, has_status=type_.has_status, custom=type_.custom)
+    if type_.custom and subresource == "status":  # of all versions, or managers of another one would lose fields
+        for other in others:
+            reset |= reset_fields(other.api_version, other.kind, "status", has_status=True, custom=True)
     return FieldManager(
         type_.api_version,
         type_.kind,
         schema_of=schema_of,
         subresource=subresource,
-        reset=reset_fields(
-            type_.api_version, type_.kind, subresource, has_status=type_.has_status, custom=type_.custom
-        ),
+        reset=reset,
         convert=convert if converts else None,
         default=type_.strategy.default,
     )

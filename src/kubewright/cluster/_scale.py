@@ -116,8 +116,11 @@ def _errors(scale: JSONObject) -> list[FieldError]:
 
 def _mappings(state: State, call: Call, sub: Subresource) -> dict[str, tuple[str, ...]]:
     """Where the replicas stand in each version of the parent."""
-    path = tuple(sub.spec_replicas.strip(".").split("."))
-    return {type_.api_version: path for type_ in state.types.stored_as(call.type.storage)}
+    paths = {
+        type_.api_version: (type_.subresources.get("scale") or sub).spec_replicas
+        for type_ in state.types.stored_as(call.type.storage)
+    }
+    return {version: tuple(path.strip(".").split(".")) for version, path in paths.items()}
 
 
 def _managed(

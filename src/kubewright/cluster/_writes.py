@@ -10,7 +10,7 @@ from kubewright.cluster import _metadata
 from kubewright.cluster._answers import Answer
 from kubewright.cluster._bodies import read_object
 from kubewright.cluster._calls import Call
-from kubewright.cluster._converting import converting, ready, to_storage
+from kubewright.cluster._converting import converting, read_back, ready, to_storage
 from kubewright.cluster._failures import (
     Failure,
     already_exists,
@@ -143,7 +143,7 @@ async def _create_admitted(state: State, call: Call, asked: Attributes) -> Entry
     if state.storage.get(type_.storage, metadata.get("namespace", ""), metadata["name"]) is not None:
         raise already_exists(type_, metadata["name"])
     if call.dry_run:
-        return obj
+        return await read_back(type_, obj)
     return await store(state, type_, obj, None)
 
 
@@ -310,7 +310,7 @@ async def _store_changed(
 
     type_ = call.type
     if call.dry_run:
-        return obj
+        return await read_back(type_, obj)
     metadata = obj["metadata"]
     ends = metadata.get("deletionTimestamp") and not metadata.get("deletionGracePeriodSeconds")
     if ends and not type_.strategy.finalizers(obj):

@@ -66,6 +66,9 @@ class HookRun(Run):
     async def _step(self, number: int, step: dict[str, Any]) -> None:
         if "configure" in step:
             await self._configure(number, step)
+        elif "behave" in step:
+            for name, behaviour in step["behave"].items():
+                self.server.behaviours[f"{self.side}/{name}"] = behaviour
         elif "reviews" in step:
             asked = self.server.asked.pop(f"{self.side}/{step['reviews']}", [])
             self.answers.append({"step": f"step {number + 1}: reviews", "asked": [_seen(review) for review in asked]})

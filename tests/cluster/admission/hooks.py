@@ -12,6 +12,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from kubewright._certificates import CertificateAuthority
+from tests.cluster.admission.converter import converted
 
 ALLOW: dict[str, Any] = {"allowed": True}
 
@@ -21,7 +22,8 @@ class HookServer:
 
     A behaviour is the response, with these keys of its own: `patch` is a list of operations; `raw` is the whole body,
     `text` the same as it stands; `code` the status; `hang` answers never; `unless` (a label) allows objects that have
-    it; `version` the version of the answer; `omit` fields of the review.
+    it; `version` the version of the answer; `omit` fields of the review. Whoever is asked to convert does so; `fault`
+    says what it does wrong.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -75,6 +77,8 @@ class HookServer:
         status = behaviour.get("code", 200)
         if "text" in behaviour:
             return web.Response(status=status, text=behaviour["text"], content_type=behaviour.get("type", "text/plain"))
+        if "objects" in review["request"] and "raw" not in behaviour:
+            return web.json_response(converted(review, behaviour.get("fault")), status=status)
         body = behaviour["raw"] if "raw" in behaviour else answer_to(review, behaviour)
         return web.json_response(body, status=status)
 

@@ -1,0 +1,7 @@
+"""The webhook server of the tests of admission, which converts as well."""
+
+from __future__ import annotations
+
+from tests.cluster.admission.conftest import hooks
+
+__all__ = ["hooks"]
