@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 
 import pytest
 from neutron_server import NeutronServer
-from systems import SYSTEMS, System, World
 
+from examples.acceptance.systems import SYSTEMS, System, World
 from kubewright.client import Client
 from kubewright.crd import install
 from kubewright.testing import ControlPlane, FakeNode, ServiceAccount, add_operator_account

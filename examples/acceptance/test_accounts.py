@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from systems import SYSTEMS, System, World
 
+from examples.acceptance.systems import SYSTEMS, System, World
 from kubewright.cache import CacheSyncError
 from kubewright.client import ApiError, Client, Forbidden
 from kubewright.crd import InstallError

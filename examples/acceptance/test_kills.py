@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from systems import ROOT, SYSTEMS, System, World
 
+from examples.acceptance.systems import ROOT, SYSTEMS, System, World
 from kubewright.testing import ControlPlane, Exchange, Fault
 
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(600)]

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from systems import ROOT, SYSTEMS, World
 
+from examples.acceptance.systems import ROOT, SYSTEMS, World
 from kubewright.operator import Operator
 from kubewright.testing import ControlPlane
 

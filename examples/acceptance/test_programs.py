@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from systems import SYSTEMS, World
 
+from examples.acceptance.systems import SYSTEMS, World
 from kubewright.operator import ExitCode
 from kubewright.testing import ControlPlane
 

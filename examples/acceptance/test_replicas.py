@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from systems import SYSTEMS, System, World
 
+from examples.acceptance.systems import SYSTEMS, System, World
 from kubewright.api.coordination import Lease
 from kubewright.operator import ExitCode
 from kubewright.testing import ServiceAccount
