@@ -106,15 +106,16 @@ class Serving:
     # Requests
 
     async def _handle(self, incoming: web.BaseRequest) -> web.StreamResponse:
+        headers = CIMultiDict(incoming.headers)
         request = Request(
             method=incoming.method,
             path=incoming.rel_url.raw_path,
             query=parse_qsl(incoming.rel_url.raw_query_string, keep_blank_values=True),
-            headers=CIMultiDict(incoming.headers),
+            headers=headers,
         )
         try:
             user = self._user(incoming, request)
-            request.headers.pop("Authorization", None)
+            headers.popall("Authorization", None)  # nobody needs it any more
             request.body = await _body(incoming)
         except Failure as failure:
             return _whole(failed(failure))

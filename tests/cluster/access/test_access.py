@@ -137,6 +137,14 @@ async def test_impersonation_changes_the_user_and_needs_a_permission(admin: Raw,
     assert 'User "john" cannot impersonate-on:user-info:list resource "configmaps"' in got.body["message"]
 
 
+async def test_headers_that_are_no_text_make_no_user(admin: Raw) -> None:
+    got = await admin("POST", WHO, {}, headers={"Impersonate-User": "j\udcffne", "Impersonate-Group": "\udcff"})
+    assert got.status == 201
+    assert got.body["status"]["userInfo"]["username"] == "j?ne"
+    got = await admin("GET", MAPS, headers={"Impersonate-User": "j\udcffne"})
+    assert (got.status, 'User "j?ne" cannot list' in got.body["message"]) == (403, True)
+
+
 async def test_a_node_is_in_the_group_of_nodes_when_it_is_impersonated(admin: Raw) -> None:
     got = await admin("POST", WHO, {}, headers={"Impersonate-User": "system:node:worker"})
     assert got.body["status"]["userInfo"]["groups"] == ["system:nodes", "system:authenticated"]

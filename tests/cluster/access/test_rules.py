@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kubewright.cluster import User
 from kubewright.cluster.access import Question
@@ -80,3 +82,33 @@ def test_null_in_a_rule_is_as_good_as_nothing() -> None:
     rule = Rule(verbs=None, api_groups=None, resources=None, resource_names=None, non_resource_urls=None)
     assert not rule.allows(ask("get", "pods"))
     assert list(rule.parts()) == []
+
+
+VERBS, GROUPS, RESOURCES, NAMES, URLS = (
+    st.lists(st.sampled_from(values), max_size=2).map(tuple)
+    for values in (
+        ["get", "list", "*"],
+        ["", "apps", "*"],
+        ["pods", "pods/scale", "*/scale", "*"],
+        ["a", "b"],
+        ["/a", "/a/b", "/a/*", "/a*", "*"],
+    )
+)
+RULES = st.builds(
+    Rule, verbs=VERBS, api_groups=GROUPS, resources=RESOURCES, resource_names=NAMES, non_resource_urls=URLS
+)
+QUESTIONS = [
+    ask(verb, resource, group=group, name=name)
+    for verb in ("get", "delete")
+    for resource in ("pods", "pods/scale", "secrets", "secrets/scale")
+    for group in ("", "apps", "other")
+    for name in ("", "a", "c")
+] + [Question(user=User("jane"), verb="get", path=path) for path in ("/a", "/a/b", "/a/b/c", "/ab", "/c")]
+
+
+@given(st.lists(RULES, max_size=3), RULES)
+def test_whoever_covers_a_rule_may_do_everything_that_it_allows(owned: list[Rule], wanted: Rule) -> None:
+    if uncovered(owned, [wanted]):
+        return
+    for question in QUESTIONS:
+        assert not wanted.allows(question) or any(own.allows(question) for own in owned), question

@@ -109,9 +109,17 @@ async def test_a_token_is_worth_nothing_when_anything_in_it_is_changed(admin: Ra
         f"{header}.{payload}.%%%",
         "..",
         "x" * 100_000,
+        ".".join((header, as_part(b"[" * 50_000), signature)),
+        ".".join((as_part(b'{"a":' * 50_000), payload, signature)),
+        ".".join((as_part(b'{"iss":"\xff"}'), payload, signature)),
+        "\udcff.\udcff.\udcff",
     ):
         got = await with_token(anyone, changed)
         assert (got.status, got.body["message"]) == (401, "Unauthorized"), changed[:80]
+
+
+def as_part(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
 def kid(header: str) -> str:

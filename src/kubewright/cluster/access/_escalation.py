@@ -93,9 +93,9 @@ class NoEscalation(Plugin):
             return
         rules = msgspec.convert(obj.get("rules") or [], list[Rule])
         self._check_rules(attributes, rules)
-        aggregates = any((role or {}).get("aggregationRule", {}).get("clusterRoleSelectors")
-                         for role in (obj, attributes.old or {}))  # fmt: skip
-        if aggregates and uncovered(self._access.rules_for(attributes.user, place).rules, EVERYTHING):
+        if (_aggregates(obj) or _aggregates(attributes.old)) and uncovered(
+            self._access.rules_for(attributes.user, place).rules, EVERYTHING
+        ):
             raise self._refused(attributes, "must have cluster-admin privileges to use the aggregationRule")
 
     def _check_binding(self, attributes: Attributes, obj: JSONObject) -> None:
@@ -131,6 +131,10 @@ class NoEscalation(Plugin):
         assert attributes.object is not None
         name = attributes.object["metadata"].get("name", "")
         return forbidden_resource(GROUP, attributes.type.plural, name, problem)
+
+
+def _aggregates(role: JSONObject | None) -> bool:
+    return bool(((role or {}).get("aggregationRule") or {}).get("clusterRoleSelectors"))
 
 
 def _escalating(user: User) -> str:

@@ -90,7 +90,7 @@ def _wanted(request: Request) -> _Wanted | None:
     name, uid, groups = "", "", []
     extra: dict[str, list[str]] = {}
     for header, value in request.headers.items():  # a name may occur several times there
-        lower = header.lower()
+        lower, value = header.lower(), value.encode(errors="replace").decode()  # it may be no text
         if lower == "impersonate-user":
             name = name or value
         elif lower == "impersonate-uid":

@@ -108,7 +108,8 @@ class Tokens:
     def authenticate(self, token: str, audiences: tuple[str, ...] = AUDIENCES) -> tuple[User, list[str]]:
         """Whose token it is, and for which of the audiences it is meant. Raises `InvalidToken`."""
         for secret, user in self._secrets.items():
-            if hmac.compare_digest(secret.encode(), token.encode()):
+            # What stands in a header need not be text.
+            if hmac.compare_digest(secret.encode(), token.encode(errors="surrogatepass")):
                 return user, [each for each in audiences if each in AUDIENCES]
         claims = self._verified(token)
         meant = [each for each in audiences if each in (claims.aud or AUDIENCES)]
@@ -161,7 +162,7 @@ class Tokens:
         try:
             header, payload = (msgspec.json.decode(_bytes(part), type=dict) for part in content.split("."))
             signed = _bytes(signature)
-        except (ValueError, msgspec.DecodeError):
+        except (ValueError, msgspec.DecodeError, RecursionError):
             raise InvalidToken(_UNKNOWN) from None
         if payload.get("iss") not in (ISSUER, _LEGACY_ISSUER):
             raise InvalidToken(_UNKNOWN)
@@ -173,7 +174,7 @@ class Tokens:
             verifier = self._key.public_key()
             verifier.verify(utils.encode_dss_signature(*numbers), content.encode(), ec.ECDSA(hashes.SHA256()))
             return msgspec.convert(payload, _Claims)
-        except (InvalidSignature, ValueError, msgspec.ValidationError):
+        except (InvalidSignature, ValueError, msgspec.ValidationError, RecursionError):
             text = "go-jose/go-jose: error in cryptographic primitive"
             raise InvalidToken(text) from None
 
