@@ -11,18 +11,22 @@ server must convert first, where a definition was changed to lead here.
 from __future__ import annotations
 
 import contextlib
+import logging
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from kubewright.api import Object, ObjectMeta, Untyped, admissionregistration, apiextensions, core, info_of, meta
 from kubewright.client import AlreadyExists, ApiError, Client, Conflict, Forbidden, Invalid, NotFound
+from kubewright.client._paths import resource_path
 from kubewright.clock import Clock, SystemClock
 from kubewright.webhook._configurations import conversion_by, mutating_configuration, validating_configuration
 from kubewright.webhook._declarations import WebhookDeclaration, rule_for
 from kubewright.webhook._server import PROBES, WebhookServer
 
 __all__ = ["NotReached", "Reachable", "installed"]
+
+logger = logging.getLogger("kubewright.webhook")
 
 _ATTEMPTS = 5
 _PATIENCE = 30.0
@@ -92,8 +96,12 @@ async def installed(
         yield
     finally:
         for configuration in made.values():
-            with contextlib.suppress(NotFound):
+            try:
                 await client.delete(type(configuration), configuration.metadata.name)
+            except NotFound:
+                pass
+            except ApiError as error:
+                logger.warning("%s stays, and leads to a program that has ended: %s", configuration, error)
 
 
 def _probing(
@@ -132,7 +140,9 @@ class _Waiting:
         why = "it does not heed the configurations"
         while True:
             try:
-                await self._client.create(probe, dry_run=True)
+                # Not by `create`, which would try a dry run again by itself.
+                path = resource_path(info_of(probe), probe.metadata.namespace or None)
+                await self._client.request("POST", path, query={"dryRun": "All"}, body=probe)
             except Forbidden:
                 return
             except Invalid:

@@ -1,0 +1,151 @@
+"""Webhooks of a whole operator: settings, readiness, what a program on a developer's machine is told."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+import kubewright as kw
+from kubewright.api import ObjectMeta, admissionregistration
+from kubewright.client import Client, NotFound
+from kubewright.cluster import Cluster
+from kubewright.manifests import Project, objects
+from kubewright.operator import Running, SettingError
+from kubewright.webhook import Refused
+from tests.webhook.conftest import review
+from tests.webhook.kinds import OldToy, OldToySpec, Toy, ToySpec
+
+CHECK = "/validate/check.toys.webhooks.example.com"
+TOY = Toy(metadata=ObjectMeta(name="bear", namespace="default"), spec=ToySpec(size=1))
+
+
+@pytest.fixture
+def operator() -> kw.Operator:
+    made = kw.Operator("toys")
+
+    @made.validates(Toy)
+    async def check(toy: Toy) -> None:
+        if toy.spec.size == 13:
+            raise Refused("unlucky")
+
+    @made.defaults(Toy)
+    async def fill_in(toy: Toy) -> None: ...
+
+    return made
+
+
+def program(operator: kw.Operator, cluster: Cluster, **options: Any) -> Running:
+    """The operator as `kubewright run` runs it, against a cluster that is elsewhere."""
+    settings = operator.settings_with(**options)
+    return Running(operator, cluster.client(), reach_first=True, install_crds=True, settings=settings)
+
+
+async def test_an_operator_may_have_webhooks_and_nothing_else(operator: kw.Operator, cluster: Cluster) -> None:
+    async with cluster.client() as client, operator.running(client):
+        with pytest.raises(kw.ApiError, match="unlucky"):
+            await client.create(Toy(metadata=ObjectMeta(name="x", namespace="default"), spec=ToySpec(size=13)))
+
+
+async def test_readiness_tells_whether_webhooks_are_served(operator: kw.Operator, cluster: Cluster) -> None:
+    async with cluster.client() as client:
+        running = operator.running(client, health_bind="127.0.0.1:0")
+        assert running.webhooks.not_ready() == "not served yet"
+        async with running:
+            url = f"http://127.0.0.1:{running.servers[0].port}/readyz/webhooks"
+            async with aiohttp.ClientSession() as session:
+                async with session.get(url) as answer:
+                    assert (answer.status, await answer.text()) == (200, "ok")
+                assert running.webhooks.server is not None
+                await running.webhooks.server.__aexit__(None, None, None)
+                async with session.get(url) as answer:
+                    assert answer.status == 500
+                    assert "webhooks failed: not served yet" in await answer.text()
+
+
+async def test_a_program_on_a_machine_that_the_server_does_not_know_says_what_is_needed(
+    operator: kw.Operator, cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        async with program(operator, cluster, webhook_bind="127.0.0.1:0") as running:
+            assert running.webhooks.server is not None
+            port = running.webhooks.server.port
+            with pytest.raises(NotFound):
+                await running.client.get(admissionregistration.ValidatingWebhookConfiguration, "toys")
+            await answered(running, port)
+    [told] = [record.message for record in caplog.records if "webhooks are served" in record.message]
+    assert f"the webhooks are served at https://127.0.0.1:{port}, but the API server of " in told
+    assert "give --webhook-url with a URL by which it reaches this machine" in told
+
+
+async def answered(running: Running, port: int) -> None:
+    assert running.webhooks.server is not None
+    bundle = running.webhooks.server.certificate.ca_bundle
+    assert bundle is not None
+    trust = ssl.create_default_context(cadata=bundle.decode())
+    async with aiohttp.ClientSession() as session:
+        url = f"https://127.0.0.1:{port}{CHECK}"
+        async with session.post(url, data=msgspec.json.encode(review(TOY)), ssl=trust) as answer:
+            assert (await answer.json())["response"]["allowed"] is True
+
+
+async def test_a_url_that_does_not_lead_here_is_a_wrong_setting(operator: kw.Operator, cluster: Cluster) -> None:
+    async with cluster.client() as client:
+        with pytest.raises(SettingError, match=r"does not reach the webhooks at https://127\.0\.0\.1:1: .*refuse"):
+            await _impatient(operator, client)
+        kind = admissionregistration.ValidatingWebhookConfiguration
+        with pytest.raises(NotFound):
+            await client.get(kind, "toys")
+
+
+async def _impatient(operator: kw.Operator, client: Client) -> None:
+    from kubewright.webhook import _installing
+
+    patience, _installing._PATIENCE = _installing._PATIENCE, 0.0
+    try:
+        async with operator.running(client, webhook_bind="127.0.0.1:0", webhook_url="https://127.0.0.1:1"):
+            pass
+    finally:
+        _installing._PATIENCE = patience
+
+
+async def test_webhooks_can_be_turned_off(operator: kw.Operator, cluster: Cluster) -> None:
+    @operator.reconciles(Toy)
+    async def sync(toy: Toy, ctx: kw.Context[Toy]) -> None: ...
+
+    async with cluster.client() as client, operator.running(client, webhook_bind="0") as running:
+        assert running.webhooks.server is None
+        made = await client.create(Toy(metadata=ObjectMeta(name="x", namespace="default"), spec=ToySpec(size=13)))
+        assert made.metadata.uid
+
+
+async def test_an_address_that_is_taken_is_a_wrong_setting(operator: kw.Operator, cluster: Cluster) -> None:
+    async with cluster.client() as client, operator.running(client) as running:
+        assert running.webhooks.server is not None
+        bind = f"127.0.0.1:{running.webhooks.server.port}"
+        with pytest.raises(SettingError, match=f"cannot serve webhooks at {bind}: "):
+            async with operator.running(client, webhook_bind=bind):
+                pass
+
+
+def test_manifests_have_what_follows_from_the_handlers(operator: kw.Operator) -> None:
+    operator.converts(OldToy, Toy)(lambda old: Toy(spec=ToySpec()))
+    operator.converts(Toy, OldToy)(lambda new: OldToy(spec=OldToySpec()))
+    project = Project(operator=operator, target="toys.py")
+    made = {one.kind: one for one in objects(project)}
+    validating, mutating = made["ValidatingWebhookConfiguration"], made["MutatingWebhookConfiguration"]
+    assert isinstance(validating, admissionregistration.ValidatingWebhookConfiguration)
+    assert isinstance(mutating, admissionregistration.MutatingWebhookConfiguration)
+    [check], [fill_in] = validating.webhooks or [], mutating.webhooks or []
+    assert check.client_config.service is not None
+    assert check.client_config.service.path == CHECK
+    assert fill_in.name == "fill-in.toys.webhooks.example.com"
+    definition: Any = made["CustomResourceDefinition"]
+    assert [version.name for version in definition.spec.versions] == ["v1", "v1alpha1"]
+    assert definition.spec.conversion.strategy == "Webhook"
+    assert definition.spec.conversion.webhook.client_config.service.path == "/convert"
+    assert "Service" in made
