@@ -28,7 +28,7 @@ test: controlplane ## Run every test, also those on the real control plane
 	$(RUN) pytest
 
 faults: controlplane ## Run the tests of faults, TIMES=10 times in a row; the first failure ends it
-	for turn in $$(seq $(or $(TIMES),1)); do echo "turn $$turn"; KUBEWRIGHT_FAULTS=1 $(RUN) pytest -q tests/faults || exit 1; done
+	for turn in $$(seq $(or $(TIMES),1)); do echo "turn $$turn"; $(RUN) pytest -q tests/faults || exit 1; done
 
 soak: controlplane ## Run an operator under load and faults for MINUTES=60, and print what it needs each minute
 	$(RUN) tools.soak --minutes $(or $(MINUTES),60)

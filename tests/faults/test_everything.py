@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from collections import defaultdict
 from pathlib import Path
@@ -25,9 +24,6 @@ OTHERS = 100
 SEED = 5
 
 
-# It has found something in one of ten runs so far: in the operator, in the tests, and at last in kube-apiserver. Until
-# it has passed ten times in a row, it is run by `make faults` and not with all the others.
-@pytest.mark.skipif("KUBEWRIGHT_FAULTS" not in os.environ, reason="not dependable yet; `make faults` runs it")
 async def test_after_everything_that_can_go_wrong_all_is_as_it_should_be(
     plane: ControlPlane, admin: Client, room: str, tmp_path: Path
 ) -> None:

@@ -7,6 +7,8 @@
 - `undeploy(client, project)` removes them: first the definitions, while the operator is still there to clean up after
   its objects, and then the rest. What is gone already is no error; a namespace that `deploy` has not made stays.
 
+- `examine(client, operators, kinds)` says, `Finding` by `Finding`, whether a program will work on a cluster.
+
 Each of them tells what it does as it goes, by a function that it is given. What takes too long raises
 `StillThere`, which names what holds it up.
 """
@@ -14,6 +16,7 @@ Each of them tells what it does as it goes, by a function that it is given. What
 from __future__ import annotations
 
 from kubewright.deployment._deploy import deploy, namespace_is_ours
+from kubewright.deployment._examine import Finding, examine
 from kubewright.deployment._remove import StillThere, undeploy, uninstall
 
-__all__ = ["StillThere", "deploy", "namespace_is_ours", "undeploy", "uninstall"]
+__all__ = ["Finding", "StillThere", "deploy", "examine", "namespace_is_ours", "undeploy", "uninstall"]

@@ -1,0 +1,136 @@
+"""`examine`: whether a program will work on a cluster, before it is tried."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from kubewright.api import Object, apiextensions, authorization, core, is_condition_true, to_dict
+from kubewright.client import ApiError, Client, Forbidden, NotFound
+from kubewright.controller._permissions import CLUSTER, OWN, WATCHED, Permission
+from kubewright.crd import crds_of
+from kubewright.operator import Operator
+
+__all__ = ["Finding", "examine"]
+
+_OLDEST_MINOR: Final = 29
+_NEWEST_MINOR: Final = 36
+Definition = apiextensions.CustomResourceDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `advice` says what to do about it, if something is to be done."""
+
+    state: Literal["ok", "warning", "error"]
+    what: str
+    advice: str = ""
+
+
+async def examine(
+    client: Client, operators: Sequence[Operator], kinds: Sequence[type[Object]]
+) -> AsyncIterator[Finding]:
+    """Look at a cluster as a program will find it: version, definitions, namespaces, permissions of this account."""
+    try:
+        version = await client.server_version()
+    except ApiError as error:
+        yield Finding(
+            "error", f"the API server does not answer: {error}", "is the cluster running, and its address right?"
+        )
+        return
+    yield _version(version.git_version, version.minor)
+    for definition in crds_of(*kinds, descriptions=False):
+        yield await _definition(client, definition)
+    for operator in operators:
+        for namespace in operator.settings.namespaces:
+            yield await _namespace(client, namespace)
+        async for finding in _permissions(client, operator):
+            yield finding
+
+
+def _version(git_version: str, minor: str) -> Finding:
+    number = int("".join(character for character in minor if character.isdigit()) or 0)
+    what = f"the API server is {git_version}"
+    if number < _OLDEST_MINOR:
+        return Finding(
+            "warning", what, f"Kubewright is tried with 1.{_NEWEST_MINOR}; much older servers lack what it uses"
+        )
+    if number > _NEWEST_MINOR:
+        return Finding("warning", what, f"which is newer than 1.{_NEWEST_MINOR}, with which Kubewright is tried")
+    return Finding("ok", what)
+
+
+async def _definition(client: Client, wanted: Definition) -> Finding:
+    name = wanted.metadata.name or ""
+    try:
+        found = await client.get(Definition, name)
+    except NotFound:
+        return Finding("error", f"{name} is not defined", "run `kubewright install`")
+    except Forbidden:
+        return Finding("warning", f"whether {name} is defined cannot be told", "you may not read definitions")
+    if not is_condition_true(found.status, "Established"):
+        return Finding("error", f"{name} is defined, but not served", "see `kubectl describe crd " + name + "`")
+    schemas = [{one.name: to_dict(one.schema) for one in definition.spec.versions} for definition in (found, wanted)]
+    if _names(schemas[0]) != _names(schemas[1]):
+        return Finding("warning", f"{name} is defined in another form than the program has", "run `kubewright install`")
+    return Finding("ok", f"{name} is defined and served")
+
+
+def _names(schema: object) -> object:
+    """A schema without descriptions, which change nothing."""
+    if isinstance(schema, dict):
+        return {key: _names(value) for key, value in schema.items() if key != "description" or isinstance(value, dict)}
+    return [_names(value) for value in schema] if isinstance(schema, list) else schema
+
+
+async def _namespace(client: Client, name: str) -> Finding:
+    try:
+        await client.get(core.Namespace, name)
+    except NotFound:
+        return Finding("warning", f"the namespace {name} is not there", f"run `kubectl create namespace {name}`")
+    except Forbidden:
+        return Finding("warning", f"whether there is a namespace {name} cannot be told", "you may not read namespaces")
+    return Finding("ok", f"the namespace {name} is there")
+
+
+async def _permissions(client: Client, operator: Operator) -> AsyncIterator[Finding]:
+    """What this account may not do of what the operator does. The account in the cluster is another one."""
+    permissions = operator.permissions()
+    missing = [one for one in permissions if not await _allowed(client, operator, one)]
+    if not missing:
+        yield Finding("ok", f"this account may do all that {operator.name} does: {len(permissions)} permissions")
+    for one in missing:
+        why = f", which follows from {one.why}" if one.why else ""
+        yield Finding(
+            "warning" if one.rare else "error",
+            f"this account may not {one}{why}",
+            "use another account, or run the operator as its own: `kubewright deploy`",
+        )
+
+
+async def _allowed(client: Client, operator: Operator, wanted: Permission) -> bool:
+    namespaces = {
+        WATCHED: operator.settings.namespaces or ("",),
+        OWN: (client.namespace,),
+        CLUSTER: ("",),
+    }.get(wanted.where, (wanted.where,))
+    return all([await _may(client, wanted, namespace) for namespace in namespaces])
+
+
+async def _may(client: Client, wanted: Permission, namespace: str) -> bool:
+    resource, _, subresource = wanted.resource.partition("/")
+    spec = authorization.SelfSubjectAccessReviewSpec()
+    if wanted.url:
+        spec.non_resource_attributes = authorization.NonResourceAttributes(path=wanted.url, verb=wanted.verb)
+    else:
+        spec.resource_attributes = authorization.ResourceAttributes(
+            group=wanted.group,
+            resource=resource,
+            subresource=subresource or None,
+            verb=wanted.verb,
+            namespace=namespace or None,
+            name=wanted.name or None,
+        )
+    answer = await client.create(authorization.SelfSubjectAccessReview(spec=spec))
+    return bool(answer.status and answer.status.allowed)

@@ -1,0 +1,101 @@
+"""`kubewright doctor`, on both clusters: what it finds well, and what it finds missing."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import pytest
+
+import kubewright as kw
+from kubewright.api import apps
+from kubewright.cli._main import run
+from kubewright.client import Client
+from kubewright.cluster import Cluster
+from kubewright.crd import install
+from kubewright.deployment import Finding, examine
+from kubewright.testing import RealCluster
+
+pytestmark = pytest.mark.clusters
+
+
+@pytest.fixture
+def cluster_settings() -> dict[str, Any]:
+    """The embedded cluster asks who may do what, as the real one does."""
+    return {"controllers": False, "rbac": True}
+
+
+class PatientSpec(kw.Model):
+    beds: int = 1
+
+
+@kw.resource("doctor.example.com/v1")
+class Patient(kw.Resource[PatientSpec, None]):
+    """A kind of this test's own."""
+
+
+class ChangedSpec(kw.Model):
+    beds: Annotated[int, kw.Range(1, 2)] = 1
+
+
+@kw.resource("doctor.example.com/v1", kind="Patient")
+class Changed(kw.Resource[ChangedSpec, None]):
+    """The same kind, as the program has it later."""
+
+
+operator = kw.Operator("doctor", namespaces=["default", "nowhere-at-all"])
+
+
+@operator.reconciles(Patient, owns=[apps.Deployment])
+async def sync(patient: Patient, ctx: kw.Context[Patient]) -> None: ...
+
+
+async def found(client: Client, kind: type[Patient] | type[Changed] = Patient) -> list[Finding]:
+    return [finding async for finding in examine(client, [operator], [kind])]
+
+
+async def test_what_is_missing_is_told_and_what_to_do(client: Client) -> None:
+    before = await found(client)
+    assert [one.state for one in before] == ["ok", "error", "ok", "warning", "ok"]
+    assert before[0].what.startswith("the API server is v1.36.")
+    assert before[1] == Finding("error", "patients.doctor.example.com is not defined", "run `kubewright install`")
+    assert before[3].advice == "run `kubectl create namespace nowhere-at-all`"
+    assert "this account may do all that doctor does" in before[4].what
+    await install(client, Patient)
+    assert (await found(client))[1].state == "ok"
+    drifted = (await found(client, Changed))[1]
+    assert (drifted.state, drifted.advice) == ("warning", "run `kubewright install`")
+
+
+async def test_what_an_account_may_not_do_is_told_with_the_reason(cluster: Cluster | RealCluster) -> None:
+    async with cluster.client_as("doctors-nobody") as nobody:
+        refused = await found(nobody)
+    assert refused[1].what == "whether patients.doctor.example.com is defined cannot be told"
+    missing = [one for one in refused if one.state == "error"]
+    assert "this account may not watch patients.doctor.example.com, which follows from reconciles(Patient)" in {
+        one.what for one in missing
+    }
+
+
+def test_no_cluster_is_one_sentence(
+    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("doctor")
+    (folder / "one_kind.py").write_text(
+        "import kubewright as kw\n\nclass S(kw.Model):\n    x: int = 1\n\n"
+        '@kw.resource("doctor.example.com/v1")\nclass One(kw.Resource[S, None]):\n    """A kind."""\n'
+    )
+    config = folder / "config"
+    config.write_text(
+        'apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: "http://127.0.0.1:1"}}]\n'
+        "contexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a\n"
+    )
+    arguments = [str(folder / "one_kind.py"), "--kubeconfig", str(config)]
+    assert run(["doctor", *arguments]) == 1
+    said = capsys.readouterr()
+    assert "the API server does not answer" in said.out
+    assert "is the cluster running" in said.out
+    for command in ("install", "deploy"):
+        assert run([command, *arguments]) == 1
+        assert len(capsys.readouterr().err.splitlines()) == 1
+    assert run(["doctor", *arguments[:1], "--kubeconfig", str(folder / "none")]) == 1
+    assert "none" in capsys.readouterr().err
