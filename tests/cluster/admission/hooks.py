@@ -59,11 +59,14 @@ class HookServer:
     async def __aexit__(self, *_: object) -> None:
         self.hanging.set()
         assert self._runner is not None
-        # Not in an orderly way: nobody at the other end would say good-bye before the test's event loop is gone.
+        self.cut()
+        await self._runner.cleanup()
+
+    def cut(self) -> None:
+        """End all connections, and not in an orderly way: nobody at the other end may be there to say good-bye."""
         for connection in self._server.connections:
             if connection.transport is not None:
                 connection.transport.abort()
-        await self._runner.cleanup()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         path = request.path.removeprefix("/")

@@ -1,0 +1,124 @@
+"""Webhooks of the embedded cluster alone: where they are reached, and what becomes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubewright.cluster import Cluster
+from tests.cluster.admission.hooks import HookServer
+from tests.cluster.conftest import Raw
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+
+
+def configuration(**changes: Any) -> dict[str, Any]:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    hook = {"name": "a.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"], "rules": [rule]}
+    return {"metadata": {"name": "hooks"}, "webhooks": [{**hook, **changes}]}
+
+
+def behind_a_service(hooks: HookServer) -> dict[str, Any]:
+    service = {"namespace": "default", "name": "hooks", "path": "/deny"}
+    return configuration(clientConfig={"service": service, "caBundle": hooks.bundle})
+
+
+async def test_a_service_has_the_address_that_the_program_names(hooks: HookServer) -> None:
+    hooks.behaviours["deny"] = {"allowed": False, "status": {"message": "not today"}}
+    async with Cluster(services={"default/hooks": hooks.address}, controllers=False) as cluster:
+        raw = Raw(cluster.transport())
+        await raw("POST", CONFIGURATIONS, behind_a_service(hooks))
+        refused = await raw("POST", MAPS, {"metadata": {"name": "a"}})
+    assert refused.body["message"] == 'admission webhook "a.example.com" denied the request: not today'
+
+
+async def test_a_service_gets_its_address_while_the_cluster_runs(
+    hooks: HookServer, raw: Raw, embedded: Cluster
+) -> None:
+    hooks.behaviours["deny"] = {"allowed": False}
+    await raw("POST", CONFIGURATIONS, behind_a_service(hooks))
+    before = await raw("POST", MAPS, {"metadata": {"name": "a"}})
+    assert before.body["message"].endswith('service "hooks" not found')
+    embedded.resolve_service("default", "hooks", hooks.address)
+    after = await raw("POST", MAPS, {"metadata": {"name": "a"}})
+    assert after.body["message"] == 'admission webhook "a.example.com" denied the request without explanation'
+
+
+async def test_a_service_whose_endpoints_are_pods_without_machines_is_not_called(hooks: HookServer, raw: Raw) -> None:
+    await raw(
+        "POST",
+        "/api/v1/namespaces/default/services",
+        {"metadata": {"name": "hooks"}, "spec": {"ports": [{"port": 443}]}},
+    )
+    piece = {
+        "metadata": {"name": "hooks-1", "labels": {"kubernetes.io/service-name": "hooks"}},
+        "addressType": "IPv4",
+        "ports": [{"name": "", "port": 9443}],
+        "endpoints": [{"addresses": ["203.0.113.7"]}],
+    }
+    await raw("POST", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", piece)
+    await raw("POST", CONFIGURATIONS, behind_a_service(hooks))
+    failed = await raw("POST", MAPS, {"metadata": {"name": "a"}})
+    url = "https://hooks.default.svc:443/deny?timeout=10s"
+    assert failed.body["message"] == (
+        'Internal error occurred: failed calling webhook "a.example.com": failed to call webhook: '
+        f'Post "{url}": no endpoints available for service "hooks"'
+    )
+
+
+async def test_a_webhook_is_not_asked_any_more_when_its_configuration_is_gone(hooks: HookServer, raw: Raw) -> None:
+    hooks.behaviours["deny"] = {"allowed": False}
+    config = {"url": f"{hooks.url}/deny", "caBundle": hooks.bundle}
+    await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
+    assert (await raw("POST", MAPS, {"metadata": {"name": "a"}})).status == 400
+    await raw("DELETE", f"{CONFIGURATIONS}/hooks")
+    assert (await raw("POST", MAPS, {"metadata": {"name": "a"}})).status == 201
+
+
+async def test_a_long_answer_is_read_to_its_end(hooks: HookServer, raw: Raw) -> None:
+    long = "x" * 500_000
+    hooks.behaviours["long"] = {"allowed": False, "status": {"message": long}}
+    config = {"url": f"{hooks.url}/long", "caBundle": hooks.bundle}
+    await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
+    refused = await raw("POST", MAPS, {"metadata": {"name": "a"}})
+    assert refused.body["message"] == f'admission webhook "a.example.com" denied the request: {long}'
+
+
+async def test_a_certificate_for_another_name_is_not_taken(hooks: HookServer) -> None:
+    async with Cluster(services={"default/other": hooks.address}, controllers=False) as cluster:
+        raw = Raw(cluster.transport())
+        config = {"service": {"namespace": "default", "name": "other"}, "caBundle": hooks.bundle}
+        await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
+        failed = await raw("POST", MAPS, {"metadata": {"name": "a"}})
+    assert "tls: failed to verify certificate: x509: " in failed.body["message"]
+    assert hooks.asked == {}
+
+
+async def test_a_webhook_that_was_restarted_is_met_again(hooks: HookServer, raw: Raw) -> None:
+    config = {"url": f"{hooks.url}/see", "caBundle": hooks.bundle}
+    await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
+    assert (await raw("POST", MAPS, {"metadata": {"name": "a"}})).status == 201
+    hooks.cut()
+    assert (await raw("POST", MAPS, {"metadata": {"name": "b"}})).status == 201
+    assert len(hooks.asked["see"]) == 2
+
+
+async def test_who_asks_is_told(hooks: HookServer, raw: Raw) -> None:
+    config = {"url": f"{hooks.url}/see", "caBundle": hooks.bundle}
+    await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
+    await raw("POST", MAPS, {"metadata": {"name": "a"}})
+    [review] = hooks.asked["see"]
+    groups = ["system:masters", "system:authenticated"]
+    assert review["request"]["userInfo"] == {"username": "kubewright-admin", "groups": groups}
+
+
+async def test_match_conditions_are_refused_while_nobody_can_evaluate_them(raw: Raw, embedded: Cluster) -> None:
+    embedded.state.admission.conditions = None
+    conditions = [{"name": "a", "expression": "true"}]
+    answer = await raw(
+        "POST", CONFIGURATIONS, configuration(clientConfig={"url": "https://a"}, matchConditions=conditions)
+    )
+    assert (answer.status, answer.body["message"]) == (
+        501,
+        "the embedded cluster does not support match conditions of webhooks: it has no CEL",
+    )
