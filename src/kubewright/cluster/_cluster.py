@@ -283,8 +283,9 @@ class Cluster:
     async def serve(self, *, port: int = 0, host: str = "127.0.0.1", tls: bool = True) -> str:
         """Listen on a port, a free one unless named; the URL. Over TLS with a CA of its own, made now.
 
-        Whoever connects needs a client certificate, such as the one in `kubeconfig`, or the `token`. Without TLS it
-        listens on this machine alone, and still wants the token, which most clients do not send without TLS.
+        Whoever connects needs a client certificate, such as the one in `kubeconfig`, or a token: `token`, or that of a
+        service account. With RBAC others come in, too, as `system:anonymous`. Without TLS it listens on this machine
+        alone, and still wants a token, which most clients do not send without TLS.
         """
         from kubewright.cluster._serving import Serving
 

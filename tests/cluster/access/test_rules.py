@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubewright.cluster import User
@@ -106,6 +106,7 @@ QUESTIONS = [
 ] + [Question(user=User("jane"), verb="get", path=path) for path in ("/a", "/a/b", "/a/b/c", "/ab", "/c")]
 
 
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(RULES, max_size=3), RULES)
 def test_whoever_covers_a_rule_may_do_everything_that_it_allows(owned: list[Rule], wanted: Rule) -> None:
     if uncovered(owned, [wanted]):
