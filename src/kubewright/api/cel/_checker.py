@@ -96,7 +96,7 @@ class _Checker:
                 found = self._map(node)
             case StructNode():
                 found = self._struct(node)
-            case Fold():
+            case _:
                 found = self._fold(node)
         self.made.types[node.id] = found
         return found
@@ -232,7 +232,7 @@ class _Checker:
             found = self.visit(element)
             if number in node.optional:
                 found = self._unwrapped(element, found)
-            joined = self._joined(element, joined, found)
+            joined = self._joined(joined, found)
         return types.list_of(joined or self._free_type())
 
     def _map(self, node: MapNode) -> Type:
@@ -240,11 +240,11 @@ class _Checker:
         value: Type | None = None
         for entry in node.entries:
             assert not isinstance(entry.key, str)
-            key = self._joined(entry.key, key, self.visit(entry.key))
+            key = self._joined(key, self.visit(entry.key))
             found = self.visit(entry.value)
             if entry.is_optional:
                 found = self._unwrapped(entry.value, found)
-            value = self._joined(entry.value, value, found)
+            value = self._joined(value, found)
         return types.map_of(key or self._free_type(), value or self._free_type())
 
     def _struct(self, node: StructNode) -> Type:
@@ -256,13 +256,10 @@ class _Checker:
             self._mismatch(node, types.optional_of(found), found)
         return found.unwrapped
 
-    def _joined(self, node: Node, before: Type | None, found: Type) -> Type:
+    def _joined(self, before: Type | None, found: Type) -> Type:
         if before is None:
             return found
-        if self.known.fits(before, found):
-            return types.most_general(before, found)
-        self._mismatch(node, before, found)
-        return ERROR
+        return types.most_general(before, found) if self.known.fits(before, found) else DYN
 
     def _fold(self, node: Fold) -> Type:
         self.visit(node.range)

@@ -12,6 +12,7 @@ from kubewright.api.cel._nodes import Call, Entry, Fold, Ident, ListNode, Litera
 from kubewright.api.cel._regexes import problem_of
 from kubewright.api.cel._syntax import parse
 from kubewright.api.cel._times import parse_duration, parse_timestamp
+from kubewright.api.cel._types import Type
 from kubewright.api.cel._values import EvaluationError
 
 __all__ = ["compile_expression"]
@@ -22,13 +23,45 @@ _parse = lru_cache(maxsize=2048)(parse)  # the tree of a text does not depend on
 def compile_expression(text: str, environment: Environment) -> Program:
     """A program for an expression in that environment. Raises `CompileError` with the server's words."""
     checked = check(_parse(text), environment)
-    _check_constants(checked)
+    issues = Issues(checked.syntax)
+    _check_constants(checked, issues)
+    _check_literals(checked, checked.syntax.root, issues)
+    issues.raise_if_any()
     return Program(checked)
 
 
-def _check_constants(checked: Checked) -> None:
+def _check_literals(checked: Checked, node: Node, issues: Issues) -> None:
+    """The elements of a list that is written out must be of one type, unless they are there to be formatted."""
+    match node:
+        case Call(function="format"):
+            return
+        case ListNode(elements=elements):
+            found = [(element.id, checked.types[element.id], place) for place, element in enumerate(elements)]
+            _check_same([(id_, type_.unwrapped if at in node.optional else type_) for id_, type_, at in found], issues)
+        case MapNode(entries=entries):
+            keys = [entry.key for entry in entries if not isinstance(entry.key, str)]
+            _check_same([(key.id, checked.types[key.id]) for key in keys], issues)
+            _check_same(
+                [
+                    (entry.value.id, found.unwrapped if entry.is_optional else found)
+                    for entry in entries
+                    for found in [checked.types[entry.value.id]]
+                ],
+                issues,
+            )
+    for child in _children(node):
+        _check_literals(checked, child, issues)
+
+
+def _check_same(found: list[tuple[int, Type]], issues: Issues) -> None:
+    for id_, type_ in found[1:]:
+        if type_ != found[0][1]:
+            issues.add(id_, f"expected type '{found[0][1]}' but found '{type_}'")
+            return
+
+
+def _check_constants(checked: Checked, issues: Issues) -> None:
     """Durations, times and patterns that are written out must be some."""
-    issues = Issues(checked.syntax)
     for node in _nodes(checked.syntax.root):
         if not isinstance(node, Call) or not node.arguments:
             continue
@@ -39,7 +72,6 @@ def _check_constants(checked: Checked) -> None:
             and not _fits(node.function, argument.value)
         ):
             issues.add(argument.id, f"invalid {node.function} argument")
-    issues.raise_if_any()
 
 
 def _fits(function: str, text: str) -> bool:

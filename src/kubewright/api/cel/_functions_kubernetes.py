@@ -72,8 +72,8 @@ def _masked(network: Network) -> Network:
 
 def _compare(one: Any, other: Any) -> int:
     if isinstance(one, Amount):
-        return (one.value > other.value) - (one.value < other.value)
-    return (one > other) - (one < other)
+        one, other = one.value, other.value
+    return int(one > other) - int(one < other)
 
 
 def _as_integer(amount: Amount) -> int:

@@ -77,8 +77,11 @@ def _flatten(values: list[Any], depth: int = 1) -> list[Any]:
 def _sort_by(values: list[Any], keys: list[Any]) -> list[Any]:
     if len({type(key) for key in keys}) > 1:
         raise EvaluationError("list elements must have the same type")
-    order = sorted(range(len(values)), key=cmp_to_key(lambda one, other: compare(keys[one], keys[other])))
-    return [values[place] for place in order]
+
+    def by_key(one: int, other: int) -> int:
+        return compare(keys[one], keys[other])
+
+    return [values[place] for place in sorted(range(len(values)), key=cmp_to_key(by_key))]
 
 
 def _distinct(values: list[Any]) -> list[Any]:

@@ -143,9 +143,9 @@ def _formatted(kind: str, precision: int | None, value: Any) -> str:
         case "d" if type_ in ("int", "uint"):
             return str(int(value))
         case "f" if type_ == "double" or value in ("NaN", "Infinity", "-Infinity"):
-            return f"{float(value):.{digits}f}"
+            return f"{float(value):,.{digits}f}"
         case "e" if type_ == "double" or value in ("NaN", "Infinity", "-Infinity"):
-            return f"{float(value):.{digits}e}"
+            return _scientific(float(value), digits)
         case "b" if type_ in ("int", "uint", "bool"):
             return f"{int(value):b}"
         case "x" | "X" if type_ in ("int", "uint"):
@@ -161,6 +161,14 @@ def _formatted(kind: str, precision: int | None, value: Any) -> str:
             raise EvaluationError(f'could not parse formatting clause: unrecognized formatting clause "{kind}"')
 
 
+def _scientific(value: float, digits: int) -> str:
+    """As Go prints it for readers of English: as a power of ten, with the exponent raised."""
+    mantissa, _, exponent = f"{value:.{digits}e}".partition("e")
+    return f"{mantissa}{_TIMES}10{exponent.removeprefix('+').translate(_SUPERSCRIPTS)}" if exponent else mantissa
+
+
+_TIMES: Final = "\u00d7"
+_SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _CLAUSES: Final = {
     "b": "only integers and bools can be formatted as binary",
     "d": "decimal clause can only be used on integers",

@@ -21,6 +21,7 @@ __all__ = ["PER_CALL_LIMIT", "Program"]
 
 PER_CALL_LIMIT: Final = 1_000_000
 _LIST_COST: Final = 10
+_CONVERSIONS: Final = frozenset({"bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"})
 _MAP_COST: Final = 30
 
 
@@ -91,13 +92,14 @@ class _Compiler:
         constant = _TYPES.get(name)
 
         def ident(run: _Run) -> Any:
-            run.spend(1)
-            if name not in run.variables:
+            run.cost += 1  # calls and loops look at the limit: that is often enough
+            try:
+                value = run.variables[name]
+            except KeyError:
                 if constant is not None:
                     return constant
-                raise EvaluationError(f"no such attribute(s): {name}")
-            value = run.variables[name]
-            if isinstance(value, EvaluationError):  # an accumulator keeps what went wrong until it matters
+                raise EvaluationError(f"no such attribute(s): {name}") from None
+            if value.__class__ is EvaluationError:  # an accumulator keeps what went wrong until it matters
                 raise value
             return value
 
@@ -112,7 +114,7 @@ class _Compiler:
 
         def select(run: _Run) -> Any:
             value = operand(run)
-            run.spend(1)
+            run.cost += 1
             return _field(value, field)
 
         return select
@@ -130,11 +132,20 @@ class _Compiler:
         overloads = self._checked.overloads.get(node.id, [])
         overload = overloads[0] if len(overloads) == 1 else ""
         implementation = IMPLEMENTATIONS[function]
+        if function in _CONVERSIONS and isinstance(node.arguments[0], Literal):
+            try:  # as the server does, once
+                constant = implementation(node.arguments[0].value)
+            except EvaluationError:
+                pass
+            else:
+                return lambda run: constant
+        free = function == "@in" and _is_constant(nodes[1])
 
         def call(run: _Run) -> Any:
             values = [step(run) for step in steps]
             result = implementation(*values)
-            run.spend(call_cost(function, overload, values, result))
+            if not free:
+                run.spend(call_cost(function, overload, values, result))
             return result
 
         return call
@@ -142,6 +153,8 @@ class _Compiler:
     # What is built
 
     def _list(self, node: ListNode) -> _Step:
+        if _is_constant(node):
+            return lambda run: [element.value for element in node.elements if isinstance(element, Literal)]
         steps = [(self.step(element), number in node.optional) for number, element in enumerate(node.elements)]
 
         def build(run: _Run) -> list[Any]:
@@ -216,6 +229,11 @@ class _Compiler:
         return fold
 
 
+def _is_constant(node: Node | None) -> bool:
+    """Whether it is a list of constants: the server makes it once, and then it costs nothing."""
+    return isinstance(node, ListNode) and all(isinstance(element, Literal) for element in node.elements)
+
+
 def _elements(over: Any, *, two: bool) -> list[tuple[Any, Any]]:
     match over:
         case list():
@@ -240,7 +258,7 @@ def _field(value: Any, field: str) -> Any:
 
 def _has(value: Any, field: str) -> bool:
     if isinstance(value, Optional):
-        return value.is_there and _has(value.value, field)
+        return bool(value.is_there and _has(value.value, field))
     if isinstance(value, dict | Struct):
         return field in value
     raise no_overload()
@@ -287,7 +305,7 @@ def _logical(*, decisive: bool) -> Callable[[_Step, _Step], _Step]:
 def _not_strictly_false(operand: _Step) -> _Step:
     def check(run: _Run) -> bool:
         try:
-            return operand(run) is not False
+            return bool(operand(run) is not False)
         except EvaluationError:
             return True
         finally:

@@ -290,6 +290,7 @@ class _Run:
         nearest = current if current is not None else parent
         unchanged = nearest is not None and nearest.is_unchanged
         variables: dict[str, Any] = {}
+        earlier: Any = None
         for rule in node.rules:
             optional = bool(rule.raw.get("optionalOldSelf"))
             if rule.program is None or (rule.uses_old and old is None and not optional):

@@ -42,6 +42,7 @@ _BY_SMALLER: Final = frozenset(
         for kind in ("string", "bytes")
     }
 )
+_LIST: Final = 11  # a list that is made
 _ADDRESS: Final = 16  # the bytes of an address, at most
 
 
@@ -60,11 +61,15 @@ def call_cost(function: str, overload: str, arguments: list[Any], result: Any) -
         case "find" | "findAll":
             return _traversed(1 + first) * math.ceil(size_of(arguments[1]) * REGEX)
         case "validate":
-            return _traversed(1 + size_of(arguments[1])) * math.ceil(arguments[0].pattern_size * REGEX)
+            return _traversed(1 + size_of(arguments[1])) * math.ceil(int(arguments[0].pattern_size) * REGEX)
         case "containsIP" | "containsCIDR":
             return _contained(function, overload, arguments)
         case "_==_" if isinstance(arguments[0], Opaque):
             return 1
+        case "slice" | "flatten" | "reverse" | "lists.range":
+            return _LIST + size_of(result)
+        case "sort" | "distinct" | "@sortByAssociatedKeys":
+            return _LIST + 2 * first * first
     return _of_overload(overload, arguments, first)
 
 

@@ -54,7 +54,7 @@ def is_available() -> bool:
 @cache
 def _environment() -> Any:
     try:
-        from cel_expr_python import cel
+        from cel_expr_python import cel  # type: ignore[import-untyped]
     except ImportError:
         raise ExtraMissing from None
     return cel.NewEnv(config=cel.NewEnvConfigFromYaml(_CONFIG))
@@ -63,6 +63,8 @@ def _environment() -> Any:
 def parse(text: str) -> Syntax:
     """The tree of an expression. Raises `CompileError` for what is no expression."""
     environment = _environment()
+    if "\0" in text:  # at which the library would stop reading
+        raise CompileError(marked(text, text.index("\0"), "Syntax error: token recognition error at: '\0'"))
     try:
         serialized = environment.compile(text, disable_check=True).serialize()
     except RuntimeError as error:
@@ -163,6 +165,7 @@ class _Message:
         self._fields: dict[int, list[Any]] = {}
         at = 0
         while at < len(body):
+            value: Any
             key, at = _varint(body, at)
             if key & 7 == 0:
                 value, at = _varint(body, at)

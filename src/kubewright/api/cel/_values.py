@@ -142,7 +142,7 @@ class Struct:
 class Unordered(list[Any]):
     """A list whose elements have no order: `x-kubernetes-list-type: set`."""
 
-    def __add__(self, others: Iterable[Any]) -> Unordered:  # type: ignore[override]
+    def __add__(self, others: Iterable[Any]) -> Unordered:
         made = Unordered(self)
         for other in others:
             if not any(equal(one, other) for one in made):
@@ -161,7 +161,7 @@ class Keyed(list[Any]):
         """The values of the keys."""
         return tuple(element[key] if isinstance(element, Struct) and key in element else None for key in self.keys)
 
-    def __add__(self, others: Iterable[Any]) -> Keyed:  # type: ignore[override]
+    def __add__(self, others: Iterable[Any]) -> Keyed:
         made = {self.identity(element): element for element in self}
         made.update({self.identity(element): element for element in others})
         return Keyed(made.values(), self.keys)
@@ -253,7 +253,7 @@ def compare(one: Any, other: Any) -> int:
         raise no_overload()
     if isinstance(one, str):
         one, other = one.encode(), other.encode()
-    return (one > other) - (one < other)
+    return int(one > other) - int(one < other)
 
 
 def lookup(container: Any, key: Any) -> Any:
