@@ -20,6 +20,7 @@ __all__ = ["decode_body", "decode_yaml", "fit", "media_type_of", "read_object"]
 _ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"  # in the server's words
 _YAML: Final = "application/yaml"
 _LARGEST_BODY: Final = 3 * 1024 * 1024
+_SHOWN: Final = 30  # bytes of a body that a refusal quotes
 _decoder: Final = msgspec.json.Decoder()
 
 
@@ -103,10 +104,12 @@ def decode_body(state: State, call: Call, type_: ResourceType | None) -> JSONObj
     for field in ("apiVersion", "kind"):
         value = decoded.get(field)
         if value is not None and not isinstance(value, str):
-            kind = type_.kind if type_ is not None else "object"
             problem = f"json: cannot unmarshal {_json_name(value)} into Go struct field .{field} of type string"
             text = f"couldn't get version/kind; json parse error: {problem}"
-            raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {text}")
+            if type_ is None:
+                raise bad_request(text)
+            shown = body[:_SHOWN].decode(errors="replace") + (" ..." if len(body) > _SHOWN else "")
+            raise bad_request(f"the object provided is unrecognized (must be of type {type_.kind}): {text} ({shown})")
     return decoded
 
 

@@ -156,7 +156,7 @@ def view_of(call: Call) -> View:
             continue
         if form in ("PartialObjectMetadata", "PartialObjectMetadataList"):
             return View(call.type, "PartialObjectMetadata", version)
-        if form == "Table" and call.verb in ("get", "list", "watch"):
+        if form == "Table":
             return View(call.type, "Table", version, call.query.get("includeObject", "Metadata"))
     if call.verb == "watch" and wants_yaml(accept):
         raise Failure(406, "NotAcceptable", f"only the following media types are accepted: {_STREAMED}")
