@@ -15,6 +15,8 @@ from tests.operator.conftest import EXAMPLE
 REPOSITORY = Path(__file__).parents[2]
 
 PROGRAM = """\
+from collections.abc import Iterator
+
 import kubewright as kw
 from kubewright.api import apps, core
 
@@ -75,6 +77,46 @@ class Keeper:
 
 @operator.finalizes(Foo)
 async def finalize(foo: Foo, ctx: kw.Context[Foo]) -> None: ...
+
+
+@operator.defaults(Foo, failure_policy="Ignore")
+def fill_in(foo: Foo) -> None:
+    foo.spec.replicas = foo.spec.replicas or 1
+
+
+@operator.validates(Foo)
+async def check(foo: Foo, request: kw.AdmissionRequest[Foo]) -> list[kw.FieldError]:
+    old: Foo | None = request.old
+    return [kw.FieldError.invalid("spec.replicas", old, "too few")]
+
+
+@operator.validates(Foo)
+class Rules:
+    def validate_update(self, old: Foo, new: Foo) -> Iterator[kw.FieldError | kw.AdmissionWarning]:
+        yield kw.AdmissionWarning("changed")
+
+
+@operator.converts(Foo, Foo)
+def convert(foo: Foo) -> Foo:
+    return foo
+
+
+@operator.validates(core.Pod)
+def text(pod: core.Pod) -> int:  # WRONG-ABOVE arg-type
+    return 1
+
+
+@operator.validates(Foo)
+def other_object(pod: core.Pod) -> None: ...  # WRONG-ABOVE arg-type
+
+
+@operator.defaults(Foo, failure_policy="ignore")  # WRONG arg-type
+async def misspelled(foo: Foo) -> None:
+    foo.spec.replica = 1  # WRONG attr-defined
+
+
+@operator.converts(Foo, Foo)
+def nothing(foo: Foo) -> None: ...  # WRONG-ABOVE arg-type
 
 
 @operator.reconciles(Foo, name="wrong")
