@@ -38,7 +38,7 @@ def _dumper() -> Any:
     import yaml
 
     base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    dumper = type("Dumper", (base,), {"ignore_aliases": lambda *_: True})
+    dumper: Any = type("Dumper", (base,), {"ignore_aliases": lambda *_: True})
     dumper.add_representer(str, _text)
     dumper.add_representer(dict, _mapping)
     dumper.add_representer(float, lambda self, value: self.represent_scalar(_FLOAT, go_number(value)))
@@ -61,8 +61,12 @@ def _means_something_else(text: str) -> bool:
 
 
 def _mapping(dumper: Any, value: dict[str, Any]) -> Any:
-    items = sorted(value.items(), key=cmp_to_key(lambda one, other: _compared(one[0], other[0])))
+    items = sorted(value.items(), key=cmp_to_key(_compared_items))
     return dumper.represent_mapping("tag:yaml.org,2002:map", items, flow_style=None if value else True)
+
+
+def _compared_items(one: tuple[str, Any], other: tuple[str, Any]) -> int:
+    return _compared(one[0], other[0])
 
 
 def _compared(one: str, other: str) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from kubewright.api import core, meta
+from kubewright.api import Quantity, core, meta
 from kubewright.client import ApiError, Client, Forbidden
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
@@ -30,11 +30,12 @@ async def client(cluster: Cluster) -> AsyncIterator[Client]:
 
 
 def a_quota(hard: dict[str, str], name: str = "q", **spec: Any) -> core.ResourceQuota:
-    return core.ResourceQuota(metadata=meta.ObjectMeta(name=name), spec=core.ResourceQuotaSpec(hard=hard, **spec))
+    amounts = {each: Quantity(value) for each, value in hard.items()}
+    return core.ResourceQuota(metadata=meta.ObjectMeta(name=name), spec=core.ResourceQuotaSpec(hard=amounts, **spec))
 
 
 def a_pod(name: str, cpu: str = "100m", **spec: Any) -> core.Pod:
-    resources = core.ResourceRequirements(requests={"cpu": cpu})
+    resources = core.ResourceRequirements(requests={"cpu": Quantity(cpu)})
     container = core.Container(name="c", image="i", resources=resources)
     return core.Pod(metadata=meta.ObjectMeta(name=name), spec=core.PodSpec(containers=[container], **spec))
 
@@ -95,7 +96,7 @@ async def test_a_changed_quota_is_counted_anew(cluster: Cluster, client: Client)
     quota = await client.create(a_quota({"secrets": "2"}))
     assert await used(cluster, client) == {"secrets": "1"}
     quota = await client.get(core.ResourceQuota, "q")
-    quota.spec.hard = {"count/secrets": "7", "persistentvolumeclaims": "1"}
+    quota.spec.hard = {"count/secrets": Quantity("7"), "persistentvolumeclaims": Quantity("1")}
     await client.update(quota)
     assert await used(cluster, client) == {"count/secrets": "1", "persistentvolumeclaims": "0"}
 

@@ -21,8 +21,6 @@ KNOWN = {
     "random-widget-31": _NULLS,
     "random-widget-35": _NULLS,
     "widget-true-is-not-one": "the generation takes true for 1",
-    "widget-scale-applied": "an apply to a scale is refused with 501",
-    "deployment-scaled-by-apply": "an apply to a scale is refused with 501",
     "node-created": "defaults and taints of nodes",
     "node-taints": "defaults and taints of nodes",
     "node-status": "defaults and taints of nodes",

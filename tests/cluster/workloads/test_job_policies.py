@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -87,6 +88,12 @@ def by_index(world: World, choose: Callable[[int], PodPlan]) -> None:
         node.plan = lambda pod: choose(int(pod.metadata.annotations.get(INDEX, "-1")))
 
 
+def an_indexed_job(count: int, limit: int, **spec: Any) -> batch.Job:
+    """A Job whose pods run at once, each of which may fail that often."""
+    counts = {"completions": count, "parallelism": count, "backoff_limit_per_index": limit}
+    return a_job(completion_mode="Indexed", **counts, **spec)
+
+
 async def test_some_indexes_are_enough(world: World) -> None:
     by_index(world, lambda index: PodPlan(exit_after=2) if index == 0 else PodPlan())
     rule = batch.SuccessPolicyRule(succeeded_indexes="0,2", succeeded_count=1)
@@ -102,7 +109,12 @@ async def test_some_indexes_are_enough(world: World) -> None:
 
 async def test_each_index_fails_for_itself(world: World) -> None:
     by_index(world, lambda index: PodPlan(exit_after=1, exit_code=3 if index == 1 else 0))
-    spec = {"completions": 3, "parallelism": 3, "completion_mode": "Indexed", "backoff_limit_per_index": 1}
+    spec: dict[str, Any] = {
+        "completions": 3,
+        "parallelism": 3,
+        "completion_mode": "Indexed",
+        "backoff_limit_per_index": 1,
+    }
     await world.client.create(a_job(**spec))
     await world.passes(5)
     job = await the(world)
@@ -116,7 +128,12 @@ async def test_each_index_fails_for_itself(world: World) -> None:
 
 async def test_too_many_failed_indexes_end_a_job(world: World) -> None:
     by_index(world, lambda index: PodPlan(exit_after=1, exit_code=3) if index < 2 else PodPlan())
-    spec = {"completions": 3, "parallelism": 3, "completion_mode": "Indexed", "backoff_limit_per_index": 0}
+    spec: dict[str, Any] = {
+        "completions": 3,
+        "parallelism": 3,
+        "completion_mode": "Indexed",
+        "backoff_limit_per_index": 0,
+    }
     await world.client.create(a_job(**spec, max_failed_indexes=1))
     await world.passes(60)
     job = await the(world)
@@ -126,7 +143,12 @@ async def test_too_many_failed_indexes_end_a_job(world: World) -> None:
 
 async def test_a_rule_gives_an_index_up(world: World) -> None:
     by_index(world, lambda index: PodPlan(exit_after=1, exit_code=3 if index == 0 else 0))
-    spec = {"completions": 2, "parallelism": 2, "completion_mode": "Indexed", "backoff_limit_per_index": 5}
+    spec: dict[str, Any] = {
+        "completions": 2,
+        "parallelism": 2,
+        "completion_mode": "Indexed",
+        "backoff_limit_per_index": 5,
+    }
     await world.client.create(a_job(**spec, pod_failure_policy=on_codes("FailIndex", 3)))
     await world.passes(5)
     job = await the(world)

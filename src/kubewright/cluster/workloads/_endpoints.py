@@ -10,6 +10,7 @@ import kubewright as kw
 from kubewright.api import Selector, core, discovery, format_time, is_controlled_by, meta
 from kubewright.cache import ObjectKey
 from kubewright.client import AlreadyExists
+from kubewright.cluster.workloads._pace import Pace
 from kubewright.cluster.workloads._pods import has_ended, is_ready
 from kubewright.controller import Reader
 
@@ -40,7 +41,15 @@ def register(operator: kw.Operator) -> None:
         kw.Watch(core.Pod, map=services_of),
         kw.Watch(core.Endpoints, map=service_of, when=lambda change: change.new is None),
     ]
-    operator.reconciles(core.Service, owns=[discovery.EndpointSlice], watches=watches)(sync)
+    pace = Pace()
+
+    async def keep(service: core.Service, ctx: kw.Context[core.Service]) -> kw.Result | None:
+        """Look, unless it was just looked at and has many pods."""
+        if (later := pace.wait(ctx)) is None:
+            pace.looked(ctx, await sync(service, ctx))
+        return later
+
+    operator.reconciles(core.Service, owns=[discovery.EndpointSlice], watches=watches)(keep)
     operator.deleted(core.Service)(forget)
 
 
@@ -51,15 +60,16 @@ async def forget(service: core.Service, ctx: kw.Context[core.Service]) -> None:
         await ctx.delete(found)
 
 
-async def sync(service: core.Service, ctx: kw.Context[core.Service]) -> None:
-    """Write the addresses of the pods that the Service selects."""
+async def sync(service: core.Service, ctx: kw.Context[core.Service]) -> int:
+    """Write the addresses of the pods that the Service selects; how many it selects."""
     if not service.spec.selector or service.spec.type == "ExternalName":
-        return
+        return 0
     selected = ctx.list(core.Pod, ctx.key.namespace, labels=Selector.from_labels(service.spec.selector))
     pods = [pod for pod in selected if pod.status.pod_ip and not has_ended(pod)]
     targets = [Target(pod, _ports(service, pod)) for pod in pods]
     await _write_slices(service, targets, ctx)
     await _write_endpoints(service, targets, ctx)
+    return len(selected)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import kubewright as kw
 from kubewright.api import apps, core
 from kubewright.client import ApiError, Forbidden, Invalid
+from kubewright.cluster.workloads._pace import Pace
 from kubewright.cluster.workloads._pods import (
     claimed,
     deletion_order,
@@ -29,7 +30,17 @@ _BURST = 500
 def register(operator: kw.Operator) -> None:
     """Let the operator keep ReplicaSets."""
     watch_orphans = orphans(core.Pod, apps.ReplicaSet, lambda replica_set: replica_set.spec.selector)
-    operator.reconciles(apps.ReplicaSet, owns=[core.Pod], watches=[watch_orphans])(sync)
+    pace = Pace()
+
+    async def keep(replica_set: apps.ReplicaSet, ctx: kw.Context[apps.ReplicaSet]) -> kw.Result | None:
+        """Look, unless it was just looked at and is large."""
+        if (later := pace.wait(ctx)) is not None:
+            return later
+        result = await sync(replica_set, ctx)
+        pace.looked(ctx, replicas_of(replica_set))
+        return result
+
+    operator.reconciles(apps.ReplicaSet, owns=[core.Pod], watches=[watch_orphans])(keep)
 
 
 async def sync(replica_set: apps.ReplicaSet, ctx: kw.Context[apps.ReplicaSet]) -> kw.Result | None:

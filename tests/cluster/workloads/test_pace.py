@@ -1,0 +1,23 @@
+"""Many pods do not make controllers look at all of them whenever one changes."""
+
+from __future__ import annotations
+
+import itertools
+
+from kubewright.api import apps
+from kubewright.cluster.nodes import PodPlan
+from tests.cluster.workloads.conftest import World, a_deployment
+
+PODS = 60
+
+
+async def test_a_large_replica_set_is_counted_now_and_then(world: World) -> None:
+    delays = (number / 100 for number in itertools.count())
+    plans: dict[str, PodPlan] = {}
+    for node in world.cluster.nodes:
+        node.plan = lambda pod: plans.setdefault(pod.metadata.uid, PodPlan(ready_delay=next(delays)))
+    await world.client.create(a_deployment(replicas=PODS))
+    revision = world.cluster.state.storage.revision
+    await world.passes(5)
+    assert (await world.get(apps.Deployment, "web")).status.available_replicas == PODS
+    assert len(world.cluster.state.storage.events("apps/replicasets", revision)) < PODS / 2
