@@ -15,7 +15,18 @@ import pytest_asyncio
 import kubewright as kw
 from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core, rbac
 from kubewright.api.meta.v1 import LabelSelector
-from kubewright.client import Client, Forbidden, Impersonation, NotFound
+from kubewright.client import (
+    Client,
+    Forbidden,
+    Impersonation,
+    NotFound,
+    Request,
+    Response,
+    RetryPolicy,
+    Status,
+    Transport,
+    Unavailable,
+)
 from kubewright.clock import SystemClock
 from kubewright.manifests import Project
 from kubewright.manifests._access import certificate_access
@@ -278,5 +289,52 @@ async def without_permissions(source: SelfManaged, of: Served, client: Client, p
 
         async def renewed() -> bool:
             return old != source.pair == other.pair
+
+        await until(renewed)
+
+
+class Away:
+    """A way to the server on which nothing can be read for a while, though watches go on."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.away = False
+
+    async def send(self, request: Request) -> Response:
+        if self.away and request.verb == "get":
+            raise Unavailable(Status(code=503, message="the server is away"))
+        return await self._transport.send(request)
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+
+@pytest.mark.clusters("embedded")
+async def test_while_the_server_is_away_the_certificate_goes_on_being_served(
+    client: Client, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    ways: list[Away] = []
+
+    def through(transport: Transport) -> Away:
+        ways.append(Away(transport))
+        return ways[-1]
+
+    of = served(client.through(through, retry=RetryPolicy(attempts=1)), CLOCK, namespace)
+    async with SelfManaged(of, terms=Terms(name="made", hosts=of.hosts, settle=0.0)) as source:
+        first = source.pair
+        for way in ways:
+            way.away = True
+        await client.delete(core.Secret, of.secret, namespace)
+
+        async def told() -> bool:
+            return "the webhook certificate cannot be looked after: the server is away" in caplog.text
+
+        await until(told)
+        assert source.pair is first
+        for way in ways:
+            way.away = False
+
+        async def renewed() -> bool:
+            return source.pair != first
 
         await until(renewed)

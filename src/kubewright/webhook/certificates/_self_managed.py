@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 from types import TracebackType
@@ -12,7 +14,7 @@ from typing import Any, Final, Self
 from kubewright._certificates import KeyPair
 from kubewright._showable import showable
 from kubewright.api import Object, core
-from kubewright.cache import Informer
+from kubewright.cache import CacheSyncError, Informer
 from kubewright.client import ApiError
 from kubewright.webhook._certificates_protocol import Served
 from kubewright.webhook.certificates._errors import CertificateError
@@ -25,6 +27,7 @@ __all__ = ["SelfManaged"]
 
 logger = logging.getLogger("kubewright.webhook")
 
+_PATIENCE: Final = 3600.0
 _FIRST_RETRY: Final = 1.0
 _LAST_RETRY: Final = 60.0
 
@@ -73,11 +76,13 @@ class SelfManaged:
     async def __aenter__(self) -> Self:
         pause = await self._step()
         try:
-            for informer in self._informers():
+            informers = self._informers()
+            for informer in informers:
                 informer.add_handler(lambda _: self._wake.set())
                 await self._stack.enter_async_context(informer)
-            keeping = asyncio.create_task(self._keep(pause), name=f"webhook certificate of {self._served.operator}")
-            self._stack.push_async_callback(_ended, keeping)
+            name = f"webhook certificate of {self._served.operator}"
+            for work in (self._look_when_watched(informers), self._keep(pause)):
+                self._stack.push_async_callback(_ended, asyncio.create_task(work, name=name))
         except BaseException:
             await self._stack.aclose()
             raise
@@ -107,6 +112,14 @@ class SelfManaged:
             watch(core.Secret, served.secret, served.namespace),
             *(watch(one.kind, one.name) for one in kinds_of(served)),
         ]
+
+    async def _look_when_watched(self, informers: Sequence[Informer[Any]]) -> None:
+        """A Secret that was deleted between the first step and the beginning of the watch is told by nobody."""
+        for informer in informers:
+            while not informer.synced:
+                with contextlib.suppress(CacheSyncError):  # why is in the informer's log
+                    await informer.wait_for_sync(_PATIENCE)
+        self._wake.set()
 
     async def _step(self) -> float:
         try:
