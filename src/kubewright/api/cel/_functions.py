@@ -57,9 +57,9 @@ def _kind(value: Any) -> str:
 
 
 def _add(one: Any, other: Any) -> Any:
+    if one.__class__ is int and other.__class__ is int:
+        return _int(one + other)
     match _kind(one), _kind(other):
-        case "int", "int":
-            return _int(one + other)
         case "uint", "uint":
             return _uint(int(one) + int(other))
         case ("double", "double") | ("string", "string") | ("bytes", "bytes") | ("list", "list"):

@@ -13,7 +13,7 @@ from kubewright.api.cel._checker import Checked
 from kubewright.api.cel._declarations import TYPE_NAMES
 from kubewright.api.cel._functions import IMPLEMENTATIONS
 from kubewright.api.cel._nodes import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select, StructNode
-from kubewright.api.cel._spending import call_cost
+from kubewright.api.cel._spending import call_cost, costs_one
 from kubewright.api.cel._types import ANY_LIST, DYN, NULL, Type, map_of, optional_of, type_of
 from kubewright.api.cel._values import NONE, CostExceeded, EvaluationError, Optional, Struct, equal, lookup, no_overload
 
@@ -140,6 +140,15 @@ class _Compiler:
             else:
                 return lambda run: constant
         free = function == "@in" and _is_constant(nodes[1])
+        if costs_one(function, overload) and len(steps) == 2:
+            first, second = steps
+
+            def quick(run: _Run) -> Any:  # most operators
+                result = implementation(first(run), second(run))
+                run.spend(1)
+                return result
+
+            return quick
 
         def call(run: _Run) -> Any:
             values = [step(run) for step in steps]

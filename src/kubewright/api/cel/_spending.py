@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kubewright.api.cel._values import Opaque, Struct, size_of
 
-__all__ = ["call_cost"]
+__all__ = ["call_cost", "costs_one"]
 
 TRAVERSAL: Final = 0.1
 """Of one character of a text."""
@@ -42,8 +42,22 @@ _BY_SMALLER: Final = frozenset(
         for kind in ("string", "bytes")
     }
 )
+_BY_NAME: Final = (
+    _TRAVERSING
+    | _WHOLE_LIST
+    | {"ip", "ip.isCanonical", "replace", "split", "join", "find", "findAll", "validate", "containsIP", "containsCIDR"}
+    | {"_==_", "slice", "flatten", "reverse", "lists.range", "sort", "distinct", "@sortByAssociatedKeys"}
+)
+_BY_OVERLOAD: Final = (
+    _BY_FIRST | _BY_SMALLER | {"in_list", "add_string", "add_bytes", "matches_string", "contains_string"}
+)
 _LIST: Final = 11  # a list that is made
 _ADDRESS: Final = 16  # the bytes of an address, at most
+
+
+def costs_one(function: str, overload: str) -> bool:
+    """Whether a call costs one, whatever its arguments are."""
+    return function not in _BY_NAME and overload not in _BY_OVERLOAD
 
 
 def call_cost(function: str, overload: str, arguments: list[Any], result: Any) -> int:

@@ -246,6 +246,8 @@ def _equal_lists(one: list[Any], other: list[Any]) -> bool:
 
 def compare(one: Any, other: Any) -> int:
     """-1, 0 or 1. Raises for values that have no order."""
+    if one.__class__ is int and other.__class__ is int:
+        return int(one > other) - int(one < other)
     if _is_number(one) and _is_number(other):
         if math.isnan(one) or math.isnan(other):
             raise EvaluationError("NaN values cannot be ordered")
