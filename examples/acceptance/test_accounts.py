@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
 
 from examples.acceptance.systems import SYSTEMS, System, World
 from kubewright.cache import CacheSyncError
-from kubewright.client import ApiError, Client, Forbidden
-from kubewright.crd import InstallError
+from kubewright.client import Client, Forbidden
+from kubewright.clock import VirtualClock
 from kubewright.testing import ControlPlane, ServiceAccount
 
 pytestmark = pytest.mark.control_plane
@@ -34,18 +35,26 @@ async def test_the_generated_roles_are_enough(
         for turn in range(3):
             await system.ask(world, turn)
             await system.done(world, turn)
-    assert "forbidden" not in caplog.text.lower()
+    # Namespaces of earlier tests, which are on their way out, take no events any more.
+    refused = [line for line in caplog.text.splitlines() if "forbidden" in line.lower() and "terminat" not in line]
+    assert refused == []
 
 
-async def test_a_missing_permission_reads_differently_from_a_missing_definition(control_plane: ControlPlane) -> None:
-    nobody = control_plane.add_user("nobody")
+async def test_a_missing_permission_is_named_with_the_kind_and_the_user(control_plane: ControlPlane) -> None:
+    """Other than a missing definition, which has a test beside the example."""
     testresource = next(system.operator for system in SYSTEMS if system.name == "testresource")
-    async with Client.connect(kubeconfig=nobody) as client:
-        with pytest.raises(CacheSyncError, match="TestResource") as error:
-            async with testresource.running(client, install_crds=False, sync_timeout=3):
-                pass
-        assert "nobody" in str(error.value)
-        assert "testresources" in str(error.value)
-        with pytest.raises((InstallError, Forbidden, ApiError), match="customresourcedefinitions"):
+    async with Client.connect(kubeconfig=control_plane.add_user("nobody")) as client:
+        testresource.clock = clock = VirtualClock()
+        try:
+            running = testresource.running(client, install_crds=False, sync_timeout=0.01)
+            start = asyncio.create_task(running.__aenter__())
+            while running.caches is None or not any(one.health.last_error for one in running.caches.informers):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)  # until the cache knows what is wrong
+            await clock.advance(0.01)
+            with pytest.raises(CacheSyncError, match=r"TestResource .*testresources.* is forbidden.*nobody"):
+                await start
+        finally:
+            testresource.clock = None
+        with pytest.raises(Forbidden, match="customresourcedefinitions"):
             async with testresource.running(client):
                 pass

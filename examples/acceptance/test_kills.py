@@ -77,7 +77,7 @@ class Reaper:
     def __call__(self, exchange: Exchange) -> Fault:
         """Called by the gateway, in its thread, with each request."""
         self._left -= 1
-        if self._left or not self.pid:
+        if self._left > 0 or not self.pid or self.struck.is_set():
             return None
         kill(self.pid)
         self.loop.call_soon_threadsafe(self.struck.set)

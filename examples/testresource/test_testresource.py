@@ -16,6 +16,7 @@ import kubewright as kw
 from kubewright.api import apiextensions, core, meta
 from kubewright.cache import CacheSyncError
 from kubewright.client import Client, Invalid, NotFound
+from kubewright.clock import VirtualClock
 from kubewright.crd import InstallError, crd_of, install
 from kubewright.operator import Operator
 
@@ -160,16 +161,20 @@ async def test_a_cache_that_does_not_fill_says_which_kind_and_that_the_definitio
     class Missing(kw.Resource[tr.TestResourceSpec, str | None]):
         """Like it, but not there."""
 
-    operator = Operator("testresource-controller", sync_timeout=3)
+    clock = VirtualClock()
+    operator = Operator("testresource-controller", sync_timeout=0.01, clock=clock)
 
     @operator.reconciles(Missing)
     async def handle(resource: Missing, ctx: kw.Context[Missing]) -> None:
         """Never called."""
 
-    with pytest.raises(CacheSyncError, match="TestResource") as error:
-        async with operator.running(client, install_crds=False):
-            pass
-    assert "definition" in str(error.value).lower() or "not found" in str(error.value).lower()
+    running = operator.running(client, install_crds=False)
+    start = asyncio.create_task(running.__aenter__())
+    while running.caches is None or not any(one.health.last_error for one in running.caches.informers):  # noqa: ASYNC110
+        await asyncio.sleep(0.02)  # until the cache knows what is wrong
+    await clock.advance(0.01)
+    with pytest.raises(CacheSyncError, match=r"TestResource .*the server does not serve testresources\.missing"):
+        await start
 
 
 async def test_a_definition_that_is_not_established_is_given_up_with_a_clear_error(client: Client) -> None:
