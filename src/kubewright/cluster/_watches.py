@@ -144,6 +144,9 @@ class Watcher:
         else:
             self._unread.append(event)
             self._wake()
+            if len(self._unread) > _LONGEST_QUEUE:
+                self._unread.clear()
+                self.end()
 
     async def _read(self, unread: deque[Event]) -> None:
         """Take the events of a kind that somebody else has to convert; the watch ends when that fails."""
@@ -155,6 +158,7 @@ class Watcher:
                 await converting(partial(self._take, event))
                 unread.popleft()
         except Failure as failure:
+            unread.clear()
             self.fail(failure)
 
     def _take(self, event: Event) -> None:
@@ -231,7 +235,8 @@ class Watcher:
 
     def _regular_bookmark(self) -> None:
         if not self._closed:
-            self.bookmark()
+            if not self._unread:  # a bookmark says that everything before it was told
+                self.bookmark()
             self._timers[-1] = self._state.clock.call_later(BOOKMARK_SECONDS, self._regular_bookmark)
 
     def _put(self, frame: bytes, event: Event | None) -> None:
