@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubewright.controller._managed_fields import created_as_applied
+from kubewright.controller._managed_fields import created_as_applied, released
 
 
 def entry(manager: str = "wright", operation: str = "Update", version: str = "v1", **more: Any) -> dict[str, Any]:
@@ -38,3 +38,25 @@ def test_finalizers_stay_with_the_update() -> None:
         entry(operation="Apply", fieldsV1={"f:metadata": {"f:labels": {"f:a": {}}}, "f:data": {}}),
         entry(fieldsV1=finalizers),
     ]
+
+
+def test_what_is_released_is_taken_out_of_the_managers_apply_alone() -> None:
+    fields: dict[str, Any] = {"f:spec": {"f:replicas": {}, "f:paused": {}}, "f:data": {"f:a": {}}}
+    before = [
+        entry("other", "Apply", fieldsV1=fields),
+        entry(fieldsV1=fields),
+        entry(operation="Apply", fieldsV1=fields),
+    ]
+    kept: dict[str, Any] = {"f:spec": {"f:paused": {}}, "f:data": {"f:a": {}}}
+    assert released(before, "wright", ["spec.replicas"]) == [*before[:2], entry(operation="Apply", fieldsV1=kept)]
+    assert before[2]["fieldsV1"] == fields
+
+
+def test_a_struct_of_which_no_field_is_left_is_released_too() -> None:
+    before = [entry(operation="Apply", fieldsV1={"f:spec": {"f:replicas": {}}, "f:data": {"f:a": {}}})]
+    assert released(before, "wright", ["spec.replicas"]) == [entry(operation="Apply")]
+
+
+def test_nothing_changes_where_there_is_nothing_to_release() -> None:
+    before = [entry(operation="Apply"), entry(operation="Apply", subresource="status")]
+    assert released(before, "wright", ["spec.replicas", "data.b"]) == before
