@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright.api import DecodeError, Object, ValidationError, decode, encode, info_of, to_dict
+from kubewright.api import DecodeError, Object, ValidationError, decode, encode, info_of
 from kubewright.client import Client
-from kubewright.client._diff import diff
+from kubewright.client._diff import Operation, diff
 from kubewright.client._list_keys import ListKeys
 from kubewright.clock import Clock
 from kubewright.webhook._declarations import WebhookDeclaration
@@ -31,6 +31,7 @@ __all__ = ["Admission"]
 
 logger = logging.getLogger("kubewright.webhook")
 
+_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _OF_THE_SERVER: Final = frozenset(["/metadata/managedFields", "/metadata/resourceVersion", "/metadata/generation"])
 
 
@@ -111,14 +112,9 @@ class Admission:
         before = encode(obj)
         changed = await self._call(form, [obj, *([request] if form.wants_request else ())], _changed(obj), seconds)
         answer = self._allow(request)
-        if encode(changed) != before:
-            operations = [
-                operation
-                for operation in diff(ListKeys(self._kind), _plain(raw), _plain(before), to_dict(changed))
-                if operation["path"] not in _OF_THE_SERVER
-            ]
-            if operations:
-                answer.patch, answer.patch_type = msgspec.json.encode(operations), "JSONPatch"
+        after = encode(changed)
+        if after != before and (operations := _patch(self._kind, raw, before, after)):
+            answer.patch, answer.patch_type = msgspec.json.encode(operations), "JSONPatch"
         return answer
 
     async def _call(self, form: Form, arguments: list[Any], collect: Callable[[Any], Any], seconds: float) -> Any:
@@ -197,8 +193,16 @@ async def _gathered(found: AsyncIterable[Any]) -> list[Any]:
     return [one async for one in found]
 
 
-def _plain(raw: bytes) -> Any:
-    return msgspec.json.decode(raw)
+def _patch(kind: type[Object], raw: bytes, before: bytes, after: bytes) -> list[Operation]:
+    """The JSON patch of what changed; only members of the object that did are looked into."""
+    sent, was, now = _members.decode(raw), _members.decode(before), _members.decode(after)
+    changed = [name for name in {**was, **now} if was.get(name) != now.get(name)]
+
+    def parts(of: dict[str, msgspec.Raw]) -> dict[str, Any]:
+        return {name: msgspec.json.decode(of[name]) for name in changed if name in of}
+
+    found = diff(ListKeys(kind), parts(sent), parts(was), parts(now))
+    return [operation for operation in found if operation["path"] not in _OF_THE_SERVER]
 
 
 def _type(value: object) -> str:
