@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -26,9 +27,16 @@ pytestmark = [
     pytest.mark.timeout(1800),
     pytest.mark.skipif(
         not os.environ.get("KUBEWRIGHT_CA_INJECTOR"),
-        reason="set KUBEWRIGHT_CA_INJECTOR=1: the first time, it compiles Kubernetes' client in Go for several minutes",
+        reason="set KUBEWRIGHT_CA_INJECTOR=1: the first time, its build takes more than four minutes of CPU time",
     ),
 ]
+
+
+@pytest.fixture(scope="module")
+def control_plane() -> Iterator[ControlPlane]:
+    """One of its own: the injector looks at all configurations, and the kinds of cert-manager are others' too."""
+    with ControlPlane() as plane:
+        yield plane
 
 
 async def test_the_injector_fills_in_the_authority(
