@@ -344,9 +344,9 @@ _REASONS: Final = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequir
 class Rule(Constraint, msgspec.Struct, frozen=True):
     """A CEL expression that must be true of `self`; with `oldSelf` in it, of a change.
 
-    Only the API server checks it. `message` is what it says when the expression is false, `message_expression` a CEL
-    expression that makes that text, `field_path` the member to blame (`.spec.name`), `optional_old_self` lets a rule
-    with `oldSelf` also run when an object is created.
+    The API server checks it; so does `validate`, where the extra `cel` is installed. `message` is what is said when the
+    expression is false, `message_expression` a CEL expression that makes that text, `field_path` the member to blame
+    (`.spec.name`), `optional_old_self` lets a rule with `oldSelf` also run when an object is created.
     """
 
     rule: str
