@@ -27,8 +27,6 @@ _ADMISSION: Final = "admission: what is registered here would never be asked"
 REFUSED_WRITES: Final = {
     "customresourcedefinitions.apiextensions.k8s.io": "custom resource definitions",
     "apiservices.apiregistration.k8s.io": "aggregated API servers",
-    "mutatingwebhookconfigurations.admissionregistration.k8s.io": _ADMISSION,
-    "validatingwebhookconfigurations.admissionregistration.k8s.io": _ADMISSION,
     "mutatingadmissionpolicies.admissionregistration.k8s.io": _ADMISSION,
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": _ADMISSION,
     "validatingadmissionpolicies.admissionregistration.k8s.io": _ADMISSION,
