@@ -196,14 +196,16 @@ def _time_zone(name: str | None) -> list[FieldError]:
         return []
     if not name:
         return [invalid("spec.timeZone", name, "timeZone must be nil or non-empty string")]
+    errors = []
     if name.lower() == "local":
         text = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        return [invalid("spec.timeZone", name, text)]
+        errors.append(invalid("spec.timeZone", name, text))
     try:
-        ZoneInfo(name)
+        if name != "Local":
+            ZoneInfo(name)
     except (ValueError, KeyError, OSError):  # also one that is a folder, or leads out of it
-        return [invalid("spec.timeZone", name, f"unknown time zone {name}")]
-    return []
+        errors.append(invalid("spec.timeZone", name, f"unknown time zone {name}"))
+    return errors
 
 
 def cron_job_errors(obj: JSONObject) -> list[FieldError]:

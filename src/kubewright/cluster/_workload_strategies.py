@@ -7,6 +7,7 @@ from typing import Final
 
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid
 from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._pod_warnings import pod_warnings
 from kubewright.cluster._rules_jobs import job_update_errors
 from kubewright.cluster._rules_others import (
     autoscaler_errors,
@@ -62,6 +63,8 @@ class PodStrategy(BuiltinStrategy):
     def prepare_create(self, obj: JSONObject) -> None:
         """Pending, and with what admission adds."""
         complete_pod(obj)
+        if obj["spec"].get("terminationGracePeriodSeconds", 0) < 0:
+            obj["spec"]["terminationGracePeriodSeconds"] = 1
         if obj["spec"].get("schedulingGates"):
             obj["status"]["conditions"] = [
                 {
@@ -84,6 +87,10 @@ class PodStrategy(BuiltinStrategy):
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
         """The rules of its spec."""
         return pod_errors(obj["spec"])
+
+    def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
+        """Of what is odd in a new pod; nobody writes to pods by hand later."""
+        return pod_warnings(obj["spec"]) if old is None else []
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
         """A pod stays what it is."""
@@ -108,7 +115,22 @@ class SpecStrategy(BuiltinStrategy):
         return errors if subresource else [*errors, *self.rules(obj)]
 
 
-class SelectingStrategy(SpecStrategy):
+class TemplateStrategy(SpecStrategy):
+    """A kind that makes pods of a template."""
+
+    template: tuple[str, ...] = ("spec", "template")
+
+    def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
+        """Of what is odd in the template, when it is new or something was changed."""
+        if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
+            return []
+        found = obj
+        for part in self.template:
+            found = found.get(part) or {}
+        return pod_warnings(found.get("spec") or {}, ".".join((*self.template, "spec")))
+
+
+class SelectingStrategy(TemplateStrategy):
     """Workloads know their pods by a selector, which stays."""
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
@@ -128,7 +150,7 @@ class ReplicaSetStrategy(SelectingStrategy):
         return replica_set_errors(obj["spec"])
 
 
-class StatefulSetStrategy(SpecStrategy):
+class StatefulSetStrategy(TemplateStrategy):
     """StatefulSets, most of which stays as it was made."""
 
     @staticmethod
@@ -181,7 +203,7 @@ class DaemonSetStrategy(SelectingStrategy):
         obj["metadata"]["annotations"] = annotations
 
 
-class JobStrategy(SpecStrategy):
+class JobStrategy(TemplateStrategy):
     """Jobs know their pods by their own uid."""
 
     @staticmethod
@@ -199,8 +221,10 @@ class JobStrategy(SpecStrategy):
         return errors if subresource else [*errors, *job_update_errors(obj, old)]
 
 
-class CronJobStrategy(SpecStrategy):
+class CronJobStrategy(TemplateStrategy):
     """CronJobs."""
+
+    template = ("spec", "jobTemplate", "spec", "template")
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
