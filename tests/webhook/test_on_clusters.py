@@ -10,9 +10,10 @@ from typing import Annotated
 import pytest
 
 import kubewright as kw
-from kubewright.api import ObjectMeta, admissionregistration, core
+from kubewright.api import ObjectMeta, Untyped, admissionregistration, apps, core, meta
+from kubewright.api.autoscaling.v1 import Scale
 from kubewright.client import ApiError, Client, Forbidden, Invalid, NotFound
-from kubewright.webhook import AdmissionRequest, AdmissionWarning, FieldError, Refused
+from kubewright.webhook import AdmissionRequest, AdmissionWarning, FieldError, Refused, rule_for
 
 pytestmark = pytest.mark.clusters
 
@@ -160,6 +161,34 @@ async def test_built_in_kinds_are_admitted_too_and_only_in_the_namespaces_of_the
         assert signed.metadata.annotations == {"signed": "CREATE"}
         assert unsigned.metadata.annotations == {}
         await client.delete(core.ConfigMap, unsigned.metadata.name, "default")
+
+
+async def test_any_kind_and_scales_are_admitted_with_rules(client: Client, namespace: str) -> None:
+    operator, seen = kw.Operator("puppets", namespaces=[namespace]), list[str]()
+    rule = admissionregistration.RuleWithOperations(
+        api_groups=["", "apps"], api_versions=["*"], resources=["configmaps", "deployments"], operations=["CREATE"]
+    )
+
+    @operator.validates(Untyped, rules=[rule])
+    async def look(obj: Untyped, request: AdmissionRequest[Untyped]) -> None:
+        seen.append(f"{request.kind} {obj.metadata.name}")
+
+    @operator.validates(Scale, rules=[rule_for(apps.Deployment, "UPDATE", subresource="scale")])
+    def limit(scale: Scale) -> FieldError | None:
+        wanted = scale.spec.replicas or 0
+        return FieldError.invalid("spec.replicas", wanted, "must be 3 or less") if wanted > 3 else None
+
+    labels = {"app": "puppets"}
+    container = core.Container(name="a", image="a")
+    template = core.PodTemplateSpec(metadata=ObjectMeta(labels=labels), spec=core.PodSpec(containers=[container]))
+    spec = apps.DeploymentSpec(replicas=1, selector=meta.LabelSelector(match_labels=labels), template=template)
+    async with operator.running(client):
+        await client.create(core.ConfigMap(metadata=ObjectMeta(name="settings", namespace=namespace)))
+        await client.create(apps.Deployment(metadata=ObjectMeta(name="stage", namespace=namespace), spec=spec))
+        with pytest.raises(Invalid, match=r"spec\.replicas: Invalid value: 4: must be 3 or less"):
+            await client.set_scale(apps.Deployment, "stage", 4, namespace)
+        await client.set_scale(apps.Deployment, "stage", 3, namespace)
+    assert seen == ["ConfigMap (v1) settings", "Deployment (apps/v1) stage"]
 
 
 async def test_the_configurations_are_gone_when_the_operator_is(

@@ -86,7 +86,7 @@ def test_a_typo_in_an_option_fails_with_the_valid_names(operator: kw.Operator) -
         ({"operations": "CREATE"}, r"operations of validates is a list: \['CREATE'\]"),
         (
             {"subresources": ["scale"]},
-            "what is sent to 'scale' is of the kind autoscaling.Scale: use validates of that",
+            r"what is sent to 'scale' is of another kind: use validates\(autoscaling\.v1\.Scale, \.\.\.\) with rules",
         ),
         ({"reinvocation_policy": "IfNeeded"}, "validates has no option 'reinvocation_policy'"),
         ({"rules": [], "operations": ["CREATE"]}, "leave out operations and subresources"),

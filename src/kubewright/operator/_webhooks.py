@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from kubewright.api import Object, info_of
 from kubewright.client import Client, NotFound
 from kubewright.clock import SystemClock
+from kubewright.operator._gate import Gate
 from kubewright.operator._settings import SettingError, Settings
 from kubewright.operator._values import split_address
 from kubewright.webhook import CertificateSource, Served, ThrowAwayCertificate, WebhookServer
@@ -66,7 +67,7 @@ class WebhookRun:
                 host=host,
                 port=port,
                 client_ca=settings.webhook_client_ca,
-                client=client,
+                client=Gate(operator, settings).around(client),
                 clock=operator.clock,
             )
             self.server = await stack.enter_async_context(server)

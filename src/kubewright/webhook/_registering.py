@@ -27,14 +27,11 @@ _WRITES: Final[tuple[Operation, ...]] = ("CREATE", "UPDATE")
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 # What is sent to these is not the object itself, but something of another kind.
 _OTHER_KINDS: Final = {
-    "scale": "autoscaling.Scale",
+    "scale": "autoscaling.v1.Scale",
     "eviction": "policy.Eviction",
     "binding": "core.Binding",
-    "exec": "core.PodExecOptions",
-    "attach": "core.PodAttachOptions",
-    "portforward": "core.PodPortForwardOptions",
-    "proxy": "core.PodProxyOptions",
     "token": "authentication.TokenRequest",
+    **dict.fromkeys(("exec", "attach", "portforward", "proxy"), "Untyped"),
 }
 
 
@@ -212,8 +209,8 @@ def _check(what: str, kind: type[Object], options: AdmissionOptions) -> None:
     for part in options.get("subresources", ()):
         if part in _OTHER_KINDS:
             raise ValueError(
-                f"{what}({kind.__name__}): what is sent to {part!r} is of the kind {_OTHER_KINDS[part]}: use"
-                f" {what} of that, with rules=[rule_for({kind.__name__}, ..., subresource={part!r})]"
+                f"{what}({kind.__name__}): what is sent to {part!r} is of another kind: use"
+                f" {what}({_OTHER_KINDS[part]}, ...) with rules=[rule_for({kind.__name__}, ..., subresource={part!r})]"
             )
 
 
@@ -256,7 +253,7 @@ def _name(operator: str, kind: type[Object], function: str) -> str:
     if kind is Untyped:
         return f"{first}.{operator}.webhook"
     info = info_of(kind)
-    return f"{first}.{info.plural}.{info.group or 'core'}"
+    return f"{first}.{info.plural or info.kind.lower()}.{info.group or 'core'}"
 
 
 def _selector(given: meta.LabelSelector | Mapping[str, str] | None) -> meta.LabelSelector | None:
