@@ -51,7 +51,7 @@ class Plugin:
     """One of `NAMES`, which decides its place."""
 
     def handles(self, attributes: Attributes) -> bool:
-        """Whether this write is any of its business. Asked at every write, in both phases: keep it cheap."""
+        """Whether this write is any of its business. Asked at every write, in the phases it has: keep it cheap."""
         return True
 
     def mutate(self, attributes: Attributes) -> Awaitable[None] | None:
@@ -66,6 +66,8 @@ class Chain:
 
     def __init__(self) -> None:
         self._plugins: list[Plugin] = []
+        self._mutating: list[Plugin] = []
+        self._validating: list[Plugin] = []
         self.conditions: Conditions | None = None
         """Whoever evaluates match conditions; None refuses them."""
 
@@ -76,6 +78,8 @@ class Chain:
         if any(other.name == plugin.name for other in self._plugins):
             raise ValueError(f"the admission plugin {plugin.name} is there already")
         self._plugins = sorted([*self._plugins, plugin], key=lambda each: NAMES.index(each.name))
+        self._mutating = [each for each in self._plugins if type(each).mutate is not Plugin.mutate]
+        self._validating = [each for each in self._plugins if type(each).validate is not Plugin.validate]
 
     def find(self, name: str) -> Plugin | None:
         """The plugin of that name."""
@@ -83,7 +87,7 @@ class Chain:
 
     async def mutate(self, attributes: Attributes) -> None:
         """The first phase. Raises the refusal of the first plugin that refuses."""
-        for plugin in self._plugins:
+        for plugin in self._mutating:
             if plugin.handles(attributes) and (pending := plugin.mutate(attributes)) is not None:
                 await pending
         if attributes.reinvoke and attributes.round == 0:
@@ -92,6 +96,6 @@ class Chain:
 
     async def validate(self, attributes: Attributes) -> None:
         """The second phase. Raises the refusal of the first plugin that refuses."""
-        for plugin in self._plugins:
+        for plugin in self._validating:
             if plugin.handles(attributes) and (pending := plugin.validate(attributes)) is not None:
                 await pending

@@ -47,6 +47,8 @@ class Hooks:
 
     def all(self) -> list[Hook]:
         """Every webhook."""
+        if not self._storage.count(self._name):
+            return []
         entries = list(self._storage.entries(self._name))
         if entries != self._entries:  # mostly the very same ones, which is quickly seen
             self._entries = entries
