@@ -369,6 +369,8 @@ class _Estimator:
         """The costs of extensions and of Kubernetes' own functions; nothing for CEL's."""
         sizes = [_UNKNOWN if argument.size is None else argument.size for argument in arguments]
         own = _UNKNOWN if target is None or target.size is None else target.size
+        if (made := _list_made(function, overload, own, sizes, arguments)) is not None:
+            return made
         if function in _NOMINAL or overload == "cidr_ip":
             return _ONE, None
         if function in _PARSING and sizes:
@@ -417,6 +419,38 @@ class _Estimator:
         if sizes:
             size += sizes[0] * Range(max(count.least - 1, 0), max(count.most - 1, 0))
         return size
+
+
+def _list_made(
+    function: str, overload: str, own: Range, sizes: list[Range], arguments: list[_Argument]
+) -> tuple[Range, Range | None] | None:
+    """The costs of the functions that make lists out of lists, or hold every element against every other."""
+    factor, size = 1.0, own
+    match function:
+        case "sets.contains" | "sets.intersects" | "sets.equivalent":
+            product = (sizes[0] * sizes[1]).times(2 if function == "sets.equivalent" else 1)
+            return product + _ONE, None
+        case "slice":
+            size = _fixed(max(_number(arguments[1], own.most) - _number(arguments[0], 0), 0))
+        case "lists.range":
+            size = _fixed(_number(arguments[0], UNBOUNDED))
+        case "flatten":
+            factor = float(_number(arguments[0], UNBOUNDED)) if arguments else 1.0
+        case "reverse":
+            pass
+        case "distinct" | "sort" | "@sortByAssociatedKeys":
+            counted = sizes[0] if function == "@sortByAssociatedKeys" else own
+            size = counted * counted
+            factor = 2.1 if overload.startswith(("list_string_", "list_bytes_")) else 2.0
+        case _:
+            return None
+    return size.times(factor) + _fixed(11), size
+
+
+def _number(argument: _Argument, otherwise: int) -> int:
+    """A number that is written out."""
+    value = argument.node.value if isinstance(argument.node, Literal) else None
+    return value if isinstance(value, int) and value >= 0 else otherwise
 
 
 def _pieces(arguments: list[_Argument], most: int) -> int:

@@ -256,8 +256,6 @@ def _to_duration(value: Any) -> Duration:
             return value
         case str() if (made := parse_duration(value)) is not None:
             return made
-        case int() if _kind(value) == "int":
-            return Duration(value)
     raise _conversion_error(value, "duration")
 
 

@@ -56,7 +56,12 @@ def _is_link_local_multicast(address: Address) -> bool:
 
 
 def _contains_ip(network: Network, address: Any) -> bool:
-    return network.contains(address if isinstance(address, Address) else Address.parse(address))
+    if isinstance(address, Address):
+        return network.contains(address)
+    try:
+        return network.contains(Address.parse(address))
+    except EvaluationError:  # the server forgets what was wrong with it
+        raise no_overload() from None
 
 
 def _contains_cidr(network: Network, other: Any) -> bool:

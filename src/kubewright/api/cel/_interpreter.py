@@ -13,14 +13,28 @@ from kubewright.api.cel._checker import Checked
 from kubewright.api.cel._declarations import TYPE_NAMES
 from kubewright.api.cel._functions import IMPLEMENTATIONS
 from kubewright.api.cel._nodes import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select, StructNode
-from kubewright.api.cel._spending import call_cost, costs_one
+from kubewright.api.cel._overloads import guarded
+from kubewright.api.cel._spending import BEFORE, call_cost, cost_before, costs_one
 from kubewright.api.cel._types import ANY_LIST, DYN, NULL, Type, map_of, optional_of, type_of
-from kubewright.api.cel._values import NONE, CostExceeded, EvaluationError, Optional, Struct, equal, lookup, no_overload
+from kubewright.api.cel._values import (
+    NONE,
+    CostExceeded,
+    EvaluationError,
+    Optional,
+    Struct,
+    equal,
+    lookup,
+    no_overload,
+    type_of_value,
+)
 
 __all__ = ["PER_CALL_LIMIT", "Program"]
 
 PER_CALL_LIMIT: Final = 1_000_000
 _LIST_COST: Final = 10
+_CHECKING_THEMSELVES: Final = frozenset(
+    {"_[_]", "bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint", "type", "dyn"}
+)
 _CONVERSIONS: Final = frozenset({"bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"})
 _MAP_COST: Final = 30
 
@@ -132,6 +146,9 @@ class _Compiler:
         overloads = self._checked.overloads.get(node.id, [])
         overload = overloads[0] if len(overloads) == 1 else ""
         implementation = IMPLEMENTATIONS[function]
+        untyped = any(self._is_untyped(argument) for argument in nodes if argument is not None)
+        if untyped and function not in _CHECKING_THEMSELVES:
+            implementation = guarded(function, implementation, is_member=member)
         if function in _CONVERSIONS and isinstance(node.arguments[0], Literal):
             try:  # as the server does, once
                 constant = implementation(node.arguments[0].value)
@@ -150,6 +167,17 @@ class _Compiler:
 
             return quick
 
+        if function in BEFORE:
+
+            def weighed(run: _Run) -> Any:
+                values = [step(run) for step in steps]
+                checked(*values)
+                run.spend(cost_before(function, values) or 0)
+                return implementation(*values)
+
+            checked = guarded(function, lambda *values: None, is_member=member)
+            return weighed
+
         def call(run: _Run) -> Any:
             values = [step(run) for step in steps]
             result = implementation(*values)
@@ -158,6 +186,11 @@ class _Compiler:
             return result
 
         return call
+
+    def _is_untyped(self, node: Node) -> bool:
+        """Whether its type, or that of its elements, is known when it is evaluated only."""
+        type_ = self._checked.types[node.id]
+        return type_.is_dyn or (type_.kind == "list" and type_.parameters[0].is_dyn)
 
     # What is built
 
@@ -250,7 +283,23 @@ def _elements(over: Any, *, two: bool) -> list[tuple[Any, Any]]:
         case dict() | Struct():
             return [(key, over[key] if two else None) for key in over]
         case _:
-            raise no_overload()
+            kind = f"types.{_GO_TYPES.get(type_of_value(over).name, 'Val')}"
+            if two:
+                raise EvaluationError(f"unsupported comprehension range type: {kind}")
+            raise EvaluationError(f"got '{kind}', expected iterable type")
+
+
+_GO_TYPES: Final = {
+    "bool": "Bool",
+    "bytes": "Bytes",
+    "double": "Double",
+    "duration": "Duration",
+    "int": "Int",
+    "null": "Null",
+    "string": "String",
+    "timestamp": "Timestamp",
+    "uint": "Uint",
+}
 
 
 def _field(value: Any, field: str) -> Any:
@@ -262,15 +311,13 @@ def _field(value: Any, field: str) -> Any:
         return value[field]
     if isinstance(value, Struct):
         return value[field]
-    raise no_overload()
+    raise EvaluationError(f"no such key: {field}")
 
 
 def _has(value: Any, field: str) -> bool:
     if isinstance(value, Optional):
         return bool(value.is_there and _has(value.value, field))
-    if isinstance(value, dict | Struct):
-        return field in value
-    raise no_overload()
+    return isinstance(value, dict | Struct) and field in value
 
 
 # Operators that do not evaluate all of their operands, or not with their errors

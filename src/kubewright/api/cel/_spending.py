@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kubewright.api.cel._values import Opaque, Struct, size_of
 
-__all__ = ["call_cost", "costs_one"]
+__all__ = ["BEFORE", "call_cost", "cost_before", "costs_one"]
 
 TRAVERSAL: Final = 0.1
 """Of one character of a text."""
@@ -42,11 +42,16 @@ _BY_SMALLER: Final = frozenset(
         for kind in ("string", "bytes")
     }
 )
+BEFORE: Final = frozenset(
+    {"sets.contains", "sets.intersects", "sets.equivalent", "flatten", "sort", "distinct", "@sortByAssociatedKeys"}
+)
+"""The functions of `cost_before`."""
 _BY_NAME: Final = (
     _TRAVERSING
     | _WHOLE_LIST
     | {"ip", "ip.isCanonical", "replace", "split", "join", "find", "findAll", "validate", "containsIP", "containsCIDR"}
-    | {"_==_", "slice", "flatten", "reverse", "lists.range", "sort", "distinct", "@sortByAssociatedKeys"}
+    | {"_==_", "slice", "reverse", "lists.range"}
+    | BEFORE
 )
 _BY_OVERLOAD: Final = (
     _BY_FIRST | _BY_SMALLER | {"in_list", "add_string", "add_bytes", "matches_string", "contains_string"}
@@ -58,6 +63,27 @@ _ADDRESS: Final = 16  # the bytes of an address, at most
 def costs_one(function: str, overload: str) -> bool:
     """Whether a call costs one, whatever its arguments are."""
     return function not in _BY_NAME and overload not in _BY_OVERLOAD
+
+
+def cost_before(function: str, arguments: list[Any]) -> int | None:
+    """The cost of a call that holds every element against every other: it is asked for before that is done.
+
+    None for any other function.
+    """
+    match function:
+        case "sets.contains" | "sets.intersects" | "sets.equivalent":
+            one, other = arguments
+            return 1 + size_of(one) * size_of(other) * (2 if function == "sets.equivalent" else 1)
+        case "sort" | "distinct" | "@sortByAssociatedKeys":
+            counted = arguments[-1]
+            first = counted[0] if counted else None
+            factor = 2.1 if isinstance(first, str | bytes) else 2
+            return _LIST + int(factor * size_of(counted) ** 2)
+        case "flatten":
+            depth = arguments[1] if len(arguments) > 1 else 1
+            return _LIST + size_of(arguments[0]) * max(depth, 0)
+        case _:
+            return None
 
 
 def call_cost(function: str, overload: str, arguments: list[Any], result: Any) -> int:
@@ -80,10 +106,8 @@ def call_cost(function: str, overload: str, arguments: list[Any], result: Any) -
             return _contained(function, overload, arguments)
         case "_==_" if isinstance(arguments[0], Opaque):
             return 1
-        case "slice" | "flatten" | "reverse" | "lists.range":
+        case "slice" | "reverse" | "lists.range":
             return _LIST + size_of(result)
-        case "sort" | "distinct" | "@sortByAssociatedKeys":
-            return _LIST + 2 * first * first
     return _of_overload(overload, arguments, first)
 
 

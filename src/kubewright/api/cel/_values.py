@@ -237,6 +237,8 @@ def _equal_lists(one: list[Any], other: list[Any]) -> bool:
     if len(one) != len(other):
         return False
     if isinstance(one, Unordered):
+        if all(isinstance(element, str) for element in (*one, *other)):
+            return set(one) == set(other)
         return all(any(equal(element, each) for each in other) for element in one)
     if isinstance(one, Keyed):
         by_key = {one.identity(element): element for element in other}
@@ -278,7 +280,7 @@ def lookup(container: Any, key: Any) -> Any:
         if key not in container:
             raise EvaluationError(f"no such key: {key}")
         return container[key]
-    raise no_overload()
+    raise EvaluationError(f"no such key: {key}")
 
 
 def _optional_lookup(container: Optional, key: Any) -> Optional:
