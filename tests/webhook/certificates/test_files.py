@@ -115,6 +115,11 @@ async def test_a_half_written_pair_leaves_the_old_one_and_is_logged_once(
     assert "PRIVATE" not in caplog.text
 
 
+def _pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
@@ -123,6 +128,7 @@ async def test_a_half_written_pair_leaves_the_old_one_and_is_logged_once(
         (lambda folder: (folder / "tls.crt").write_bytes(b""), "tls.crt holds no readable certificate"),
         (lambda folder: (folder / "tls.key").write_bytes(b"-----BEGIN"), "tls.key holds no readable private key"),
         (lambda folder: (folder / "tls.crt").write_bytes(b"x" * 2_000_000), "is larger than a certificate can be"),
+        (lambda folder: _pipe(folder / "tls.key"), "tls.key is no file"),
     ],
 )
 async def test_what_cannot_be_read_leaves_the_old_one(
@@ -140,7 +146,7 @@ async def test_what_cannot_be_read_leaves_the_old_one(
         await clock.advance(10)
         assert source.pair == old
         assert reason in caplog.text
-        write_over(tmp_path, new := issue())
+        rename(tmp_path, new := issue())
         await clock.advance(10)
         assert source.pair == new
 

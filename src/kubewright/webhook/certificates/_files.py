@@ -143,10 +143,10 @@ class CertificateFiles:
 
 
 def _read(path: Path) -> bytes:
-    """The content of a file, which is small: what is no file could be without end."""
+    """The content of a file, which is small. What is no file could be without end, or wait for ever."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise Unusable(f"{path} is no file")
     with path.open("rb") as file:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise Unusable(f"{path} is no file")
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
         raise Unusable(f"{path} is larger than a certificate can be")
