@@ -90,7 +90,7 @@ def by_index(world: World, choose: Callable[[int], PodPlan]) -> None:
 
 def an_indexed_job(count: int, limit: int, **spec: Any) -> batch.Job:
     """A Job whose pods run at once, each of which may fail that often."""
-    counts = {"completions": count, "parallelism": count, "backoff_limit_per_index": limit}
+    counts: dict[str, Any] = {"completions": count, "parallelism": count, "backoff_limit_per_index": limit}
     return a_job(completion_mode="Indexed", **counts, **spec)
 
 

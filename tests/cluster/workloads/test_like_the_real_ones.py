@@ -264,14 +264,14 @@ async def a_job_is_ended_by_a_rule(client: Client) -> None:
 
 async def a_job_succeeds_by_a_rule(client: Client) -> None:
     policy = batch.SuccessPolicy(rules=[batch.SuccessPolicyRule(succeeded_indexes="0")])
-    indexed = {"completions": 2, "parallelism": 1, "completion_mode": "Indexed"}
-    await client.create(a_job("good", success_policy=policy, **indexed))
+    await client.create(a_job("good", success_policy=policy, completions=2, parallelism=1, completion_mode="Indexed"))
     await until(client, batch.Job, "work", lambda job: _has(job, "Complete"))
 
 
 async def a_job_gives_indexes_up(client: Client) -> None:
-    indexed = {"completions": 2, "parallelism": 2, "completion_mode": "Indexed", "backoff_limit_per_index": 0}
-    await client.create(a_job("bad", **indexed))
+    await client.create(
+        a_job("bad", completions=2, parallelism=2, completion_mode="Indexed", backoff_limit_per_index=0)
+    )
     await until(client, batch.Job, "work", lambda job: _has(job, "Failed"))
 
 
