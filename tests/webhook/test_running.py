@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import ssl
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -11,11 +12,12 @@ import msgspec
 import pytest
 
 import kubewright as kw
-from kubewright.api import ObjectMeta, admissionregistration
-from kubewright.client import Client, NotFound
+from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core
+from kubewright.client import Client, NotFound, load_config
 from kubewright.cluster import Cluster
 from kubewright.manifests import Project, objects
 from kubewright.operator import Running, SettingError
+from kubewright.testing import ControlPlane
 from kubewright.webhook import Refused
 from tests.webhook.conftest import review
 from tests.webhook.kinds import OldToy, OldToySpec, Toy, ToySpec
@@ -130,6 +132,42 @@ async def test_an_address_that_is_taken_is_a_wrong_setting(operator: kw.Operator
         with pytest.raises(SettingError, match=f"cannot serve webhooks at {bind}: "):
             async with operator.running(client, webhook_bind=bind):
                 pass
+
+
+class Spec(kw.Model):
+    size: int = 1
+
+
+@kw.resource("podded.example.com/v1", storage=True, kind="Podded")
+class New(kw.Resource[Spec, None]):
+    """The stored version."""
+
+
+@kw.resource("podded.example.com/v1alpha1", kind="Podded")
+class Old(kw.Resource[Spec, None]):
+    """Another one."""
+
+
+async def test_in_a_pod_the_definition_leads_to_the_service_with_a_certificate_of_the_operators_own(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    operator = kw.Operator("podded", leader_elect=False)
+    operator.converts(Old, New)(lambda old: New(spec=old.spec))
+    operator.converts(New, Old)(lambda new: Old(spec=new.spec))
+    found = load_config(kubeconfig=control_plane.kubeconfig)
+    async with Client(replace(found, source="in-cluster", namespace=namespace)) as client:
+        settings = operator.settings_with(webhook_bind="127.0.0.1:0")
+        async with Running(operator, client, reach_first=True, install_crds=True, settings=settings):
+            definition = await client.get(apiextensions.CustomResourceDefinition, "poddeds.podded.example.com")
+            secret = await client.get(core.Secret, "podded-webhook-certificate", namespace)
+    assert definition.spec.conversion is not None
+    assert definition.spec.conversion.webhook is not None
+    told = definition.spec.conversion.webhook.client_config
+    assert told is not None
+    assert told.service is not None
+    assert (told.service.namespace, told.service.name, told.service.path) == (namespace, "podded-webhook", "/convert")
+    assert secret.data is not None
+    assert told.ca_bundle == secret.data["ca.crt"]
 
 
 def test_manifests_have_what_follows_from_the_handlers(operator: kw.Operator) -> None:

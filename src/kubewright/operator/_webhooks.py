@@ -110,11 +110,15 @@ class WebhookRun:
         )
 
     async def conversions(self, client: Client) -> dict[str, CustomResourceConversion]:
-        """How the definitions of converted kinds shall lead to this run, by their names."""
-        if self.reachable is None:
+        """How the definitions of converted kinds shall lead to this program, by their names."""
+        if self.server is None:
             return {}
         from kubewright.api.apiextensions.v1 import CustomResourceDefinition
 
+        if self.reachable is None:
+            by_service = self._by_service(client, self.server.certificate)
+            declared = self._operator.webhooks.conversion_declarations() if client.in_cluster else []
+            return {_definition(one.kind): by_service for one in declared}
         wanted = {}
         for stored, *others in self._operator.webhooks.conversions.families():
             name = _definition(stored)
@@ -124,6 +128,14 @@ class WebhookRun:
                 # It leads elsewhere until now, and for a moment more after it was changed.
                 self._turned.append((stored, others[0]))
         return wanted
+
+    def _by_service(self, client: Client, source: CertificateSource) -> CustomResourceConversion:
+        from kubewright.api.apiextensions.v1 import ServiceReference, WebhookClientConfig
+        from kubewright.webhook._configurations import conversion_by
+
+        served = self._served(client)
+        service = ServiceReference(name=served.service, namespace=served.namespace, path="/convert", port=443)
+        return conversion_by(WebhookClientConfig(service=service, ca_bundle=source.ca_bundle))
 
     async def tell(self, client: Client, stack: AsyncExitStack) -> None:
         """Tell the API server to ask this run, until the stack unwinds; nothing where others have told it."""
