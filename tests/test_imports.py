@@ -18,6 +18,7 @@ HEAVY = {
     "prometheus_client",
     "opentelemetry",
     "pydantic",
+    "cel_expr_python",
 }
 GROUPS = "kubewright.api."
 

@@ -346,7 +346,7 @@ def _logical(*, decisive: bool) -> Callable[[_Step, _Step], _Step]:
                     failure = failure or error
                     continue
                 if value is decisive:
-                    return decisive
+                    return bool(decisive)
                 if not isinstance(value, bool):
                     failure = failure or no_overload()
             if failure is not None:

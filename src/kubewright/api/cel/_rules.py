@@ -189,12 +189,14 @@ def _tree(
 
 
 class Rules:
-    """The rules of the schema of a kind."""
+    """The rules of the schema of a kind, or of a part of one (`is_whole_object=False`)."""
 
-    def __init__(self, schema: dict[str, Any]) -> None:
-        declared = declare(schema, "selfType", is_whole_object=True)
+    def __init__(self, schema: dict[str, Any], *, is_whole_object: bool = True) -> None:
+        declared = declare(schema, "selfType", is_whole_object=is_whole_object)
         self._schema = schema
-        self._root = _tree(schema, schema, declared, is_whole_object=True) if has_rules(schema) else None
+        self._root: _Node | None = None
+        if has_rules(schema):
+            self._root = _tree(schema, schema, declared, is_whole_object=is_whole_object)
 
     def __bool__(self) -> bool:
         return self._root is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +17,7 @@ from kubewright.api.cel import (
     Declared,
     ExtraMissing,
     PathProblem,
+    Rules,
     compile_node,
     declare,
     escape,
@@ -28,7 +29,7 @@ from kubewright.cluster._failures import unsupported
 from kubewright.cluster._field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
 
-__all__ = ["broken_rule", "cel_errors", "check_available", "rule_shape_errors"]
+__all__ = ["broken_rule", "cel_errors", "check_available", "default_rule_errors", "rule_shape_errors"]
 
 _RULES: Final = "x-kubernetes-validations"
 _RULE_LIMIT: Final = 10_000_000
@@ -66,6 +67,17 @@ def broken_rule(broken: Broken) -> FieldError:
             if broken.value is OMITTED:
                 return FieldError("FieldValueInvalid", path, f"Invalid value: {broken.detail}")
             return invalid(path, broken.value, broken.detail)
+
+
+def default_rule_errors(schema: JSONObject, path: str) -> Iterator[FieldError]:
+    """A default must obey the rules of its place, as if it had been there before."""
+    if not has_rules(schema) or not is_available():
+        return
+    rules = Rules(schema, is_whole_object=bool(schema.get("x-kubernetes-embedded-resource")))
+    outcome = rules.check(schema["default"], schema["default"], is_update=True)
+    for broken in [*outcome.broken, *outcome.tolerated]:
+        dot = "." if broken.path and not broken.path.startswith("[") else ""
+        yield broken_rule(replace(broken, path=f"{path}{dot}{broken.path}"))
 
 
 # Definitions: what can be seen without compiling

@@ -15,6 +15,7 @@ from kubewright.cluster.crds._jsonpath import find
 from kubewright.cluster.crds._lists import duplicates
 from kubewright.cluster.crds._nulls import drop_nulls
 from kubewright.cluster.crds._values import errors_of
+from kubewright.cluster.crds._whole_objects import nameless
 from kubewright.cluster.schema import Schema, custom_schema
 from kubewright.cluster.schema._defaults import apply_defaults
 from kubewright.cluster.schema._pruning import prune
@@ -112,6 +113,7 @@ class CustomStrategy(Strategy):
         found = [
             *errors_of(self.openapi, obj),
             *self._scale_errors(obj, "specReplicasPath", "statusReplicasPath"),
+            *nameless(self.openapi, obj),
             *duplicates(self.openapi, obj),
         ]
         return [*found, *self._rule_errors(found, obj, None)]
@@ -126,7 +128,7 @@ class CustomStrategy(Strategy):
             found = errors_of(self.openapi, obj, old=old)
             scale = self._scale_errors(obj, "specReplicasPath", "statusReplicasPath")
         repeated = [] if any(duplicates(self.openapi, old)) else [*duplicates(self.openapi, obj)]
-        found = [*found, *scale, *repeated]
+        found = [*found, *scale, *nameless(self.openapi, obj), *repeated]
         return [*found, *self._rule_errors(found, obj, old)]
 
     def _rule_errors(self, found: list[FieldError], obj: JSONObject, old: JSONObject | None) -> list[FieldError]:

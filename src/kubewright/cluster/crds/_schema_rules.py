@@ -9,7 +9,7 @@ from typing import Final
 from kubewright.api.cel import has_rules
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster.crds._cel_rules import cel_errors, check_available, rule_shape_errors
+from kubewright.cluster.crds._cel_rules import cel_errors, check_available, default_rule_errors, rule_shape_errors
 from kubewright.cluster.crds._structure import structural_errors
 from kubewright.cluster.crds._values import errors_of
 
@@ -42,6 +42,7 @@ def _defaults(schema: JSONObject, path: str) -> Iterator[FieldError]:
         for error in errors_of(schema, schema["default"]):
             inside = error.field not in ("", "<nil>")
             yield replace(error, field=f"{path}.default.{error.field}" if inside else f"{path}.default")
+        yield from default_rule_errors(schema, f"{path}.default")
     for name, member in (schema.get("properties") or {}).items():
         yield from _defaults(member, f"{path}.properties[{name}]")
     for key in ("items", "additionalProperties"):

@@ -6,10 +6,10 @@ knows what to prune and what to default. `structural_errors` gives what stands a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final, Literal, TypeAlias
 
+from kubewright.api._patterns import python_pattern
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, required
 
 __all__ = ["structural_errors"]
@@ -125,8 +125,8 @@ def _value_rules(schema: dict[str, Any], path: str, *, either: bool = False) -> 
     pattern_text = schema.get("pattern")
     if pattern_text:
         try:
-            re.compile(pattern_text)
-        except re.error as error:
+            python_pattern(pattern_text)
+        except ValueError as error:
             text = f"must be a valid regular expression, but isn't: {error}"
             yield invalid(f"{path}.pattern", pattern_text, text)
 
