@@ -108,7 +108,6 @@ async def test_names_that_are_taken_are_told_at_once(client: Client) -> None:
         await install(client, versioned("Second", short_names=["taken"]))
 
 
-@pytest.mark.clusters("real")
 async def test_a_definition_that_the_server_refuses_is_its_error(client: Client) -> None:
     with pytest.raises(Invalid, match="undeclared reference"):
         await install(client, kind_of(Annotated[int, kw.Rule("slef > 0")]))
@@ -269,7 +268,6 @@ async def test_a_deprecated_version_warns(client: Client, namespace: str, caplog
     assert "use v1 of Aging" in caplog.text
 
 
-@pytest.mark.clusters("real")
 async def test_immutable_fields_keep_their_value_their_presence_and_their_absence(cases: Cases) -> None:
     class Fixed(kw.Model):
         needed: Annotated[int, kw.Immutable()]

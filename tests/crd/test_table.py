@@ -1,4 +1,4 @@
-"""The table against the real server: all definitions accepted, good objects taken, bad ones refused."""
+"""The table against both clusters: all definitions accepted, good objects taken, bad ones refused."""
 
 import asyncio
 import logging
@@ -10,6 +10,7 @@ import pytest
 from kubewright.api import apiextensions, info_of, to_dict
 from kubewright.api._validation import violations
 from kubewright.client import Client
+from kubewright.cluster import Cluster
 from kubewright.crd import crds_of, install, schema_of
 from kubewright.testing import ControlPlane
 from tests.crd.conftest import ABSENT, Cases
@@ -89,6 +90,17 @@ async def test_the_server_agrees(row: Case, outcomes: dict[str, Any], cases: Cas
         assert await cases.refused_paths(row.kind, spec_of(bad.value)) == bad.paths, bad.value
         if not row.server_only:
             assert sorted({found.path for found in violations(schema, spec_of(bad.value))}) == (bad.here or bad.paths)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
+async def test_the_embedded_cluster_agrees(row: Case, caplog: pytest.LogCaptureFixture) -> None:
+    async with Cluster(controllers=False) as cluster, cluster.client() as client:
+        cases = Cases(client, "default", caplog)
+        async with cases.installed(row.kind):
+            for value in row.good:
+                assert await cases.refused_paths(row.kind, spec_of(value)) == [], value
+            for bad in row.bad:
+                assert await cases.refused_paths(row.kind, spec_of(bad.value)) == bad.paths, bad.value
 
 
 @pytest.mark.parametrize("row", [row for row in TABLE if row.name.startswith("default")], ids=lambda row: row.name)

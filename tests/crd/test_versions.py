@@ -14,6 +14,8 @@ from kubewright.crd import crd_of, install
 from kubewright.testing import ControlPlane
 from tests.crd.conftest import Cases, kind_of
 
+pytestmark = pytest.mark.clusters
+
 WEBHOOK = kw.Conversion(service="foo-system/foo-webhook")
 
 
