@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kubewright.api import ObjectMeta, core
 from kubewright.api.authentication.v1 import SelfSubjectReview
-from kubewright.client import Client, Forbidden, load_config
-from kubewright.client._config import Impersonation
+from kubewright.client import Client, Forbidden, Impersonation, load_config
 from kubewright.cluster import Cluster, User
 from kubewright.cluster.access import user_named
 from tests.cluster.access.conftest import RBAC, As, grant
@@ -124,6 +124,19 @@ async def test_a_snapshot_keeps_roles_and_bindings(tmp_path: Path) -> None:
         assert (await Raw(cluster.transport())("GET", f"{RBAC}/clusterroles/view")).body["metadata"]["uid"] == uid
 
 
+async def test_permissions_are_rewound_with_the_cluster(guarded: Cluster, admin: Raw, requests_as: As) -> None:
+    jane = requests_as("jane")
+    before = guarded.lab.snapshot()
+    assert (await jane("GET", MAPS)).status == 403
+    await grant(admin, "jane", READ)
+    after = guarded.lab.snapshot()
+    assert (await jane("GET", MAPS)).status == 200
+    guarded.lab.rewind(before)
+    assert (await jane("GET", MAPS)).status == 403
+    guarded.lab.rewind(after)
+    assert (await jane("GET", MAPS)).status == 200
+
+
 async def test_impersonation_changes_the_user_and_needs_a_permission(admin: Raw, requests_as: As) -> None:
     headers = {"Impersonate-User": "jane", "Impersonate-Extra-Team%2fName": "x"}
     got = await admin("POST", WHO, {}, headers=headers)
@@ -160,8 +173,6 @@ async def test_several_groups_are_impersonated_over_https(tmp_path: Path) -> Non
             "subjects": [{"kind": "Group", "name": "second"}],
         }
         await Raw(cluster.transport())("POST", f"{RBAC}/clusterrolebindings", binding)
-        from dataclasses import replace
-
         config = load_config(kubeconfig=cluster.kubeconfig(tmp_path / "config"))
         who = Impersonation(user="jane", groups=("first", "second"), uid="7", extra=(("team", ("a", "b")),))
         async with Client(replace(config, impersonate=who)) as client:
