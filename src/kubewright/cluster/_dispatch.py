@@ -107,8 +107,10 @@ class Dispatcher:
             try:
                 return await self._written(call)
             except RevisionConflict:
-                del call.warnings[warned:]
                 await self._convert(call)
+            except Unconverted as missing:  # it was forgotten again, because of many others
+                await missing.resolve()
+            del call.warnings[warned:]
 
     async def _convert(self, call: Call) -> None:
         """Let the objects be converted that a call is about, where a webhook has to be asked for that."""

@@ -40,8 +40,12 @@ async def test_plugins_are_asked_in_the_order_of_the_real_server() -> None:
     order: list[str] = []
     chain = Chain()
     names = ["ResourceQuota", "LimitRanger", "ValidatingAdmissionPolicy"]
+
+    def note(name: str) -> Step:
+        return lambda _: order.append(name)
+
     for name in names:
-        chain.add(Told(name, mutate=lambda _, name=name: order.append(name)))
+        chain.add(Told(name, mutate=note(name)))
     state_type: Any = None
     await chain.mutate(Attributes(operation="CREATE", type=state_type, user=User("me")))
     assert order == sorted(names, key=NAMES.index)
