@@ -28,8 +28,13 @@ class Years:
         self.clock = clock
         self.client = client
         self.of = served(client, clock, "default", validating="certificates-default")
-        lives = {"authority_life": timedelta(days=180), "life": timedelta(days=45)}
-        terms = Terms(name="made", hosts=self.of.hosts, settle=SETTLE, **lives)
+        terms = Terms(
+            name="made",
+            hosts=self.of.hosts,
+            authority_life=timedelta(days=180),
+            life=timedelta(days=45),
+            settle=SETTLE,
+        )
         self.keepers = [Keeper(self.of, replace(terms, jitter=jitter)) for jitter in (0.1, 0.9)]
         self.due = [0.0, 0.0]
         self.rng = random.Random(4)
