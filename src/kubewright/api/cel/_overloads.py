@@ -24,7 +24,8 @@ def guarded(function: str, implementation: Callable[..., Any], *, is_member: boo
     overloads = [overload for overload in functions()[function] if overload.is_member is is_member]
 
     def call(*values: Any) -> Any:
-        flat = function == "flatten" and isinstance(values[0], list)  # it takes what is flat already, too
+        # It takes what is flat already, too.
+        flat = function == "flatten" and isinstance(values[0], list) and all(type(each) is int for each in values[1:])
         if not flat and not any(_accepts(overload, values) for overload in overloads):
             raise _refusal(function, values)
         return implementation(*values)

@@ -67,6 +67,8 @@ def parse(text: str) -> Syntax:
         raise CompileError(marked(text, text.index("\0"), "Syntax error: token recognition error at: '\0'"))
     try:
         serialized = environment.compile(text, disable_check=True).serialize()
+    except TypeError:  # half of a character
+        raise CompileError("the expression is no text that could be written in UTF-8") from None
     except RuntimeError as error:
         message = str(error).removeprefix(_PREFIX).removesuffix(_SUFFIX)
         for ours, theirs in _OTHER_WORDS.items():

@@ -273,7 +273,7 @@ def lookup(container: Any, key: Any) -> Any:
             raise EvaluationError(f"index out of bounds: {key}")
         return container[key]
     if isinstance(container, dict | Struct):
-        if isinstance(container, Struct) and not isinstance(key, str):
+        if isinstance(key, list | dict | Struct) or (isinstance(container, Struct) and not isinstance(key, str)):
             raise no_overload()
         if _is_number(key) and key not in container:
             key = next((each for each in container if equal(each, key)), key)
