@@ -297,7 +297,9 @@ async def test_where_failures_are_ignored_a_handler_that_raises_is_a_warning() -
     def fill_in(toy: Toy) -> None:
         raise KeyError("oops")
 
-    response = await answer_to(operator, review(toy()))
+    async with asking(operator) as asker:
+        response = await asker.ask(path_of(operator), review(toy()))
+        assert asker.server.stats.reviews == {(path_of(operator), "failed"): 1}
     assert response["allowed"] is True
     assert response["warnings"] == ["webhook fill-in.toys.webhooks.example.com failed with KeyError; its log says more"]
 

@@ -20,6 +20,7 @@ from kubewright.client import Client
 from kubewright.client._diff import Operation, diff
 from kubewright.client._list_keys import ListKeys
 from kubewright.clock import Clock
+from kubewright.observe import Review
 from kubewright.webhook._declarations import WebhookDeclaration
 from kubewright.webhook._handlers import Form
 from kubewright.webhook._refusals import AdmissionWarning, FieldError, Refused, Verdict, status_of
@@ -55,36 +56,37 @@ class Admission:
         self._clock = clock
         self._client = client
 
-    async def answer(self, asked: AdmissionAsked, seconds: float) -> AdmissionAnswer:
-        """What the API server is answered, within that time."""
+    async def answer(self, asked: AdmissionAsked, seconds: float) -> tuple[AdmissionAnswer, Review]:
+        """What the API server is answered, within that time, and how that counts."""
         request: AdmissionRequest[Any] = AdmissionRequest(self._kind, asked, self._client)
         try:
             self._check_kind(asked)
             form = self._form_for(asked.operation)
             if form is None:
-                return self._allow(request)
+                return self._allow(request), "allowed"
             if self.declaration.mutating:
-                return await self._mutate(form, request, seconds)
+                return await self._mutate(form, request, seconds), "allowed"
             verdict = await self._validate(form, request, seconds)
-            for warning in verdict.warnings:
-                request.warn(warning)
+            request.warnings.extend(verdict.warnings)
             if verdict.errors:
                 raise Refused(*verdict.errors)
-            return self._allow(request)
+            return self._allow(request), "allowed"
         except Refused as refused:
-            return self._refuse(request, refused)
+            return self._refuse(request, refused), "refused"
         except ValidationError as error:
-            return self._refuse(request, Refused.of(error))
+            return self._refuse(request, Refused.of(error)), "refused"
         except DecodeError as error:
             where = FieldError(error.path, error.reason, "FieldValueTypeInvalid")
-            return self._refuse(request, Refused(where))
+            return self._refuse(request, Refused(where)), "refused"
         except BadReview as error:
-            return self._refuse(request, Refused(str(error), code=400))
+            return self._refuse(request, Refused(str(error), code=400)), "failed"
         except TookTooLong:
-            return self._failed(request, f"did not answer within {seconds:g} s", 504)
+            what = f"did not answer within {seconds:g} s"
+            logger.error("webhook %s %s about %r", self.declaration.name, what, request)
+            return self._failed(request, what, 504), "failed"
         except Exception as error:
             logger.exception("webhook %s failed about %r", self.declaration.name, request)
-            return self._failed(request, f"failed with {type(error).__name__}; its log says more", 500, logged=True)
+            return self._failed(request, f"failed with {type(error).__name__}; its log says more", 500), "failed"
 
     def _check_kind(self, asked: AdmissionAsked) -> None:
         info = getattr(self._kind, "__resource__", None)
@@ -146,9 +148,7 @@ class Admission:
         answer.status = status_of(refused, group=kind.group, kind=kind.kind, name=request.name)
         return answer
 
-    def _failed(self, request: AdmissionRequest[Any], what: str, code: int, *, logged: bool = False) -> AdmissionAnswer:
-        if not logged:
-            logger.error("webhook %s %s about %r", self.declaration.name, what, request)
+    def _failed(self, request: AdmissionRequest[Any], what: str, code: int) -> AdmissionAnswer:
         text = f"webhook {self.declaration.name} {what}"
         if self.declaration.failure_policy == "Ignore":
             request.warnings[:] = [text]

@@ -54,6 +54,7 @@ PROBES: Final = ("/probe/mutate", "/probe/validate")
 """Paths that are asked for nothing but to see whether they are."""
 _CONVERT: Final = "/convert"
 _PATIENCE: Final = 30.0  # what the API server grants at most, for callers that do not say
+_AT_ONCE: Final = 65_536  # bytes of a body that is not worth a loop
 _JSON: Final = {"Content-Type": "application/json"}
 _KEEP_ALIVE: Final = 600.0  # longer than the API server keeps a connection: closing one is left to it
 _LAST_SECONDS: Final = 5.0
@@ -188,9 +189,7 @@ class WebhookServer:
         except BadReview as error:
             logger.warning("%s at %s: %s", request.remote or "somebody", path, error)
             return self._malformed(path, uid_in(body), str(error)), "failed"
-        answer = await self._admissions[path].answer(asked, seconds)
-        code = (answer.status or {}).get("code", 0)
-        result: Review = "allowed" if answer.allowed else "failed" if code >= 500 or code == 400 else "refused"
+        answer, result = await self._admissions[path].answer(asked, seconds)
         return admission_review(answer), result
 
     async def _convert(self, body: bytes, seconds: float) -> tuple[bytes, Review]:
@@ -228,9 +227,6 @@ async def _read(request: web.BaseRequest) -> tuple[bytes, bool]:
         if size > LARGEST_BODY:
             return b"".join(parts), False
     return b"".join(parts), True
-
-
-_AT_ONCE: Final = 65_536
 
 
 @lru_cache(maxsize=64)
