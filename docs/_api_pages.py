@@ -29,6 +29,7 @@ ROOMS = (
     "events",
     "observe",
     "controller",
+    "webhook",
     "operator",
     "testing",
     "clock",
