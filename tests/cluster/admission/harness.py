@@ -11,11 +11,12 @@ from typing import Any
 import yaml
 
 from tests.cluster.admission.hooks import HookServer
-from tests.cluster.differential.harness import Run, Scenario
+from tests.cluster.differential.harness import METHODS, Run, Scenario
 
 HERE = Path(__file__).parent
 GROUP = "/apis/admissionregistration.k8s.io/v1"
 PLURALS = {"Validating": "validatingwebhookconfigurations", "Mutating": "mutatingwebhookconfigurations"}
+SUBRESOURCES = ("status", "scale", "binding", "eviction")
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"]}
 
 
@@ -74,6 +75,30 @@ class HookRun(Run):
             self.answers.append({"step": f"step {number + 1}: reviews", "asked": [_seen(review) for review in asked]})
         else:
             await super()._step(number, step)
+            await self._cached(step)
+
+    async def _cached(self, step: dict[str, Any]) -> None:
+        """Wait until the real server's cache has what was written.
+
+        It begins a write with what is cached, asks admission, and does so once more when that turns out to be old.
+        """
+        method = next((method for method in METHODS if method in step), "GET")
+        if method == "GET":
+            return
+        path = self._filled(step[method]).partition("?")[0]
+        parent, _, last = path.rpartition("/")
+        if last in SUBRESOURCES:
+            path = parent
+        elif method == "POST":
+            path = f"{path}/{step.get('body', {}).get('metadata', {}).get('name', '')}"
+        if path.endswith("/"):  # a name that the server makes
+            return
+        response = await self.transport.send(self._request("GET", path, {}, None))
+        content = json.loads(await response.read())
+        if response.status == 200:
+            at = f"?resourceVersion={content['metadata']['resourceVersion']}"
+            cached = await self.transport.send(self._request("GET", path + at, {}, None))
+            await cached.read()
 
     async def _configure(self, number: int, step: dict[str, Any]) -> None:
         """Create a configuration, and wait until the server heeds it: a hook of its own tells."""

@@ -103,6 +103,19 @@ async def test_a_webhook_that_was_restarted_is_met_again(hooks: HookServer, raw:
     assert len(hooks.asked["see"]) == 2
 
 
+async def test_a_pod_that_is_deleted_at_once_is_asked_about_twice(hooks: HookServer, raw: Raw) -> None:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"], "resources": ["pods"]}
+    config = {"url": f"{hooks.url}/see", "caBundle": hooks.bundle}
+    await raw("POST", CONFIGURATIONS, configuration(clientConfig=config, rules=[rule]))
+    pods = "/api/v1/namespaces/default/pods"
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    assert (await raw("POST", pods, pod)).status == 201
+    assert (await raw("DELETE", f"{pods}/p")).status == 200
+    marked = ["deletionTimestamp" in review["request"]["oldObject"]["metadata"] for review in hooks.asked["see"]]
+    graces = [review["request"]["options"]["gracePeriodSeconds"] for review in hooks.asked["see"]]
+    assert (marked, graces) == ([False, True], [0, 0])
+
+
 async def test_who_asks_is_told(hooks: HookServer, raw: Raw) -> None:
     config = {"url": f"{hooks.url}/see", "caBundle": hooks.bundle}
     await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
