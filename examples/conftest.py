@@ -7,6 +7,7 @@ needs none of this: `pytest --control-plane-controllers` starts one, too.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from foo import Foo
@@ -16,6 +17,12 @@ from password import Password
 from kubewright.client import BlockingClient
 from kubewright.crd import crds_of
 from kubewright.testing import ControlPlane
+
+
+@pytest.fixture
+def cluster_settings() -> dict[str, Any]:
+    """The embedded cluster has controllers, too."""
+    return {"controllers": True}
 
 
 @pytest.fixture(scope="session")

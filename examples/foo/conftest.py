@@ -15,7 +15,7 @@ from kubewright.testing import FakeNode
 @pytest.fixture
 def cluster_settings() -> dict[str, Any]:
     """The embedded cluster runs Deployments, too."""
-    return {"workloads": True}
+    return {"controllers": True, "workloads": True}
 
 
 @pytest.fixture
