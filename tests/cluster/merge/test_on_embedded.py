@@ -13,7 +13,6 @@ from tests.cluster.merge.test_on_control_plane import CASES, Run, install
 NAMESPACE = "tables"
 
 # What is not the same yet, and why. The list may only become shorter.
-_VALIDATION = "the embedded cluster does not check all rules of built-in kinds"
 _NULLS = "nulls that an apply leaves are not refused"
 KNOWN = {
     "widget-filled-then-emptied": _NULLS,
@@ -27,13 +26,6 @@ KNOWN = {
     "patch-merge-a-list": "the message of a patch that is no object",
     "patch-merge-a-text": "the message of a patch that is no object",
     "patch-merge-null": "the message of a patch that is no object",
-    "random-deployment-24": _VALIDATION,
-    "random-deployment-27": _VALIDATION,
-    "random-deployment-36": _VALIDATION,
-    "random-deployment-57": _VALIDATION,
-    "random-deployment-60": _VALIDATION,
-    "random-deployment-69": _VALIDATION,
-    "random-deployment-72": _VALIDATION,
 }
 
 
