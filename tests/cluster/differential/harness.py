@@ -228,6 +228,11 @@ def normalised(answers: list[dict[str, Any]], namespace: str) -> list[dict[str, 
             return "<age>"
         return value
 
+    def by_chance(key: str, made: list[Any]) -> bool:
+        """Whether the order of a list means nothing: it is one of a map of Go's, or of writes in the same second."""
+        conflicts = key == "causes" and any(cause.get("reason") == "FieldManagerConflict" for cause in made)
+        return conflicts or key in ("resourceRules", "nonResourceRules", "managedFields")
+
     def walk(value: Any, key: str, parent: dict[str, Any]) -> Any:
         if isinstance(value, dict):
             return {text(name, ""): walk(item, name, value) for name, item in value.items()}
@@ -235,10 +240,7 @@ def normalised(answers: list[dict[str, Any]], namespace: str) -> list[dict[str, 
             made = [walk(item, key, parent) for item in value]
             if key == "causes":  # the real server checks some rules several times, and says so
                 made = [cause for index, cause in enumerate(made) if cause not in made[:index]]
-            if key in ("resourceRules", "nonResourceRules"):  # in the order of a map of Go's
-                return sorted(made, key=lambda rule: json.dumps(rule, sort_keys=True))
-            # Nobody promises an order of managers whose writes have the same second.
-            return sorted(made, key=lambda entry: json.dumps(entry, sort_keys=True)) if key == "managedFields" else made
+            return sorted(made, key=lambda entry: json.dumps(entry, sort_keys=True)) if by_chance(key, made) else made
         if key == "resourceVersion" and isinstance(value, str) and value:
             # Those of lists and bookmarks depend on what else the server does.
             return ranks.get(value, "<revision>") if "uid" in parent else "<revision>"
