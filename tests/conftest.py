@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 
 import pytest
 
 pytest_plugins = ["pytester"]
+
+# Tests press Ctrl-C in programs that they start. When the tests themselves run in the background, a shell makes all of
+# them deaf to it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
