@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import ssl
 from dataclasses import replace
@@ -102,6 +103,33 @@ async def test_a_url_that_does_not_lead_here_is_a_wrong_setting(operator: kw.Ope
         kind = admissionregistration.ValidatingWebhookConfiguration
         with pytest.raises(NotFound):
             await client.get(kind, "toys")
+
+
+async def test_webhooks_are_reached_by_the_url_that_is_given(operator: kw.Operator, cluster: Cluster) -> None:
+    """As through a tunnel to a developer's machine."""
+    connections = 0
+
+    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        assert running.webhooks.server is not None
+        there, here = await asyncio.open_connection("127.0.0.1", running.webhooks.server.port)
+        await asyncio.gather(_copied(reader, here), _copied(there, writer))
+
+    tunnel = await asyncio.start_server(carry, "127.0.0.1", 0)
+    url = f"https://127.0.0.1:{tunnel.sockets[0].getsockname()[1]}"
+    async with tunnel, cluster.client() as client:
+        running = program(operator, cluster, webhook_bind="127.0.0.1:0", webhook_url=url)
+        async with running:
+            with pytest.raises(kw.ApiError, match="unlucky"):
+                await client.create(Toy(metadata=ObjectMeta(name="x", namespace="default"), spec=ToySpec(size=13)))
+    assert connections
+
+
+async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(2**16):
+        writer.write(data)
+    writer.close()
 
 
 async def _impatient(operator: kw.Operator, client: Client) -> None:
