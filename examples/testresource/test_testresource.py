@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import low_level
@@ -203,3 +204,22 @@ async def test_a_definition_that_is_not_established_is_given_up_with_a_clear_err
     with pytest.raises(InstallError, match=r"testresources\.taken\.insujang\.github\.io: NamesAccepted is False"):
         async with operator.running(client):
             pass
+
+
+@pytest.mark.clusters("embedded")
+async def test_by_hand_the_definition_is_asked_for_each_second_and_given_up_after_ten(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    taken = crd_of(tr.TestResource)
+    taken.metadata.name = "squatters.insujang.github.io"
+    taken.spec.names.plural, taken.spec.names.singular = "squatters", "squatter"
+    await client.create(taken)
+    monkeypatch.setattr(low_level, "asyncio", SimpleNamespace(sleep=sleep))
+    with pytest.raises(RuntimeError, match=r"testresources\.insujang\.github\.io is not established after 10 seconds"):
+        await low_level.define(client)
+    assert slept == [1] * 10
