@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import socket
 import ssl
 import threading
+import weakref
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +26,8 @@ __all__ = ["Exchange", "Fault", "Gateway", "Refusal", "every"]
 
 _Result = TypeVar("_Result")
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-_LAST_TURNS: Final = 10
-"""Connections that were given up are closed in the next turns of the loop: TLS, and what is below it, one each."""
+_LAST_SECONDS: Final = 10.0
+"""Connections that were given up are closed a moment later: over TLS the other side has the last word."""
 # What concerns one connection only, and what is written anew for the next one.
 _HOP_BY_HOP: Final = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host", "upgrade"})
 
@@ -86,6 +88,8 @@ class Gateway:
         self._anonymous = ssl.create_default_context(cafile=str(ca))
         self._admin = ssl.create_default_context(cafile=str(ca))
         self._admin.load_cert_chain(*admin)
+        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+        """Of connections to the server."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="kubewright-gateway", daemon=True)
         self._thread.start()
@@ -125,7 +129,7 @@ class Gateway:
 
     async def _open(self) -> None:
         self._session = aiohttp.ClientSession(
-            connector=Connector(limit=0),
+            connector=Connector(limit=0, socket_factory=self._socket),
             timeout=aiohttp.ClientTimeout(total=None),
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -151,8 +155,15 @@ class Gateway:
         await asyncio.gather(*handlers, return_exceptions=True)
         await self._handling.shutdown(timeout=1)
         await self._session.close()
-        for _ in range(_LAST_TURNS):
-            await asyncio.sleep(0)
+        async with asyncio.timeout(_LAST_SECONDS):
+            while any(one.fileno() >= 0 for one in self._sockets):  # noqa: ASYNC110  # nobody tells when they are
+                await asyncio.sleep(0.002)
+
+    def _socket(self, address: aiohttp.AddrInfoType) -> socket.socket:
+        family, kind, protocol, _, _ = address
+        made = socket.socket(family, kind, protocol)
+        self._sockets.add(made)
+        return made
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         exchange = Exchange(
