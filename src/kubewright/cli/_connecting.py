@@ -10,7 +10,7 @@ import click
 
 from kubewright.client import ApiError, Client, ConfigError, Forbidden
 
-__all__ = ["cluster_options", "connected"]
+__all__ = ["cluster_options", "connected", "say"]
 
 T = TypeVar("T")
 
@@ -23,6 +23,11 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="FILE",
         help="The file that names the cluster; otherwise KUBECONFIG, the pod, ~/.kube/config.",
     )(command)
+
+
+def say(what: str, which: str) -> None:
+    """Tell of a step: `applied Deployment guestbook-system/guestbook`."""
+    click.echo(f"{what} {which}")
 
 
 def connected(kubeconfig: str | None, context: str | None, work: Callable[[Client], Awaitable[T]]) -> T:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubewright.cli._connecting import cluster_options, connected
+from kubewright.cli._connecting import cluster_options, connected, say
 from kubewright.cli._projects import OPTIONAL_TARGETS, project_from, targets_or_project
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def command(
     project = project_from(targets_or_project(targets), image=image, namespace=namespace)
 
     async def work(client: Client) -> None:
-        await deploy(client, project, lambda what, which: click.echo(f"{what} {which}"))
+        await deploy(client, project, say)
 
     connected(kubeconfig, context, work)
     click.echo(f"Deployed. See: kubectl --namespace {project.namespace} get pods")

@@ -1,4 +1,4 @@
-"""`kubewright install` and `kubewright uninstall`: the definitions of kinds, into a cluster and out of it."""
+"""`kubewright install`: the definitions of a program's kinds, into a cluster."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubewright.cli._projects import OPTIONAL_TARGETS, program_of, targets_or_pr
 if TYPE_CHECKING:
     from kubewright.client import Client
 
-__all__ = ["command", "uninstall"]
+__all__ = ["command"]
 
 
 @click.command("install")
@@ -48,37 +48,3 @@ def command(targets: Sequence[str], kubeconfig: str | None, context: str | None,
         raise click.ClickException(str(error)) from error
     for definition in crds_of(*kinds, descriptions=False):
         click.echo(f"installed {definition.metadata.name}")
-
-
-@click.command("uninstall")
-@click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
-@cluster_options
-@click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, metavar="SECONDS"
-)
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-def uninstall(targets: Sequence[str], kubeconfig: str | None, context: str | None, timeout: float, yes: bool) -> None:
-    """Remove the definitions of a program's kinds from the cluster, and with them all objects of these kinds.
-
-    What is not there is no error. Objects with finalizers wait for their operator.
-
-    \b
-    Example:
-      kubewright uninstall --yes
-    """
-    from kubewright.crd import crds_of
-    from kubewright.deployment import StillThere
-    from kubewright.deployment import uninstall as remove
-
-    definitions = crds_of(*program_of(targets_or_project(targets)).kinds, descriptions=False)
-    names = ", ".join(definition.metadata.name or "" for definition in definitions)
-    if not yes:
-        click.confirm(f"Remove {names}, and all objects of these kinds?", abort=True, err=True)
-
-    async def work(client: Client) -> None:
-        await remove(client, definitions, lambda what, which: click.echo(f"{what} {which}"), timeout=timeout)
-
-    try:
-        connected(kubeconfig, context, work)
-    except StillThere as error:
-        raise click.ClickException(str(error)) from error

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from kubewright.cli._importing import importing
-from kubewright.cli._projects import OPTIONAL_TARGETS, targets_or_project
-from kubewright.operator._load import LoadError
+from kubewright.cli._projects import OPTIONAL_TARGETS, program_of, project_from, targets_or_project
 
 if TYPE_CHECKING:
     from kubewright.api import Object
@@ -144,25 +142,15 @@ def _files(
     policies: bool,
 ) -> list[File]:
     from kubewright.crd import crds_of
-    from kubewright.manifests import chart_files, crd_files, kustomize_files, load, rbac_files
-    from kubewright.manifests._package import project_of
+    from kubewright.manifests import chart_files, crd_files, kustomize_files, rbac_files
 
     described: Literal["short"] | bool = "short" if descriptions == "short" else descriptions == "full"
-    try:
-        with importing(*targets):
-            program = load(targets, exclude=exclude)
-    except LoadError as error:
-        raise click.ClickException(str(error)) from error
+    program = program_of(targets, exclude)
     crds = crds_of(*program.kinds, descriptions=described)
     for crd in crds:
         _warn_of_size(crd, shorter=descriptions != "off")
     if package:
-        try:
-            project = project_of(program, targets, image=image, namespace=namespace, descriptions=described)
-        except (LoadError, ValueError) as error:
-            raise click.ClickException(str(error)) from error
-        for warning in project.warnings():
-            click.echo(f"Warning: {warning}.", err=True)
+        project = project_from(targets, program=program, image=image, namespace=namespace, descriptions=described)
         return kustomize_files(project) if package == "kustomize" else chart_files(project)
     files = [*crd_files(crds), *rbac_files(program.operators, program.kinds, namespace=namespace)]
     return [*files, *_policy_files(program.kinds)] if policies else files

@@ -13,6 +13,7 @@ from kubewright.operator._load import LoadError
 from kubewright.scaffold import RECORD, Record, ScaffoldError
 
 if TYPE_CHECKING:
+    from kubewright.crd._descriptions import Descriptions
     from kubewright.manifests import Program, Project
 
 __all__ = ["OPTIONAL_TARGETS", "program_of", "project_from", "targets_or_project"]
@@ -44,13 +45,20 @@ def program_of(targets: Sequence[str], exclude: Sequence[str] = ()) -> Program:
         raise click.ClickException(str(error)) from error
 
 
-def project_from(targets: Sequence[str], *, image: str | None = None, namespace: str | None = None) -> Project:
-    """What is deployed of a program; a warning of it is told."""
+def project_from(
+    targets: Sequence[str],
+    *,
+    program: Program | None = None,
+    image: str | None = None,
+    namespace: str | None = None,
+    descriptions: Descriptions = True,
+) -> Project:
+    """What is deployed of a program, which is loaded unless given; a warning of it is told."""
     from kubewright.manifests._package import project_of
 
-    program = program_of(targets)
+    program = program or program_of(targets)
     try:
-        project = project_of(program, targets, image=image, namespace=namespace)
+        project = project_of(program, targets, image=image, namespace=namespace, descriptions=descriptions)
     except (LoadError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     for warning in project.warnings():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubewright.cli._connecting import cluster_options, connected
+from kubewright.cli._connecting import cluster_options, connected, say
 from kubewright.cli._projects import OPTIONAL_TARGETS, project_from, targets_or_project
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def command(
         )
 
     async def work(client: Client) -> None:
-        await undeploy(client, project, lambda what, which: click.echo(f"{what} {which}"), timeout=timeout)
+        await undeploy(client, project, say, timeout=timeout)
 
     try:
         connected(kubeconfig, context, work)

@@ -1,7 +1,49 @@
-"""`kubewright uninstall` lives beside `install`."""
+"""`kubewright uninstall`: the definitions of a program's kinds, out of a cluster."""
 
 from __future__ import annotations
 
-from kubewright.cli._install import uninstall as command
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from kubewright.cli._connecting import cluster_options, connected, say
+from kubewright.cli._projects import OPTIONAL_TARGETS, program_of, targets_or_project
+
+if TYPE_CHECKING:
+    from kubewright.client import Client
 
 __all__ = ["command"]
+
+
+@click.command("uninstall")
+@click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
+@cluster_options
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, metavar="SECONDS"
+)
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def command(targets: Sequence[str], kubeconfig: str | None, context: str | None, timeout: float, yes: bool) -> None:
+    """Remove the definitions of a program's kinds from the cluster, and with them all objects of these kinds.
+
+    What is not there is no error. Objects with finalizers wait for their operator.
+
+    \b
+    Example:
+      kubewright uninstall --yes
+    """
+    from kubewright.crd import crds_of
+    from kubewright.deployment import StillThere, uninstall
+
+    definitions = crds_of(*program_of(targets_or_project(targets)).kinds, descriptions=False)
+    names = ", ".join(definition.metadata.name or "" for definition in definitions)
+    if not yes:
+        click.confirm(f"Remove {names}, and all objects of these kinds?", abort=True, err=True)
+
+    async def work(client: Client) -> None:
+        await uninstall(client, definitions, say, timeout=timeout)
+
+    try:
+        connected(kubeconfig, context, work)
+    except StillThere as error:
+        raise click.ClickException(str(error)) from error

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from kubewright.api import Object, Untyped, apiextensions, core
 from kubewright.client import Client, NotFound
-from kubewright.crd import crds_of
 from kubewright.deployment._deploy import Say, namespace_is_ours, title
 from kubewright.manifests import Project, objects
 
@@ -37,8 +36,9 @@ async def uninstall(client: Client, definitions: Sequence[Definition], say: Say,
 
 async def undeploy(client: Client, project: Project, say: Say, *, timeout: float = 60.0) -> None:
     """Remove all that `deploy` makes: the definitions while the operator can still clean up, and then the rest."""
-    await uninstall(client, crds_of(*(project.kinds or ())), say, timeout=timeout)
-    for obj in reversed(objects(project)):
+    everything = objects(project)
+    await uninstall(client, [obj for obj in everything if isinstance(obj, Definition)], say, timeout=timeout)
+    for obj in reversed(everything):
         if isinstance(obj, Definition):
             continue
         if isinstance(obj, core.Namespace) and not await _may_remove(client, obj, project, say):
