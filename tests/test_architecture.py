@@ -12,7 +12,7 @@ PACKAGE = Path(kubewright.__file__).parent
 # From the top of the house to its foundations; rooms on one floor do not know each other.
 FLOORS = [
     {"cli"},
-    {"testing"},
+    {"testing", "console"},
     {"cluster", "deployment"},
     {"manifests"},
     {"operator", "codegen", "scaffold"},

@@ -1,0 +1,15 @@
+"""The pages. Each module registers its own when it is imported."""
+
+from __future__ import annotations
+
+import importlib
+
+__all__ = ["register"]
+
+_MODULES = ("_kinds",)
+
+
+def register() -> None:
+    """Make all pages known to NiceGUI."""
+    for name in _MODULES:
+        importlib.import_module(f"{__name__}.{name}")
