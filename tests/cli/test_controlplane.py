@@ -112,5 +112,5 @@ def test_start_does_not_replace_somebody_elses_file(tmp_path: Path, content: str
 
 def test_start_refuses_a_file_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
     done = run("start", "--write-kubeconfig", str(tmp_path / "absent" / "config"))
-    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "does not exist" in done.stderr

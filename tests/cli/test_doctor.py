@@ -82,7 +82,8 @@ def test_no_cluster_is_one_sentence(
     folder = tmp_path_factory.mktemp("doctor")
     (folder / "one_kind.py").write_text(
         "import kubewright as kw\n\nclass S(kw.Model):\n    x: int = 1\n\n"
-        '@kw.resource("doctor.example.com/v1")\nclass One(kw.Resource[S, None]):\n    """A kind."""\n'
+        '@kw.resource("doctor.example.com/v1")\nclass One(kw.Resource[S, None]):\n    """A kind."""\n\n'
+        'operator = kw.Operator("one")\n'
     )
     config = folder / "config"
     config.write_text(
@@ -97,5 +98,5 @@ def test_no_cluster_is_one_sentence(
     for command in ("install", "deploy"):
         assert run([command, *arguments]) == 1
         assert len(capsys.readouterr().err.splitlines()) == 1
-    assert run(["doctor", *arguments[:1], "--kubeconfig", str(folder / "none")]) == 1
+    assert run(["doctor", *arguments[:1], "--kubeconfig", str(folder / "none")]) == 2
     assert "none" in capsys.readouterr().err

@@ -226,7 +226,7 @@ def test_a_file_that_is_named_twice_is_imported_once(program: Path, tmp_path: Pa
         ),
         (
             ["--exclude", "exmaple.com"],
-            1,
+            2,
             "there is no kind of the group 'exmaple.com' to leave out; there is example.com",
         ),
     ],
@@ -240,18 +240,18 @@ def test_a_typo_in_an_option_is_refused_and_leaves_no_file(
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "code", "message"),
     [
-        ("x = 1", "there is neither a class under @resource nor an Operator"),
-        ("raise RuntimeError('on purpose')", "on purpose"),
-        (PROGRAM.replace("size: int = 1", "size: set[int]"), "Foo.spec.size"),
+        ("x = 1", 2, "there is neither a class under @resource nor an Operator"),
+        ("raise RuntimeError('on purpose')", 1, "on purpose"),
+        (PROGRAM.replace("size: int = 1", "size: set[int]"), 1, "Foo.spec.size"),
     ],
 )
 def test_a_program_that_has_nothing_or_fails_leaves_no_file(
-    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, code: int, message: str
 ) -> None:
     program.write_text(text)
-    assert run(["manifests", str(program), "--out", str(tmp_path / "config")]) == 1
+    assert run(["manifests", str(program), "--out", str(tmp_path / "config")]) == code
     assert message in capsys.readouterr().err
     assert not (tmp_path / "config").exists()
 

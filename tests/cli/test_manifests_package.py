@@ -82,7 +82,7 @@ def test_an_image_that_will_hurt_gets_a_warning(folder: Path, capsys: pytest.Cap
     ("arguments", "code", "complaint"),
     [
         (["--image", "foo:1"], 2, "--image goes with --package: definitions and roles name no image"),
-        (["--package", "helm", "--image", "Foo Bar"], 1, "Error: 'Foo Bar' is no name of an image"),
+        (["--package", "helm", "--image", "Foo Bar"], 2, "Error: 'Foo Bar' is no name of an image"),
         (["--package", "helm", "--namespace", "No!"], 2, "--namespace is lower case letters, digits and '-'"),
     ],
 )
@@ -96,7 +96,7 @@ def test_what_cannot_be_is_one_line_and_writes_nothing(
 
 def test_a_package_is_for_one_operator(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "two.py").write_text(PROGRAM + '\nother = kw.Operator("other-operator")\n')
-    assert run(["manifests", "two.py", "--package", "helm"]) == 1
+    assert run(["manifests", "two.py", "--package", "helm"]) == 2
     complaint = "a package is for one operator, and there is foo-operator and other-operator: name it"
     assert complaint in capsys.readouterr().err
     assert run(["manifests", "two.py:operator", "--package", "helm"]) == 0

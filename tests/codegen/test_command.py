@@ -69,16 +69,16 @@ def test_a_folder_becomes_a_package_and_your_own_files_stay(source: Path, tmp_pa
 
 def test_drift_fails_the_check(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "thing.py"
-    assert run(["codegen", str(source), "--out", str(out), "--check"]) == 1
+    assert run(["codegen", str(source), "--out", str(out), "--check"]) == 3
     assert not out.exists()
-    assert capsys.readouterr().err == f"Error: not as it would be written: {out}\n"
+    assert capsys.readouterr().out == f"not as it would be written: {out}\n"
 
 
 def test_kinds_are_chosen_and_renamed(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "thing.py"
     assert run(["codegen", str(source), "--out", str(out), "--kind", "things.example.com", "--name", "Thing=It"]) == 0
     assert "class It(" in out.read_text()
-    assert run(["codegen", str(source), "--out", str(out), "--kind", "Other"]) == 1
+    assert run(["codegen", str(source), "--out", str(out), "--kind", "Other"]) == 2
     assert capsys.readouterr().err == f"Error: {source}: there is no kind Other in it\n"
 
 
@@ -94,15 +94,17 @@ def test_parts_of_definitions_are_skipped_with_a_note(
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["nowhere.yaml", "--out", "a.py"], 1, "nowhere.yaml: there is no such file or folder"),
-        (["http://127.0.0.1:1/a.yaml", "--out", "a.py"], 1, "only https:// is fetched"),
+        (["nowhere.yaml", "--out", "a.py"], 2, "nowhere.yaml: there is no such file or folder"),
+        (["http://127.0.0.1:1/a.yaml", "--out", "a.py"], 2, "only https:// is fetched"),
+        (["{source}", "--kind", "Thign", "--out", "a.py"], 2, "there is no kind Thign in it; did you mean Thing?"),
+        (["{source}", "--out", "a.txt"], 2, "a.txt: this is neither a file NAME.py nor a folder"),
         (["--out", "a.py"], 2, "Name a file, a folder or a URL, or say --cluster."),
         (["{source}"], 2, "Missing option '--out'"),
         (["{source}", "--out", "a.py", "--context", "x"], 2, "--kubeconfig and --context are for --cluster."),
         (["{source}", "--out", "a.py", "--name", "Thing"], 2, "--name is KIND=CLASS, as in Gateway=IstioGateway"),
         (["{source}", "--out", "a.py", "--name", "Thing=1x"], 2, "--name is KIND=CLASS"),
         (["{source}", "--out", "{source}.py"], 1, "this file was not generated, and would be lost; name another place"),
-        (["{twice}", "--out", "a.py"], 1, "there are 2 group versions (example_com/v1, example_com/v2)"),
+        (["{twice}", "--out", "a.py"], 2, "there are 2 group versions (example_com/v1, example_com/v2)"),
         (["{loose}", "--out", "a.py"], 1, "Thing v1.spec: the type is missing."),
         (["--cluster", "--kubeconfig", "{kubeconfig}", "--out", "a.py"], 1, "127.0.0.1"),
     ],

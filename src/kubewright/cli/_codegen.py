@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from kubewright.codegen import CodegenError, KindSource, from_cluster, generate, read_sources, write
+from kubewright.cli._connecting import connected
+from kubewright.cli._exit_codes import WrongUse, differs
+from kubewright.codegen import CodegenError, KindSource, WrongRequest, from_cluster, generate, read_sources, write
 from kubewright.codegen._select import Selection
+
+if TYPE_CHECKING:
+    from kubewright.client import Client
 
 __all__ = ["command"]
 
@@ -49,7 +54,7 @@ __all__ = ["command"]
     is_flag=True,
     help="Take what has no type for any JSON, instead of refusing a schema that is not structural.",
 )
-@click.option("--check", is_flag=True, help="Write nothing; fail when a file is not as it would be written.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 3 when a file is not as it would be written.")
 @click.option("--allow-http", is_flag=True, help="Also fetch http:// URLs, which anybody on the way can change.")
 @click.option("--cluster", is_flag=True, help="Take the kinds of the cluster of the kubeconfig.")
 @click.option(
@@ -92,23 +97,27 @@ def command(
     try:
         found, missing = _read(sources, kinds, descriptions=descriptions, lenient=lenient, allow_http=allow_http)
         if cluster and (missing or not kinds):
-            found += asyncio.run(_read_cluster(missing, kubeconfig, context, descriptions=descriptions))
+            found += _read_cluster(missing, kubeconfig, context, descriptions=descriptions)
         elif missing:
-            raise CodegenError(", ".join(sources), f"there is no kind {', '.join(missing)} in it")
+            raise WrongRequest(", ".join(sources), " ".join(missing.values()))
         modules = generate(found, names=_renamed(names))
         changed = write(modules, out, check=check)
+    except WrongRequest as error:
+        raise WrongUse(str(error)) from error
     except CodegenError as error:
         raise click.ClickException(str(error)) from error
     if check and changed:
-        raise click.ClickException(f"not as it would be written: {', '.join(map(str, changed))}")
+        for path in changed:
+            click.echo(f"not as it would be written: {path}")
+        differs()
     what = f"{len(found)} kind{'s' * (len(found) != 1)}"
     click.echo(f"{what}, {len(changed)} files written" if changed else f"{what}, nothing has changed")
 
 
 def _read(
     sources: Sequence[str], kinds: Sequence[str], *, descriptions: bool, lenient: bool, allow_http: bool
-) -> tuple[list[KindSource], list[str]]:
-    """The kinds in the sources that are asked for, and the names that none of them has."""
+) -> tuple[list[KindSource], dict[str, str]]:
+    """The kinds in the sources that are asked for, and what is to be said of each name that none of them has."""
 
     def skipped(note: str) -> None:
         click.echo(f"Skipped: {note}", err=True)
@@ -116,20 +125,16 @@ def _read(
     found = read_sources(sources, descriptions=descriptions, lenient=lenient, allow_http=allow_http, skipped=skipped)
     selection = Selection(kinds)
     taken = [kind for kind in found if selection.takes(kind.kind, kind.plural, kind.group)]
-    return taken, selection.missing()
+    return taken, {name: f"there is no kind {name} in it{selection.near(name)}" for name in selection.missing()}
 
 
-async def _read_cluster(
-    kinds: Sequence[str], kubeconfig: Path | None, context: str | None, *, descriptions: bool
+def _read_cluster(
+    kinds: Iterable[str], kubeconfig: Path | None, context: str | None, *, descriptions: bool
 ) -> list[KindSource]:
-    from kubewright.client import ApiError, Client, RetryPolicy, load_config
+    async def work(client: Client) -> list[KindSource]:
+        return await from_cluster(client, list(kinds), descriptions=descriptions)
 
-    config = load_config(kubeconfig=kubeconfig, context=context)
-    async with Client(config, retry=RetryPolicy(attempts=3)) as client:  # somebody sits and waits
-        try:
-            return await from_cluster(client, kinds, descriptions=descriptions)
-        except ApiError as error:
-            raise CodegenError("the cluster", str(error)) from error
+    return connected(str(kubeconfig) if kubeconfig else None, context, work)
 
 
 def _renamed(names: Sequence[str]) -> dict[str, str]:

@@ -8,11 +8,14 @@ from typing import Any, TypeVar
 
 import click
 
-from kubewright.client import ApiError, Client, ConfigError, Forbidden
+from kubewright.cli._exit_codes import WrongUse
+from kubewright.client import ApiError, Client, ConfigError, Forbidden, RetryPolicy, load_config
 
 __all__ = ["cluster_options", "connected", "say"]
 
 T = TypeVar("T")
+
+_RETRY = RetryPolicy(attempts=4)  # somebody sits and waits
 
 
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,12 +37,15 @@ def connected(kubeconfig: str | None, context: str | None, work: Callable[[Clien
     """Do something with a client of that cluster. What the cluster refuses fails the command in one sentence."""
 
     async def run() -> T:
-        async with Client.connect(kubeconfig=kubeconfig, context=context) as client:
+        config = load_config(kubeconfig=kubeconfig, context=context)
+        async with Client(config, retry=_RETRY) as client:
             return await work(client)
 
     try:
         return asyncio.run(run())
     except Forbidden as error:
         raise click.ClickException(f"your account may not do this: {error}") from error
-    except (ApiError, ConfigError) as error:
+    except ConfigError as error:
+        raise WrongUse(str(error)) from error
+    except ApiError as error:
         raise click.ClickException(str(error)) from error

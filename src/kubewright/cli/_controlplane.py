@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from kubewright.cli._exit_codes import WrongUse
+
 __all__ = ["check_replaceable", "command"]
 
 
@@ -105,4 +107,4 @@ def check_replaceable(path: Path) -> None:
     if found and not ours:
         raise click.ClickException(f"{path} holds something else, which would be lost; name another file")
     if not path.parent.is_dir():
-        raise click.ClickException(f"{path} cannot be written: the folder {path.parent} does not exist")
+        raise WrongUse(f"{path} cannot be written: the folder {path.parent} does not exist")

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._scaffolding import carried_out, tell
 from kubewright.scaffold import ScaffoldError, new_api, new_webhook
 
@@ -67,7 +68,7 @@ def api(
             folder, group=group, version=version, kind=kind, namespaced=namespaced, controller=controller, owns=owns
         )
     except ScaffoldError as error:
-        raise click.ClickException(str(error)) from error
+        raise WrongUse(str(error)) from error
     tell(carried_out(plan, folder, force=force), folder)
     click.echo(f"Next: give {kind}Spec its fields, and run `make manifests test`.")
 
@@ -99,6 +100,6 @@ def webhook(
             conversion=conversion,
         )
     except ScaffoldError as error:
-        raise click.ClickException(str(error)) from error
+        raise WrongUse(str(error)) from error
     tell(carried_out(plan, folder, force=force), folder)
     click.echo("Next: say in that module what is filled in and what is refused, and run `make manifests test`.")

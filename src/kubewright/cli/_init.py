@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._scaffolding import carried_out, tell
 from kubewright.scaffold import Record, ScaffoldError, new_project
 
@@ -38,7 +39,7 @@ def command(folder: Path, domain: str, repo: str, name: str | None, force: bool)
             raise ScaffoldError(f"there is a project here: {found.name}, of the domain {found.domain}")
         plan = new_project(wanted, domain, repo=repo or (found.repo if found else ""))
     except ScaffoldError as error:
-        raise click.ClickException(str(error)) from error
+        raise WrongUse(str(error)) from error
     if found and found.kinds:
         for path in ("kubewright.toml", f"{found.package}/__init__.py"):
             del plan.files[path]  # kinds were added to them since

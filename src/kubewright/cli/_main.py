@@ -11,10 +11,9 @@ import click
 
 from kubewright import __version__
 from kubewright.cli._commands import LazyGroup
+from kubewright.cli._exit_codes import CommandExit
 
 __all__ = ["cli", "run"]
-
-_INTERRUPTED = 130
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -32,18 +31,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
         click.echo(_message(error), err=True)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return _INTERRUPTED
+        return CommandExit.INTERRUPTED
     except BrokenPipeError:
         # The reader, `head` for instance, has seen enough. Python would complain again while flushing at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return CommandExit.FAILED
     except Exception as error:
         if os.environ.get("KUBEWRIGHT_DEBUG"):
             traceback.print_exc()
         click.echo(f"Error: {_describe(error)}", err=True)
-        return 1
+        return CommandExit.FAILED
     # click answers with the exit code when a command or --help ends early, else with what the command returned.
-    return result if isinstance(result, int) else 0
+    return result if isinstance(result, int) else CommandExit.DONE
 
 
 def _message(error: click.ClickException) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from kubewright.cli._exit_codes import differs
 from kubewright.cli._projects import OPTIONAL_TARGETS, program_of, project_from, targets_or_project
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-
-DRIFT = 3
-"""The exit code of `--check` when files differ. (1 is an error, 2 a wrong command line.)"""
 
 
 @click.command("manifests")
@@ -40,9 +38,7 @@ DRIFT = 3
 @click.option(
     "--image", metavar="IMAGE", help="With --package: the operator's image; <operator>:<version> unless given."
 )
-@click.option(
-    "--check", is_flag=True, help=f"Write nothing; exit with {DRIFT} and say how the files differ, if they do."
-)
+@click.option("--check", is_flag=True, help="Write nothing; exit with 3 and say how the files differ, if they do.")
 @click.option(
     "--namespace", metavar="NAME", help="The namespace that the operator runs in; <operator>-system unless given."
 )
@@ -117,7 +113,7 @@ def command(
             click.echo(
                 f"{len(drifts)} of {len(files)} files are not up to date: run the command without --check.", err=True
             )
-            raise click.exceptions.Exit(DRIFT)
+            differs()
         click.echo(f"{len(files)} files in {out} are up to date.")
         return
     try:

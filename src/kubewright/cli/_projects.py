@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._importing import importing
 from kubewright.operator._load import LoadError
 from kubewright.scaffold import RECORD, Record, ScaffoldError
@@ -28,7 +29,7 @@ def targets_or_project(targets: Sequence[str]) -> tuple[str, ...]:
     try:
         record = Record.find(Path.cwd())
     except ScaffoldError as error:
-        raise click.ClickException(str(error)) from error
+        raise WrongUse(str(error)) from error
     if record is None:
         raise click.UsageError(f"name a FILE_OR_MODULE, or run this in a project's folder, where {RECORD} is")
     return (record.package,)
@@ -42,7 +43,7 @@ def program_of(targets: Sequence[str], exclude: Sequence[str] = ()) -> Program:
         with importing(*targets):
             return load(targets, exclude=exclude)
     except LoadError as error:
-        raise click.ClickException(str(error)) from error
+        raise WrongUse(str(error)) from error
 
 
 def project_from(
@@ -60,7 +61,7 @@ def project_from(
     try:
         project = project_of(program, targets, image=image, namespace=namespace, descriptions=descriptions)
     except (LoadError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
+        raise WrongUse(str(error)) from error
     for warning in project.warnings():
         click.echo(f"Warning: {warning}.", err=True)
     return project

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._importing import importing
 from kubewright.cli._projects import targets_or_project
 from kubewright.operator import Operator, SettingError
@@ -77,7 +78,7 @@ def command(ctx: click.Context, /, target: str | None, verbose: bool, **given: A
         with importing(target):
             operator: Operator = load_operator(target)
     except LoadError as error:
-        raise click.UsageError(str(error)) from error
+        raise WrongUse(str(error)) from error
     said = {name: value for name, value in given.items() if ctx.get_parameter_source(name) is _COMMANDLINE}
     if verbose:
         said.setdefault("log_level", "debug")

@@ -6,14 +6,15 @@
   always give the same text. `write` puts them into a folder or a file.
 
 The classes give the same schema again (`kubewright.crd.crd_of`), in the normal form that `normal_schema` makes: what
-no type and no rule can say is said word for word by `kw.Schema`. Whatever goes wrong is a `CodegenError`.
+no type and no rule can say is said word for word by `kw.Schema`. Whatever goes wrong is a `CodegenError`;
+a `WrongRequest` when it is in what was asked for.
 """
 
 from __future__ import annotations
 
 from kubewright.codegen._cluster import from_cluster
 from kubewright.codegen._definition import KindSource, VersionSource, read_definition
-from kubewright.codegen._errors import CodegenError
+from kubewright.codegen._errors import CodegenError, WrongRequest
 from kubewright.codegen._files import write
 from kubewright.codegen._generate import generate
 from kubewright.codegen._normal import normal_schema
@@ -23,6 +24,7 @@ __all__ = [
     "CodegenError",
     "KindSource",
     "VersionSource",
+    "WrongRequest",
     "from_cluster",
     "generate",
     "normal_schema",

@@ -9,7 +9,7 @@ import msgspec
 
 from kubewright.client import Client, Forbidden, NotFound
 from kubewright.codegen._definition import KindSource, read_definition
-from kubewright.codegen._errors import CodegenError
+from kubewright.codegen._errors import CodegenError, WrongRequest
 from kubewright.codegen._openapi import kind_from_openapi
 from kubewright.codegen._select import Selection
 
@@ -67,9 +67,10 @@ async def _described(client: Client, name: str, *, descriptions: bool) -> KindSo
     ]
     groups = sorted({f"{resource.info.plural}.{resource.info.group}" for resource in served})
     if not served:
-        raise CodegenError(_SOURCE, f"it serves no kind {name}; kinds of Kubernetes itself are in kubewright.api")
+        hint = selection.near(name)
+        raise WrongRequest(_SOURCE, f"it serves no kind {name}{hint}; kinds of Kubernetes itself are in kubewright.api")
     if len(groups) > 1:
-        raise CodegenError(_SOURCE, f"{name} may mean {' or '.join(groups)}; name one of these")
+        raise WrongRequest(_SOURCE, f"{name} may mean {' or '.join(groups)}; name one of these")
     documents = {}
     for resource in served:
         info = resource.info

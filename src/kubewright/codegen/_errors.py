@@ -1,8 +1,8 @@
-"""What can go wrong, as one exception."""
+"""What can go wrong, as one exception, and one of its kinds."""
 
 from __future__ import annotations
 
-__all__ = ["CodegenError"]
+__all__ = ["CodegenError", "WrongRequest"]
 
 
 class CodegenError(ValueError):
@@ -12,3 +12,7 @@ class CodegenError(ValueError):
         super().__init__(f"{source}: {reason}")
         self.source = source
         self.reason = reason
+
+
+class WrongRequest(CodegenError):
+    """What was asked for cannot be: a file that is not there, a kind that nothing defines, a name for no class."""

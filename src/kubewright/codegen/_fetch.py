@@ -7,7 +7,7 @@ import urllib.request
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from kubewright.codegen._errors import CodegenError
+from kubewright.codegen._errors import CodegenError, WrongRequest
 
 __all__ = ["MOST_BYTES", "fetch"]
 
@@ -48,13 +48,13 @@ def fetch(url: str, *, allow_http: bool = False, most_bytes: int = MOST_BYTES) -
 def _check(url: str, shown: str, *, allow_http: bool) -> None:
     scheme = urlsplit(url).scheme
     if "@" in urlsplit(url).netloc:
-        raise CodegenError(shown, "a URL with a user name or password is not fetched; download the file first")
+        raise WrongRequest(shown, "a URL with a user name or password is not fetched; download the file first")
     if scheme == "http" and not allow_http:
-        raise CodegenError(
+        raise WrongRequest(
             shown, "only https:// is fetched: anybody on the way could change it; --allow-http allows it"
         )
     if scheme not in ("http", "https"):
-        raise CodegenError(shown, f"only https:// is fetched, not {scheme}://")
+        raise WrongRequest(shown, f"only https:// is fetched, not {scheme}://")
 
 
 def _without_credentials(url: str) -> str:

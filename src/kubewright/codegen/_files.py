@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from kubewright.codegen._errors import CodegenError
+from kubewright.codegen._errors import CodegenError, WrongRequest
 from kubewright.codegen._render import HEADER
 
 __all__ = ["files_of", "write"]
@@ -16,10 +16,12 @@ def files_of(modules: Mapping[tuple[str, str], str], out: Path) -> dict[Path, st
     if out.suffix == ".py":
         if len(modules) != 1:
             names = ", ".join(f"{package}/{version}" for package, version in modules)
-            raise CodegenError(
+            raise WrongRequest(
                 str(out), f"there are {len(modules)} group versions ({names}), and each is a module; name a folder"
             )
         return {out: next(iter(modules.values()))}
+    if not out.is_dir() and (out.suffix or out.exists()):
+        raise WrongRequest(str(out), "this is neither a file NAME.py nor a folder, whose name has no dot")
     files = {out / "__init__.py": f'"""Types of custom resources.\n\n{HEADER}\n"""\n'}
     for (package, version), text in modules.items():
         files[out / package / "__init__.py"] = f'"""Types of custom resources.\n\n{HEADER}\n"""\n'

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from kubewright.codegen._class_names import name_classes
 from kubewright.codegen._definition import KindSource
 from kubewright.codegen._docs import choose_docs
-from kubewright.codegen._errors import CodegenError
+from kubewright.codegen._errors import CodegenError, WrongRequest
 from kubewright.codegen._models import Walk
 from kubewright.codegen._names import TAKEN, camel_case, module_name
 from kubewright.codegen._render import render_module
@@ -26,7 +26,7 @@ def generate(kinds: Iterable[KindSource], *, names: Mapping[str, str] | None = N
     unused = set(renamed)
     for name in renamed.values():
         if not name.isidentifier() or name in TAKEN:
-            raise CodegenError("--name", f"no class can be called {name}")
+            raise WrongRequest("--name", f"no class can be called {name}")
     for kind in sorted(_distinct(kinds), key=lambda each: (each.group, each.kind, each.plural)):
         unused -= {kind.kind}
         for version in sorted(kind.versions, key=lambda each: each.name):
@@ -34,7 +34,7 @@ def generate(kinds: Iterable[KindSource], *, names: Mapping[str, str] | None = N
             _, walk = modules.setdefault(key, (f"{kind.group}/{version.name}", Walk()))
             walk.add(kind, version, renamed.get(kind.kind) or _class_name(kind.kind))
     if unused:
-        raise CodegenError("--name", f"there is no kind {', '.join(sorted(unused))} to rename")
+        raise WrongRequest("--name", f"there is no kind {', '.join(sorted(unused))} to rename")
     return {key: _module(api_version, walk) for key, (api_version, walk) in sorted(modules.items())}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 
 __all__ = ["Selection"]
@@ -13,10 +14,12 @@ class Selection:
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = dict.fromkeys(names, False)
+        self._seen: dict[str, str] = {}
 
     def takes(self, kind: str, plural: str, group: str) -> bool:
         """Whether a kind is asked for; if so, its name is found."""
         forms = {kind.lower(), plural, f"{plural}.{group}", f"{kind.lower()}.{group}"}
+        self._seen |= dict.fromkeys(forms, kind)
         taken = [name for name in self._names if name.lower() in forms]
         self._names.update(dict.fromkeys(taken, True))
         return bool(taken) or not self._names
@@ -24,3 +27,8 @@ class Selection:
     def missing(self) -> list[str]:
         """The names that no kind had."""
         return [name for name, found in self._names.items() if not found]
+
+    def near(self, name: str) -> str:
+        """The end of a sentence about a name that no kind had: the kind that was meant, if one looks like it."""
+        close = difflib.get_close_matches(name.lower(), self._seen, 1)
+        return f"; did you mean {self._seen[close[0]]}?" if close else ""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kubewright.codegen._definition import KindSource, is_definition, read_definition
-from kubewright.codegen._errors import CodegenError
+from kubewright.codegen._errors import CodegenError, WrongRequest
 from kubewright.codegen._fetch import fetch
 
 __all__ = ["definitions_in", "read_sources"]
@@ -74,7 +74,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise CodegenError(str(path), "there is no such file or folder") from None
+        raise WrongRequest(str(path), "there is no such file or folder") from None
     except UnicodeDecodeError:
         raise CodegenError(str(path), "this is not text in UTF-8, so it cannot be YAML") from None
     except OSError as error:

@@ -1,0 +1,21 @@
+"""What commands that run inside a test leave behind is taken away again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def nothing_imported_stays(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A program is imported by its name: the next test's program of that name is another one."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield
+    temporary = tmp_path_factory.getbasetemp()
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and temporary in Path(file).parents:
+            del sys.modules[name]
