@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from foo import Foo
+from memcached import Memcached
 from network import Network
 from password import Password
 
@@ -30,7 +31,7 @@ def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     """The control plane of these tests, with controllers."""
     with ControlPlane(log_directory=request.config.getoption("--control-plane-logs")) as plane:
         with BlockingClient.connect(kubeconfig=plane.kubeconfig) as client:
-            for crd in crds_of(Foo, Network, Password):
+            for crd in crds_of(Foo, Memcached, Network, Password):
                 client.create(crd)
         # After that, since the garbage collector looks for new kinds only every 30 seconds.
         plane.ensure_controllers()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parent
-PROJECTS = ("foo", "network", "password", "testresource")
+PROJECTS = ("foo", "memcached", "network", "password", "testresource")
 
 
 @pytest.mark.parametrize("project", PROJECTS)
