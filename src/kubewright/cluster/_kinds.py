@@ -169,7 +169,7 @@ class Strategy:
 
     def name_problems(self, name: str) -> list[str]:
         """What is wrong with a name, in the server's words; nothing for a DNS subdomain."""
-        from kubewright.cluster._names import subdomain_problems
+        from kubewright.api._names import subdomain_problems
 
         return subdomain_problems(name)
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from kubewright.api._names import label_problems, label_value_problems, qualified_name_problems
 from kubewright.cluster._field_errors import FieldError, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._names import label_problems, label_value_problems, qualified_name_problems
 
 __all__ = [
     "MOST_SECONDS",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from kubewright.api._names import label_problems, subdomain_problems
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, required
 from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._names import label_problems, subdomain_problems
 from kubewright.cluster._rules_common import MOST_SECONDS, one_of
 from kubewright.cluster._rules_containers import container_errors
 from kubewright.cluster._rules_placement import (

@@ -14,6 +14,7 @@ from typing import Any, get_origin
 from kubewright.api import Object
 from kubewright.cache import ObjectKey
 from kubewright.controller._context import BlockingContext, Context
+from kubewright.controller._functions import is_async, name_of, signature_of
 
 __all__ = ["Form", "Handlers", "form_of", "handlers_of"]
 
@@ -51,22 +52,17 @@ def handlers_of(given: Any, kind: type[Object]) -> Callable[[], Handlers]:
 
 def form_of(function: Any, kind: type[Object], *, by_key: bool = True) -> Form:
     """How a function wants to be called. `by_key` tells whether it may take the key alone."""
-    name = getattr(function, "__qualname__", None) or repr(function)
+    name = name_of(function)
     if not callable(function):
         raise TypeError(f"expected a function of an object and a context, found {function!r}")
-    signature = _signature(function)
-    parameters = [
-        parameter
-        for parameter in signature.parameters.values()
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
-    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
-    if len(parameters) < 2 or len(required) > 2:
+    signature = signature_of(function)
+    parameters = signature.parameters
+    if len(parameters) < 2 or signature.required > 2:
         raise TypeError(
             f"{name} must take two parameters, the object and the context: "
-            f"async def {_short(name)}(obj: {kind.__name__}, ctx: Context[{kind.__name__}]); found {signature}"
+            f"async def {_short(name)}(obj: {kind.__name__}, ctx: Context[{kind.__name__}]); found {signature.whole}"
         )
-    blocking = not (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(_call_of(function)))
+    blocking = not is_async(function)
     takes_key = _check_subject(name, parameters[0].annotation, kind)
     if takes_key and not by_key:
         raise TypeError(f"{name} takes the key alone, but only reconcilers can: annotate it with {kind.__name__}")
@@ -97,17 +93,6 @@ def _check_class(cls: type, kind: type[Object]) -> None:
     for name in ("reconcile", "finalize", "deleted"):
         if (method := getattr(cls, name, None)) is not None:
             form_of(method.__get__(object()), kind, by_key=name == "reconcile")
-
-
-def _signature(function: Callable[..., object]) -> inspect.Signature:
-    try:
-        return inspect.signature(function, eval_str=True)
-    except Exception:  # an annotation may name what exists for type checkers alone
-        return inspect.signature(function)
-
-
-def _call_of(function: object) -> object:
-    return getattr(function, "__call__", None)  # noqa: B004  # its own method, to see whether that is async
 
 
 def _check_subject(name: str, annotation: Any, kind: type[Object]) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, get_origin
 
 from kubewright.api import Object
+from kubewright.controller._functions import is_async, name_of, signature_of
 from kubewright.webhook._request import AdmissionRequest, Operation
 
 __all__ = ["Calls", "Form", "defaulting", "form_of", "validating"]
@@ -118,19 +119,14 @@ class _Unbound:
 
 def form_of(function: Any, kind: type[Object], *, objects: int = 1) -> Form:
     """How a function wants to be called. Raises TypeError for one that cannot be."""
-    name = getattr(function, "__qualname__", None) or repr(function)
+    name = name_of(function)
     if not callable(function):
         raise TypeError(f"expected a function of an object, found {function!r}")
-    signature = _signature(function)
-    parameters = [
-        parameter
-        for parameter in signature.parameters.values()
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
-    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
-    if len(parameters) < objects or len(required) > objects + 1:
+    signature = signature_of(function)
+    parameters = signature.parameters
+    if len(parameters) < objects or signature.required > objects + 1:
         wanted = "old and new object" if objects > 1 else "the object"
-        raise TypeError(f"{name} must take {wanted}, and the request if it wants it; found {signature}")
+        raise TypeError(f"{name} must take {wanted}, and the request if it wants it; found {signature.whole}")
     for parameter in parameters[:objects]:
         annotation = get_origin(parameter.annotation) or parameter.annotation
         if isinstance(annotation, type) and annotation is AdmissionRequest:
@@ -140,22 +136,10 @@ def form_of(function: Any, kind: type[Object], *, objects: int = 1) -> Form:
     return Form(
         function=function,
         name=name,
-        blocking=not _is_async(function),
+        blocking=not is_async(function),
         objects=objects,
         wants_request=len(parameters) > objects,
     )
-
-
-def _is_async(function: Any) -> bool:
-    call = getattr(function, "__call__", None)  # noqa: B004  # its own method, to see whether that is async
-    return any(inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in (function, call))
-
-
-def _signature(function: Callable[..., object]) -> inspect.Signature:
-    try:
-        return inspect.signature(function, eval_str=True)
-    except Exception:  # an annotation may name what exists for type checkers alone
-        return inspect.signature(function)
 
 
 def _name(given: Any) -> str:

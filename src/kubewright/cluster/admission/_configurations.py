@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from kubewright.api._names import label_1035_problems, subdomain_problems
 from kubewright.cluster._failures import unsupported
 from kubewright.cluster._field_errors import (
     FieldError,
@@ -12,14 +13,13 @@ from kubewright.cluster._field_errors import (
     invalid,
     not_supported,
     required,
-    too_many,
 )
 from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._names import label_1035_problems, qualified_name_problems, subdomain_problems
 from kubewright.cluster._rules_common import label_selector_errors
 from kubewright.cluster._strategies import BuiltinStrategy
 from kubewright.cluster.admission._chain import Chain
 from kubewright.cluster.admission._client_config import service_errors, url_errors
+from kubewright.cluster.admission._conditions import condition_errors
 from kubewright.cluster.admission._review import KNOWN_VERSIONS
 
 __all__ = ["ConfigurationStrategy", "rule_errors"]
@@ -31,7 +31,6 @@ _MATCH: Final = ("Equivalent", "Exact")
 _REINVOCATION: Final = ("IfNeeded", "Never")
 _EFFECTS: Final = ("None", "NoneOnDryRun")
 _LONGEST_SECONDS: Final = 30
-_MOST_CONDITIONS: Final = 64
 _FEWEST_PARTS: Final = 3
 
 
@@ -119,23 +118,7 @@ class ConfigurationStrategy(BuiltinStrategy):
         checker = self._chain.conditions
         if checker is None:
             raise unsupported("match conditions of webhooks: it has no CEL")
-        if len(conditions) > _MOST_CONDITIONS:
-            yield too_many(path, len(conditions), _MOST_CONDITIONS)
-        seen = set()
-        for index, condition in enumerate(conditions):
-            here, name = f"{path}[{index}]", condition.get("name") or ""
-            expression = (condition.get("expression") or "").strip()
-            if not expression:
-                yield required(f"{here}.expression")
-            else:
-                yield from checker.problems(expression, f"{here}.expression")
-            if not name:
-                yield required(f"{here}.name")
-            else:
-                yield from (invalid(f"{here}.name", name, problem) for problem in qualified_name_problems(name))
-            if name and name in seen:
-                yield duplicate(f"{here}.name", name)
-            seen.add(name)
+        yield from condition_errors(conditions, path, checker.problems)
 
 
 def _name(name: str, path: str) -> Iterator[FieldError]:

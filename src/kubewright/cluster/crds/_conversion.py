@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright.api._names import label_value_problems, qualified_name_problems
 from kubewright.cluster._answers import encode
 from kubewright.cluster._calling import CallError
 from kubewright.cluster._converting import RemoteConversion, Unconverted
 from kubewright.cluster._failures import Failure
 from kubewright.cluster._field_errors import FieldError, invalid
 from kubewright.cluster._kinds import JSONObject, ResourceType
-from kubewright.cluster._names import label_value_problems, qualified_name_problems
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry
 from kubewright.cluster.crds._custom import CustomStrategy

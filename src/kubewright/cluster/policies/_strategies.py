@@ -7,6 +7,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from kubewright.api._cel import cel_name
+from kubewright.api._names import (
+    label_1035_problems,
+    path_segment_problems,
+    qualified_name_problems,
+    subdomain_problems,
+)
 from kubewright.api.cel import types
 from kubewright.cluster._field_errors import (
     FieldError,
@@ -15,17 +21,11 @@ from kubewright.cluster._field_errors import (
     invalid,
     not_supported,
     required,
-    too_many,
 )
 from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._names import (
-    label_1035_problems,
-    path_segment_problems,
-    qualified_name_problems,
-    subdomain_problems,
-)
 from kubewright.cluster._rules_common import label_selector_errors
 from kubewright.cluster._strategies import BuiltinStrategy
+from kubewright.cluster.admission._conditions import condition_errors
 from kubewright.cluster.admission._configurations import rule_errors
 from kubewright.cluster.policies._expressions import Scope, compiled
 
@@ -36,7 +36,6 @@ _MATCH: Final = ("Equivalent", "Exact")
 _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS: Final = ("Audit", "Deny", "Warn")
 _NOT_FOUND: Final = ("Deny", "Allow")
-_MOST_CONDITIONS: Final = 64
 _MOST_ANNOTATIONS: Final = 20
 _LONGEST_ANNOTATION: Final = 5 * 1024
 _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
@@ -117,7 +116,10 @@ def _policy_errors(obj: JSONObject, old: JSONObject | None) -> Iterator[FieldErr
             yield required("spec.matchConstraints.resourceRules")
     conditions = spec.get("matchConditions") or []
     if old is None or (old.get("spec") or {}).get("matchConditions") != spec.get("matchConditions"):
-        yield from _condition_errors(conditions, has_params=kind is not None)
+        bare = Scope(has_params=kind is not None)
+        yield from condition_errors(
+            conditions, "spec.matchConditions", lambda text, path: _problem(text, path, bare, types.BOOL)
+        )
     variables = spec.get("variables") or []
     scope = Scope(has_params=kind is not None, has_variables=bool(variables), fields={})
     for number, variable in enumerate(variables):
@@ -171,26 +173,6 @@ def _match_errors(match: JSONObject, path: str) -> Iterator[FieldError]:
                     yield duplicate(f"{here}.resourceNames[{index}]", name)
                 seen.add(name)
             yield from rule_errors(rule, here)
-
-
-def _condition_errors(conditions: list[JSONObject], *, has_params: bool) -> Iterator[FieldError]:
-    path, seen = "spec.matchConditions", set()
-    if len(conditions) > _MOST_CONDITIONS:
-        yield too_many(path, len(conditions), _MOST_CONDITIONS)
-    for number, condition in enumerate(conditions):
-        here, name = f"{path}[{number}]", condition.get("name") or ""
-        text = (condition.get("expression") or "").strip()
-        if not text:
-            yield required(f"{here}.expression")
-        else:
-            yield from _problem(text, f"{here}.expression", Scope(has_params=has_params), types.BOOL)
-        if not name:
-            yield required(f"{here}.name")
-        else:
-            yield from (invalid(f"{here}.name", name, problem) for problem in qualified_name_problems(name))
-        if name and name in seen:
-            yield duplicate(f"{here}.name", name)
-        seen.add(name)
 
 
 def _problem(text: str, path: str, scope: Scope, *results: types.Type) -> Iterator[FieldError]:

@@ -1,0 +1,49 @@
+"""What Python knows of a function that a user hands in: what it takes, and whether it is async."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Signature", "is_async", "name_of", "signature_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a function takes by position."""
+
+    whole: inspect.Signature
+    parameters: list[inspect.Parameter]
+    required: int
+    """How many of them have no default."""
+
+
+def signature_of(function: Callable[..., Any]) -> Signature:
+    """What a function takes."""
+    whole = _evaluated(function)
+    parameters = [
+        parameter
+        for parameter in whole.parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    return Signature(whole, parameters, sum(parameter.default is parameter.empty for parameter in parameters))
+
+
+def is_async(function: Any) -> bool:
+    """Whether it is a coroutine function or an async generator, or an object that is called like one."""
+    call = getattr(function, "__call__", None)  # noqa: B004  # its own method, to see whether that is async
+    return any(inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in (function, call))
+
+
+def name_of(function: Any) -> str:
+    """What to call it in a message."""
+    return getattr(function, "__qualname__", None) or repr(function)
+
+
+def _evaluated(function: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(function, eval_str=True)
+    except Exception:  # an annotation may name what exists for type checkers alone
+        return inspect.signature(function)
