@@ -35,9 +35,18 @@ logger = logging.getLogger("kubewright.operator")
 _LAST_SECONDS = 1.0
 
 
-def run(operator: Operator, options: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> None:
-    """Run until a signal. Returns after a graceful stop; raises `SystemExit` with another `ExitCode` otherwise."""
-    code = _run(operator, options, os.environ if environ is None else environ)
+def run(
+    operator: Operator,
+    options: Mapping[str, Any],
+    environ: Mapping[str, str] | None = None,
+    *,
+    shares_machine: bool = False,
+) -> None:
+    """Run until a signal. Returns after a graceful stop; raises `SystemExit` with another `ExitCode` otherwise.
+
+    With `shares_machine` the API server runs on this machine: it is told of the webhooks, as in tests.
+    """
+    code = _run(operator, options, os.environ if environ is None else environ, shares_machine=shares_machine)
     if code is not ExitCode.STOPPED:
         raise SystemExit(int(code))
 
@@ -47,7 +56,9 @@ def settings_of(operator: Operator, options: Mapping[str, Any], environ: Mapping
     return replace(operator.settings, **{**from_environment(environ), **options})
 
 
-def _run(operator: Operator, options: Mapping[str, Any], environ: Mapping[str, str]) -> ExitCode:
+def _run(
+    operator: Operator, options: Mapping[str, Any], environ: Mapping[str, str], *, shares_machine: bool
+) -> ExitCode:
     try:
         settings = settings_of(operator, options, environ)
     except SettingError as error:
@@ -61,7 +72,7 @@ def _run(operator: Operator, options: Mapping[str, Any], environ: Mapping[str, s
         threads = ThreadPoolExecutor(thread_name_prefix=f"{THREADS}helper")
         runner.get_loop().set_default_executor(threads)
         try:
-            code = runner.run(_main(operator, settings))
+            code = runner.run(_main(operator, settings, shares_machine=shares_machine))
         except Exception as error:
             code = _explain(error)
         threads.shutdown(wait=False, cancel_futures=True)
@@ -110,8 +121,10 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-async def _main(operator: Operator, settings: Settings) -> ExitCode:
-    running = Running(operator, install_crds=bool(settings.install_crds), reach_first=True, settings=settings)
+async def _main(operator: Operator, settings: Settings, *, shares_machine: bool) -> ExitCode:
+    running = Running(
+        operator, install_crds=bool(settings.install_crds), reach_first=not shares_machine, settings=settings
+    )
     with Signals(running.stop_now) as signals:
         asked = asyncio.ensure_future(signals.first())
         try:
