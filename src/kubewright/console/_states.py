@@ -1,0 +1,230 @@
+"""`state_of`: how an object is doing, from what its status says. Pure: no cluster, no clock.
+
+Objects of any kind have one of five states. The rules, the first that speaks wins:
+
+1. A deletion time: terminating.
+2. `status.observedGeneration` behind `metadata.generation`: progressing, for what the status says is old.
+3. Built-in kinds that say it in a way of their own (a Deployment's replicas, a Job's counts, a Pod's containers).
+4. Conditions. `Failed`, `Degraded`, `Stalled` and their like that are true: failing. `Ready`, `Available`, `Succeeded`
+   and their like: ready when all of those are true; failing when one is false for a reason that names a failure, or
+   while nothing progresses; otherwise progressing.
+5. A phase (`status.phase`, `status.state`, or a status that is a plain string).
+6. Replicas that are asked for in the spec and counted in the status.
+7. Nothing that speaks: unknown.
+
+What an object says is hostile input: values of a wrong type are as if they were absent. Nothing here raises.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+__all__ = ["Health", "State", "state_of"]
+
+
+class State(StrEnum):
+    """How an object is doing."""
+
+    READY = "ready"
+    PROGRESSING = "progressing"
+    FAILING = "failing"
+    TERMINATING = "terminating"
+    UNKNOWN = "unknown"
+
+
+class Health(NamedTuple):
+    """A state, and what says so: a condition's reason, a phase, a count."""
+
+    state: State
+    why: str = ""
+
+
+_GOOD = ("Ready", "Available", "Healthy", "Succeeded", "Complete", "Established", "Synced", "Accepted", "Programmed")
+_BAD = ("Failed", "Degraded", "Stalled", "Error", "Failure", "ReplicaFailure", "Broken", "Unhealthy")
+_BUSY = ("Reconciling", "Progressing", "Issuing", "Installing", "Upgrading")
+_FAILURE = re.compile(r"fail|error|invalid|crash|backoff|denied|forbidden|exceeded|unhealthy|conflict|lost", re.I)
+
+_PHASES = {
+    State.READY: "ready running active bound available succeeded success complete completed healthy synced deployed "
+    "established online ok true created up installed",
+    State.PROGRESSING: "pending creating provisioning updating progressing initializing initialising waiting "
+    "reconciling starting scaling upgrading installing containercreating queued scheduled inprogress restarting "
+    "bootstrapping synchronizing released stopping",
+    State.FAILING: "failed failure error errored degraded crashloopbackoff lost unhealthy invalid broken "
+    "imagepullbackoff errimagepull evicted rejected false down",
+    State.TERMINATING: "terminating deleting deleted",
+}
+_STATE_OF_PHASE = {word: state for state, words in _PHASES.items() for word in words.split()}
+
+
+def state_of(obj: Mapping[str, Any]) -> Health:
+    """How an object is doing. `obj` is the object as its JSON has it."""
+    metadata = _map(obj.get("metadata"))
+    if metadata.get("deletionTimestamp"):
+        waits = [one for one in _list(metadata.get("finalizers")) if isinstance(one, str)]
+        return Health(State.TERMINATING, f"waits for {', '.join(waits)}" if waits else "is being deleted")
+    status = obj.get("status")
+    if isinstance(status, str):
+        return _of_phase(status) or Health(State.UNKNOWN, status)
+    status = _map(status)
+    if _behind(metadata, status):
+        return Health(State.PROGRESSING, "the latest change was not seen yet")
+    built_in = _BUILT_IN.get(_group_kind(obj))
+    if built_in is not None:
+        return built_in(_map(obj.get("spec")), status)
+    return (
+        _of_conditions(status)
+        or _of_phase(status.get("phase"))
+        or _of_phase(status.get("state"))
+        or _of_replicas(_map(obj.get("spec")), status)
+        or Health(State.UNKNOWN, "its status says nothing about it")
+    )
+
+
+def _of_conditions(status: Mapping[str, Any]) -> Health | None:
+    conditions = {
+        one["type"]: one
+        for one in _list(status.get("conditions"))
+        if isinstance(one, dict) and isinstance(one.get("type"), str)
+    }
+    for kind in _BAD:
+        if _is(conditions.get(kind), "True"):
+            return Health(State.FAILING, _why(conditions[kind]))
+    good = [conditions[kind] for kind in _GOOD if kind in conditions]
+    busy = [conditions[kind] for kind in _BUSY if kind in conditions]
+    for one in good:
+        if _is(one, "False"):
+            stuck = bool(busy) and not any(_is(other, "True") for other in busy)
+            failing = stuck or _FAILURE.search(_text(one.get("reason")))
+            return Health(State.FAILING if failing else State.PROGRESSING, _why(one))
+        if not _is(one, "True"):
+            return Health(State.PROGRESSING, _why(one))
+    if good:
+        reconciling = conditions.get("Reconciling")
+        if reconciling is not None and _is(reconciling, "True"):
+            return Health(State.PROGRESSING, _why(reconciling))
+        return Health(State.READY, _why(good[0]))
+    for one in busy:
+        if _is(one, "True"):
+            return Health(State.PROGRESSING, _why(one))
+    return None
+
+
+def _of_phase(phase: Any) -> Health | None:
+    if isinstance(phase, bool) or not isinstance(phase, str) or not phase:
+        return None
+    state = _STATE_OF_PHASE.get(re.sub(r"[\s_-]", "", phase).lower())
+    return Health(state, phase) if state else None
+
+
+def _of_replicas(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health | None:
+    wanted = _number(spec.get("replicas"))
+    counts = [_number(status.get(field)) for field in ("availableReplicas", "readyReplicas", "replicas")]
+    have = next((count for count in counts if count is not None), None)
+    if have is None:
+        return None
+    if wanted is None:
+        return Health(State.READY, f"{have} replicas") if have else None
+    return _counted(have, wanted)
+
+
+def _counted(have: int, wanted: int) -> Health:
+    return Health(State.READY if have >= wanted else State.PROGRESSING, f"{have} of {wanted} replicas")
+
+
+# The kinds below say in ways of their own how they are.
+
+
+def _replicated(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health:
+    conditions = {_text(one.get("type")): one for one in _list(status.get("conditions")) if isinstance(one, dict)}
+    if _is(conditions.get("ReplicaFailure"), "True"):
+        return Health(State.FAILING, _why(conditions["ReplicaFailure"]))
+    progressing = conditions.get("Progressing")
+    if progressing is not None and _is(progressing, "False"):
+        return Health(State.FAILING, _why(progressing))
+    wanted = _number(spec.get("replicas"))
+    wanted = 1 if wanted is None else wanted
+    ready = _number(status.get("availableReplicas")) or _number(status.get("readyReplicas")) or 0
+    updated = _number(status.get("updatedReplicas"))
+    if updated is not None and updated < min(wanted, ready):
+        return Health(State.PROGRESSING, f"{updated} of {wanted} replicas are updated")
+    return _counted(ready, wanted)
+
+
+def _daemon_set(_spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health:
+    wanted = _number(status.get("desiredNumberScheduled"))
+    if wanted is None:
+        return Health(State.PROGRESSING, "was not seen yet")
+    ready = _number(status.get("numberReady")) or 0
+    return Health(State.READY if ready >= wanted else State.PROGRESSING, f"{ready} of {wanted} nodes")
+
+
+def _job(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health:
+    told = _of_conditions(status)
+    if told is not None:
+        return told
+    if spec.get("suspend") is True:
+        return Health(State.UNKNOWN, "suspended")
+    return Health(State.PROGRESSING, f"{_number(status.get('active')) or 0} active")
+
+
+def _pod(_spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health:
+    for one in [*_list(status.get("initContainerStatuses")), *_list(status.get("containerStatuses"))]:
+        reason = _text(_map(_map(_map(one).get("state")).get("waiting")).get("reason"))
+        if _FAILURE.search(reason) or reason.startswith("Err"):
+            return Health(State.FAILING, reason)
+    phase = _text(status.get("phase"))
+    if phase == "Running":
+        ready = next((one for one in _list(status.get("conditions")) if _map(one).get("type") == "Ready"), None)
+        if ready is not None and not _is(ready, "True"):
+            return Health(State.PROGRESSING, _why(ready))
+    return _of_phase(phase) or Health(State.UNKNOWN, phase or "its status says nothing about it")
+
+
+_BUILT_IN = {
+    ("apps", "Deployment"): _replicated,
+    ("apps", "StatefulSet"): _replicated,
+    ("apps", "ReplicaSet"): _replicated,
+    ("", "ReplicationController"): _replicated,
+    ("apps", "DaemonSet"): _daemon_set,
+    ("batch", "Job"): _job,
+    ("", "Pod"): _pod,
+}
+
+
+def _group_kind(obj: Mapping[str, Any]) -> tuple[str, str]:
+    group, slash, _version = _text(obj.get("apiVersion")).rpartition("/")
+    return (group if slash else "", _text(obj.get("kind")))
+
+
+def _behind(metadata: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
+    generation, observed = _number(metadata.get("generation")), _number(status.get("observedGeneration"))
+    return generation is not None and observed is not None and observed < generation
+
+
+def _is(condition: Any, status: str) -> bool:
+    return _map(condition).get("status") == status
+
+
+def _why(condition: Mapping[str, Any]) -> str:
+    """`Ready: AllUp`; a condition without a reason is told by its status."""
+    return f"{_text(condition.get('type'))}: {_text(condition.get('reason')) or _text(condition.get('status'))}"
+
+
+def _map(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
