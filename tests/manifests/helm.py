@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
-from kubewright.testing import KUBERNETES_VERSION, SetupError
-from kubewright.testing._cache import cache_directory, lock, scratch
-from kubewright.testing._go import Go, find_go
-from kubewright.testing._versions import platform_name
+from kubewright.testing import KUBERNETES_VERSION
+from tests.go_programs import GoProgram
 
 HELM_VERSION = "3.22.0"
-MODULE = Path(__file__).parent / "helm_module"
 BUILD_SECONDS = 900
 """For the mark `timeout` of tests that may be the first to need it: 80 s on a quiet machine."""
+
+_MAJOR, _MINOR, _ = KUBERNETES_VERSION.split(".")
+HELM = GoProgram(
+    name="helm",
+    module=Path(__file__).parent / "helm_module",
+    version=f"v{HELM_VERSION}",
+    package="helm.sh/helm/v3/cmd/helm",
+    values={
+        "helm.sh/helm/v3/internal/version.version": f"v{HELM_VERSION}",
+        # Which cluster templates are rendered for; as Helm's own build sets it, with our version.
+        "helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor": _MAJOR,
+        "helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor": _MINOR,
+        "helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor": _MAJOR,
+        "helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor": _MINOR,
+    },
+)
 
 
 def helm(*arguments: str | Path, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -39,42 +49,4 @@ def helm(*arguments: str | Path, cache: Path | None = None) -> subprocess.Comple
 @functools.cache
 def helm_binary() -> Path:
     """The program, built if it is not there. Skips the test where there is no Go and none can be installed."""
-    folder = cache_directory() / "helm" / f"v{HELM_VERSION}-{platform_name()}"
-    binary = folder / "helm"
-    if binary.is_file():
-        return binary
-    try:
-        go = find_go()
-    except SetupError as error:
-        pytest.skip(f"Helm cannot be built: {error}")
-    with lock(folder, lambda: None):
-        if not binary.is_file():
-            with scratch(folder) as new:
-                _build(go, new)
-                (new / "helm").rename(binary)
-    return binary
-
-
-def _build(go: Go, folder: Path) -> None:
-    shutil.copytree(MODULE, folder / "module")
-    major, minor, _ = KUBERNETES_VERSION.split(".")
-    values = {
-        "helm.sh/helm/v3/internal/version.version": f"v{HELM_VERSION}",
-        # Which cluster templates are rendered for; as Helm's own build sets it, with our version.
-        "helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor": major,
-        "helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor": minor,
-        "helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor": major,
-        "helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor": minor,
-    }
-    settings = " ".join(["-s", "-w", *(f"-X {name}={value}" for name, value in values.items())])
-    flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", f"-ldflags={settings}"]
-    done = subprocess.run(
-        [go.executable, "build", *flags, "-o", str(folder / "helm"), "helm.sh/helm/v3/cmd/helm"],
-        cwd=folder / "module",
-        env=go.environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    return HELM.binary()

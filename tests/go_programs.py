@@ -1,0 +1,83 @@
+"""Programs in Go that tests compare Kubewright with, each built once from a module beside its tests and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from kubewright.testing import SetupError
+from kubewright.testing._cache import cache_directory, lock, scratch
+from kubewright.testing._go import Go, find_go
+from kubewright.testing._versions import platform_name
+
+__all__ = ["GoProgram"]
+
+_FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoProgram:
+    """A program and where it comes from.
+
+    Args:
+        name: what it is called; also its folder in the cache.
+        module: the folder with `go.mod` and `go.sum`, and the source if it is not another module's.
+        version: of what is built; a new one is built anew. With `digest_of_sources`, so is any change of the module.
+        package: what `go build` gets.
+        values: variables that the linker sets.
+        beside: puts more files into the folder of the program, when it is built: it gets Go and that folder.
+    """
+
+    name: str
+    module: Path
+    version: str
+    package: str = "."
+    digest_of_sources: bool = False
+    values: Mapping[str, str] = field(default_factory=dict)
+    beside: Callable[[Go, Path], None] | None = None
+
+    def binary(self) -> Path:
+        """The program, built if it is not there. Skips the test where there is no Go and none can be installed."""
+        folder = cache_directory() / self.name / f"{self._key()}-{platform_name()}"
+        binary = folder / self.name
+        if binary.is_file():
+            return binary
+        try:
+            go = find_go()
+        except SetupError as error:
+            pytest.skip(f"{self.name} cannot be built: {error}")
+        with lock(folder, lambda: None):
+            if not binary.is_file():
+                with scratch(folder) as new:
+                    self._build(go, new)
+                    if self.beside:
+                        self.beside(go, folder)
+                    # Last: whoever finds it finds everything.
+                    (new / self.name).rename(binary)
+        return binary
+
+    def _key(self) -> str:
+        if not self.digest_of_sources:
+            return self.version
+        sources = b"".join(path.read_bytes() for path in sorted(self.module.iterdir()))
+        return f"{self.version}-{hashlib.sha256(sources).hexdigest()[:12]}"
+
+    def _build(self, go: Go, folder: Path) -> None:
+        shutil.copytree(self.module, folder / "module")
+        linked = " ".join(["-s", "-w", *(f"-X {name}={value}" for name, value in self.values.items())])
+        done = subprocess.run(
+            [go.executable, "build", *_FLAGS, f"-ldflags={linked}", "-o", str(folder / self.name), self.package],
+            cwd=folder / "module",
+            env=go.environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr

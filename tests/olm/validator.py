@@ -1,0 +1,68 @@
+"""operator-framework's own bundle validation, built once from the Go module beside this file and kept in the cache."""
+
+from __future__ import annotations
+
+import functools
+import json
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from kubewright.testing._go import Go, download_module
+from tests.go_programs import GoProgram
+
+__all__ = ["BUILD_SECONDS", "Verdict", "olm_definitions", "theirs"]
+
+MODULE = ("github.com/operator-framework/api", "v0.37.0")
+BUILD_SECONDS = 900
+"""For the mark `timeout` of tests that may be the first to need it: 70 s on a quiet machine."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What it said about a folder."""
+
+    folder: str
+    errors: list[str]
+    warnings: list[str]
+
+
+def _definitions(go: Go, folder: Path) -> None:
+    """OLM's own definitions beside the program, so that later runs need no module proxy."""
+    for path in (download_module(*MODULE, go) / "crds").glob("*.yaml"):
+        shutil.copyfile(path, folder / path.name)
+
+
+VALIDATOR = GoProgram(
+    name="olm-validator",
+    module=Path(__file__).parent / "validator_module",
+    version=MODULE[1],
+    digest_of_sources=True,
+    beside=_definitions,
+)
+
+
+@functools.cache
+def _validator() -> Path:
+    return VALIDATOR.binary()
+
+
+def theirs(
+    folders: Iterable[Path], suite: Literal["default", "operatorhub", "practices"] = "default"
+) -> dict[Path, Verdict]:
+    """What operator-framework says about these bundles."""
+    asked = list(folders)
+    done = subprocess.run(
+        [_validator(), suite, *asked], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    told = [Verdict(**json.loads(line)) for line in done.stdout.splitlines()]
+    return dict(zip(asked, told, strict=True))
+
+
+def olm_definitions() -> list[Path]:
+    """The files of OLM's own definitions: CatalogSource, Subscription, and so on."""
+    return sorted(_validator().parent.glob("operators.coreos.com_*.yaml"))
