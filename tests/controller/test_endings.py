@@ -1,0 +1,315 @@
+"""How a reconcile ends, and what becomes of its key: on a virtual clock, without a server."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from datetime import timedelta
+
+import pytest
+
+from kubewright.cache import ObjectKey
+from kubewright.client import Conflict, Status
+from kubewright.clock import VirtualClock
+from kubewright.controller import (
+    BlockingContext,
+    Context,
+    ReconcileTimeout,
+    Result,
+    TerminalError,
+)
+from kubewright.operator import Operator
+from kubewright.queue import ExponentialBackoff
+from tests.controller.conftest import Part, Thing, key, thing, until, working
+
+# How a reconcile ends
+
+
+async def test_a_reconcile_that_returns_nothing_is_done(operator: Operator, clock: VirtualClock) -> None:
+    seen: list[str] = []
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        seen.append(obj.metadata.name)
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.advance(3600)
+        assert seen == ["one"]
+        assert stage.controller.stats.reconciles == {"success": 1}
+
+
+async def test_an_exception_backs_off_from_5_ms_doubling_and_success_forgets_it(
+    operator: Operator, clock: VirtualClock
+) -> None:
+    times: list[float] = []
+    attempts: list[int] = []
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        times.append(clock.monotonic())
+        attempts.append(ctx.attempt)
+        if len(times) in (1, 2, 3, 5):
+            raise RuntimeError("not yet")
+
+    async with working(operator, clock) as stage:
+        stage.put(thing(size=1))
+        await clock.advance(1)
+        stage.put(thing(size=2))
+        await clock.advance(1)
+    assert times == [0, 0.005, 0.015, 0.035, 1.0, 1.005]
+    assert attempts == [1, 2, 3, 4, 1, 2]
+
+
+async def test_a_failure_is_one_full_log_line_with_its_traceback(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        raise RuntimeError("no such zone")
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.settle()
+    [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert record.getMessage() == (
+        "Thing default/one: reconcile failed, attempt 1, trying again in 0.005 s: RuntimeError: no such zone"
+    )
+    assert record.exc_info is not None
+    assert record.name == "kubewright.controller.thing"
+    assert (record.__dict__["controller"], record.__dict__["object"]) == ("thing", "default/one")
+
+
+async def test_each_reconcile_is_a_line_for_those_who_want_details(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    with caplog.at_level(logging.DEBUG, "kubewright.controller"):
+        async with working(operator, clock) as stage:
+            stage.put(thing())
+            await clock.settle()
+    lines = [record.getMessage() for record in caplog.records if record.levelno == logging.DEBUG]
+    assert lines == ["Thing default/one: reconciled in 0.000 s: success; trigger: added"]
+
+
+async def test_requeue_comes_back_by_backoff_without_counting_as_an_error(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    times: list[float] = []
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> Result | None:
+        times.append(clock.monotonic())
+        return Result(requeue=True) if len(times) < 4 else None
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.advance(1)
+        assert times == [0, 0.005, 0.015, 0.035]
+        assert stage.controller.stats.reconciles == {"requeue": 3, "success": 1}
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+async def test_requeue_after_forgets_the_backoff_and_comes_back_then(operator: Operator, clock: VirtualClock) -> None:
+    times: list[float] = []
+    triggers: list[str] = []
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> Result | None:
+        times.append(clock.monotonic())
+        triggers.append(ctx.trigger)
+        if len(times) == 1:
+            raise RuntimeError("once")
+        if len(times) == 2:
+            return Result(requeue_after=timedelta(minutes=1))
+        if len(times) == 3:
+            raise RuntimeError("again")
+        return None
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.advance(61)
+        assert stage.controller.queue.retries(key()) == 0
+    assert times == [0, 0.005, 60.005, 60.01]
+    assert triggers == ["added", "retry", "requeue", "retry"]
+
+
+async def test_a_change_brings_the_key_back_before_requeue_after(operator: Operator, clock: VirtualClock) -> None:
+    times: list[float] = []
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> Result:
+        times.append(clock.monotonic())
+        return Result(requeue_after=60)
+
+    async with working(operator, clock) as stage:
+        stage.put(thing(size=1))
+        await clock.advance(10)
+        stage.put(thing(size=2))
+        await clock.advance(65)
+    assert times == [0, 10, 70]
+
+
+async def test_a_terminal_error_is_logged_and_counted_and_not_retried_until_a_change(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    times: list[float] = []
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        times.append(clock.monotonic())
+        raise TerminalError("deploymentName must be specified")
+
+    async with working(operator, clock) as stage:
+        stage.put(thing(size=1))
+        await clock.advance(3600)
+        assert times == [0]
+        stage.put(thing(size=2))
+        await clock.advance(1)
+        assert times == [0, 3600]
+        assert stage.controller.stats.reconciles == {"terminal_error": 2}
+    assert "deploymentName must be specified" in caplog.text
+
+
+async def test_a_conflict_is_retried_with_one_quiet_line(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    calls: list[int] = []
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        calls.append(ctx.attempt)
+        if len(calls) == 1:
+            raise Conflict(Status(code=409, message="the object has been modified"))
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.advance(1)
+    assert calls == [1, 2]
+    [record] = [record for record in caplog.records if "modified" in record.getMessage()]
+    assert (record.levelno, record.exc_info) == (logging.INFO, None)
+
+
+async def test_what_is_no_result_is_a_terminal_error_that_names_the_function(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> Result | None:
+        return 30  # type: ignore[return-value]
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.advance(60)
+        assert stage.controller.stats.reconciles == {"terminal_error": 1}
+    assert "sync must return a Result or None, but returned 30" in caplog.text
+
+
+async def test_a_cancelled_future_inside_a_reconciler_fails_the_reconcile_and_not_the_worker(
+    operator: Operator, clock: VirtualClock
+) -> None:
+    calls: list[int] = []
+
+    @operator.reconciles(Thing, concurrency=1)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        calls.append(ctx.attempt)
+        if len(calls) == 1:
+            cancelled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            cancelled.cancel()
+            await cancelled
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.advance(1)
+    assert calls == [1, 2]
+
+
+async def test_a_rate_limiter_of_ones_own_sets_the_pace(operator: Operator, clock: VirtualClock) -> None:
+    times: list[float] = []
+
+    @operator.reconciles(Thing, rate_limiter=ExponentialBackoff(10, 20))
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        times.append(clock.monotonic())
+        raise RuntimeError
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.advance(60)
+    assert times == [0, 10, 30, 50]
+
+
+async def test_a_rate_limiter_that_fails_costs_neither_the_key_nor_the_worker(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    times: list[float] = []
+
+    class Broken(ExponentialBackoff[ObjectKey]):
+        def when(self, key: ObjectKey) -> float:
+            raise ArithmeticError("the limiter is broken")
+
+    @operator.reconciles(Thing, rate_limiter=Broken(), concurrency=1)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        times.append(clock.monotonic())
+        if len(times) == 1:
+            raise RuntimeError
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.advance(10)
+    assert times == [0, 1]
+    assert "the limiter is broken" in caplog.text
+
+
+# Time-outs
+
+
+async def test_a_reconcile_that_takes_too_long_is_interrupted_and_retried(
+    operator: Operator, clock: VirtualClock
+) -> None:
+    outcomes: list[BaseException | None] = []
+
+    @operator.reconciles(Thing, timeout=30)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        if not outcomes:
+            try:
+                await clock.sleep(3600)
+            except BaseException as error:
+                outcomes.append(error)
+                raise
+        outcomes.append(None)
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.advance(31)
+        assert stage.controller.stats.reconciles == {"error": 1, "success": 1}
+    assert isinstance(outcomes[0], asyncio.CancelledError)
+    assert outcomes[1] is None
+
+
+async def test_a_thread_meets_the_timeout_at_its_next_call_of_the_context(operator: Operator) -> None:
+    clock = VirtualClock()
+    entered, expired = threading.Event(), threading.Event()
+    met: list[BaseException] = []
+
+    @operator.reconciles(Thing, timeout=30, concurrency=2)
+    def sync(obj: Thing, ctx: BlockingContext[Thing]) -> None:
+        entered.set()
+        assert expired.wait(30)
+        try:
+            ctx.delete(Part, "p")
+        except ReconcileTimeout as error:
+            met.append(error)
+            raise
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await asyncio.to_thread(entered.wait, 30)
+        await clock.advance(30)
+        assert stage.controller.stats.active == 1, "the key stays with its worker while the thread lives"
+        expired.set()
+        await until(lambda: stage.controller.stats.reconciles)
+        assert stage.controller.stats.reconciles == {"error": 1}
+    assert str(met[0]) == "the reconcile of Thing default/one took more than 30.0 s"

@@ -1,0 +1,262 @@
+"""What wakes a key: on a virtual clock, without a server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from kubewright.api import ObjectMeta, OwnerReference
+from kubewright.cache import Change, ObjectKey
+from kubewright.clock import VirtualClock
+from kubewright.controller import (
+    Context,
+    Owns,
+    Reader,
+    Watch,
+    generation_changed,
+    predicate,
+)
+from kubewright.operator import Operator
+from tests.controller.conftest import Part, Stage, Thing, ThingSpec, key, thing, working
+
+
+def part(owner: str, name: str = "p") -> Part:
+    reference = OwnerReference(
+        api_version="example.com/v1", kind="Thing", name=owner, uid=f"uid-{owner}", controller=True
+    )
+    meta = ObjectMeta(name=name, namespace="default", uid=f"uid-{name}", owner_references=[reference])
+    return Part(metadata=meta, spec=ThingSpec())
+
+
+async def test_the_initial_list_and_resyncs_go_behind_live_changes(operator: Operator, clock: VirtualClock) -> None:
+    order: list[tuple[str, str]] = []
+
+    @operator.reconciles(Thing, concurrency=1, resync=60)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        order.append((obj.metadata.name, ctx.trigger))
+
+    stage = Stage(operator, clock)
+    stage.put(thing("a"), initial=True)
+    stage.put(thing("b"), initial=True)
+    stage.put(thing("live"))
+    stage.synced()
+    stage.controller.start()
+    await clock.settle()
+    assert order == [("live", "added"), ("a", "initial"), ("b", "initial")]
+    order.clear()
+    await clock.advance(60)
+    assert order == [("a", "resync"), ("b", "resync"), ("live", "resync")]
+    await stage.controller.stop(grace=5)
+
+
+async def test_a_predicate_decides_which_changes_count(operator: Operator, clock: VirtualClock) -> None:
+    sizes: list[int] = []
+
+    @operator.reconciles(Thing, when=generation_changed)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        sizes.append(obj.spec.size)
+
+    async with working(operator, clock) as stage:
+        for size, generation in ((1, 1), (2, 1), (3, 2)):
+            stage.put(thing(size=size, generation=generation))
+            await clock.settle()
+    assert sizes == [1, 3]
+
+
+async def test_predicates_compare_confirmed_states_so_our_own_write_hides_nobodys_change(
+    operator: Operator, clock: VirtualClock
+) -> None:
+    sizes: list[int] = []
+    compared: list[tuple[int, int]] = []
+
+    def noted(change: Change[Any]) -> bool:
+        if change.old is not None and change.new is not None:
+            compared.append((change.old.generation, change.new.generation))
+        return True
+
+    @operator.reconciles(Thing, when=predicate(noted) & generation_changed)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        sizes.append(obj.spec.size)
+
+    async with working(operator, clock) as stage:
+        stage.put(thing(size=1, generation=1))
+        await clock.settle()
+        # Somebody asks for size 2, and we write a label on top of that before we have heard of it.
+        ours = thing(size=2, generation=2, labels={"seen": "yes"}, resource_version="1000")
+        stage.informers[Thing].written(ours)
+        assert stage.informers[Thing].lister.snapshots()[0].generation == 2
+        stage.put(thing(size=2, generation=2))
+        await clock.settle()
+        # Compared with what readers see, nothing would have changed, and nobody would have reconciled size 2.
+        assert compared == [(1, 2)]
+        assert sizes == [1, 2]
+
+
+async def test_a_predicate_that_fails_lets_the_change_pass(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[str] = []
+
+    @operator.reconciles(Thing, when=lambda change: 1 // 0 > 0)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        seen.append(obj.metadata.name)
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.settle()
+    assert seen == ["one"]
+    assert "ZeroDivisionError" in caplog.text
+
+
+async def test_owned_objects_wake_their_owner_and_say_so(operator: Operator, clock: VirtualClock) -> None:
+    triggers: list[str] = []
+
+    @operator.reconciles(Thing, owns=[Owns(Part, when=generation_changed)])
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        triggers.append(ctx.trigger)
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.settle()
+        stage.put(part("one"))
+        await clock.settle()
+        stage.put(part("one"))  # nothing that the predicate lets pass
+        await clock.settle()
+        stage.remove(part("one"))
+        await clock.settle()
+    assert triggers == ["added", "Part added", "Part deleted"]
+
+
+async def test_owned_objects_are_read_by_their_owner(operator: Operator, clock: VirtualClock) -> None:
+    owned: list[list[str]] = []
+
+    @operator.reconciles(Thing, owns=[Part])
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        owned.append([found.metadata.name for found in ctx.owned(Part)])
+
+    async with working(operator, clock) as stage:
+        stage.put(part("one", "p"))
+        stage.put(part("one", "q"))
+        stage.put(part("other", "r"))
+        stage.put(thing())
+        await clock.settle()
+    assert owned[-1] == ["p", "q"]
+
+
+async def test_a_watched_object_wakes_what_a_function_names_before_and_after_a_change(
+    operator: Operator, clock: VirtualClock
+) -> None:
+    seen: list[str] = []
+
+    def users_of(found: Part, reader: Reader) -> list[ObjectKey]:
+        return [ObjectKey.of(one) for one in reader.list(Thing) if one.spec.size == found.spec.size]
+
+    @operator.reconciles(Thing, watches=[Watch(Part, map=users_of)])
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        seen.append(obj.metadata.name)
+
+    async with working(operator, clock) as stage:
+        for size, name in enumerate(("zero", "one", "two")):
+            stage.put(thing(name, size))
+        await clock.settle()
+        seen.clear()
+        shared = part("nobody")
+        shared.spec.size = 1
+        stage.put(shared)
+        await clock.settle()
+        assert seen == ["one"]
+        shared.spec.size = 2
+        stage.put(shared)
+        await clock.settle()
+        assert seen == ["one", "one", "two"]
+
+
+async def test_a_map_function_of_the_object_alone_will_do(operator: Operator, clock: VirtualClock) -> None:
+    seen: list[str] = []
+
+    @operator.reconciles(Thing, watches=[Watch(Part, map=lambda found: [key(found.metadata.labels["for"])])])
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        seen.append(obj.metadata.name)
+
+    async with working(operator, clock) as stage:
+        stage.put(thing("a"))
+        await clock.settle()
+        shared = part("nobody")
+        shared.metadata.labels = {"for": "a"}
+        stage.put(shared)
+        await clock.settle()
+    assert seen == ["a", "a"]
+
+
+async def test_external_triggers_are_iterators_queues_or_functions_that_are_called_again(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[tuple[str, str]] = []
+    queue: asyncio.Queue[ObjectKey] = asyncio.Queue()
+    starts: list[float] = []
+
+    async def names() -> AsyncIterator[ObjectKey]:
+        yield key("iterated")
+
+    async def shaky() -> AsyncIterator[ObjectKey]:
+        starts.append(clock.monotonic())
+        yield key(f"start-{len(starts)}")
+        if len(starts) < 3:
+            raise ConnectionError("the other system is down")
+
+    @operator.reconciles(Thing, triggers=[names(), queue, shaky])
+    async def sync(name: ObjectKey, ctx: Context[Thing]) -> None:
+        seen.append((name.name, ctx.trigger))
+
+    async with working(operator, clock):
+        queue.put_nowait(key("queued"))
+        await clock.advance(60)
+    assert set(seen) == {(name, "external") for name in ("iterated", "queued", "start-1", "start-2", "start-3")}
+    assert starts == [0, 1, 2]
+    assert "the other system is down" in caplog.text
+
+
+async def test_a_key_never_runs_twice_at_once_and_changes_meanwhile_run_it_once_more(
+    operator: Operator, clock: VirtualClock
+) -> None:
+    running = 0
+    sizes: list[int] = []
+
+    @operator.reconciles(Thing, concurrency=5)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        nonlocal running
+        running += 1
+        assert running == 1
+        sizes.append(obj.spec.size)
+        await clock.sleep(10)
+        running -= 1
+
+    async with working(operator, clock) as stage:
+        stage.put(thing(size=1))
+        await clock.advance(1)
+        for size in (2, 3, 4):
+            stage.put(thing(size=size))
+        await clock.advance(60)
+    assert sizes == [1, 4]
+
+
+async def test_concurrency_bounds_the_reconciles_at_a_time(operator: Operator, clock: VirtualClock) -> None:
+    running = most = 0
+
+    @operator.reconciles(Thing, concurrency=3)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await clock.sleep(1)
+        running -= 1
+
+    async with working(operator, clock) as stage:
+        for number in range(10):
+            stage.put(thing(f"t{number}"))
+        await clock.advance(10)
+        assert stage.controller.stats.reconciles == {"success": 10}
+    assert most == 3
