@@ -12,7 +12,7 @@ import pytest
 from kubewright.api import ObjectMeta, owner_reference
 from kubewright.clock import VirtualClock
 from kubewright.controller import Context, ReconcileTimeout, Result, TerminalError
-from kubewright.observe import DebugPages, FieldChange, is_loopback
+from kubewright.observe import DebugPages, FieldChange, Sources, is_loopback
 from kubewright.operator import Operator
 from tests.controller.conftest import Part, Thing, ThingSpec, ThingStatus, key, thing, working
 from tests.observe.conftest import Agreeable
@@ -187,7 +187,7 @@ async def test_debug_pages_answer_in_json(operator: Operator, clock: VirtualCloc
         for name in ("one", "two"):
             stage.put(thing(name))
         await clock.settle()
-        pages = DebugPages(lambda: stage.controllers)
+        pages = DebugPages(Sources(controllers=lambda: stage.controllers))
 
         def ask(path: str) -> tuple[int, dict[str, object]]:
             status, body = pages.answer(path)

@@ -147,6 +147,11 @@ class Controller(Generic[R]):
         return self._registration.info
 
     @property
+    def owns(self) -> list[ResourceInfo]:
+        """The kinds whose objects wake their owner."""
+        return [owns.info for owns in self._registration.owns]
+
+    @property
     def concurrency(self) -> int:
         """How many reconciles may run at a time."""
         return self._registration.concurrency

@@ -40,6 +40,8 @@ class ElectionStatus:
     state: Literal["new", "standby", "leading", "over"]
     leader: str
     """Who holds the lease, as far as we have seen; "" when nobody does."""
+    since: str
+    """When the holder took the lease, as the Lease says."""
     seconds_left: float
     """How long we lead without another renewal."""
     transitions: int
@@ -237,6 +239,7 @@ class LeaderElector:
             identity=self.identity,
             state=state,
             leader=self.leader,
+            since=campaign.record.acquire_time if campaign else "",
             seconds_left=left,
             transitions=campaign.record.transitions if campaign else 0,
             renewals=campaign.renewals if campaign else 0,

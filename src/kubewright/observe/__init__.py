@@ -8,7 +8,8 @@ Nothing here is process-wide; all of it belongs to one operator.
 - `Metrics` makes Prometheus' text of those numbers when somebody asks for it, under controller-runtime's names.
   prometheus_client is imported then, and not before.
 - `inspect` tells all that is known about one object: what woke it, where it is in the queue, how its last reconciles
-  ended and what they wrote. `DebugPages` serves the same as JSON.
+  ended and what they wrote. `report` tells of the operator as a whole: controllers and queues, caches and watches,
+  leader, webhooks. `LogBook` keeps the last lines of the log about each object. `DebugPages` serves all of it as JSON.
 
 The floor is below the controllers, which report here; so what is looked at (controllers, caches, recorder, electors)
 is taken as it comes, by protocol.
@@ -28,9 +29,19 @@ from kubewright.observe._inspection import (
     WriteRecord,
     inspect,
 )
+from kubewright.observe._logbook import LogBook, LogBookBounds, LogLine
 from kubewright.observe._metrics import Metrics, Sources
 from kubewright.observe._observer import Observer
 from kubewright.observe._reconcile import Reconcile
+from kubewright.observe._report import (
+    CacheReport,
+    ControllerReport,
+    KindName,
+    LeaderReport,
+    OperatorReport,
+    WebhookReport,
+    report,
+)
 from kubewright.observe._requests import RequestStats
 from kubewright.observe._stats import BUGS, ControllerStats, Ending
 from kubewright.observe._tracing import Tracing
@@ -38,7 +49,9 @@ from kubewright.observe._webhooks import Review, WebhookStats
 
 __all__ = [
     "BUGS",
+    "CacheReport",
     "CachedState",
+    "ControllerReport",
     "ControllerStats",
     "DebugPages",
     "Ending",
@@ -46,9 +59,15 @@ __all__ = [
     "History",
     "HistoryBounds",
     "Inspection",
+    "KindName",
+    "LeaderReport",
+    "LogBook",
+    "LogBookBounds",
+    "LogLine",
     "Metrics",
     "Observed",
     "Observer",
+    "OperatorReport",
     "QueueState",
     "Reconcile",
     "ReconcileRecord",
@@ -56,8 +75,10 @@ __all__ = [
     "Review",
     "Sources",
     "Tracing",
+    "WebhookReport",
     "WebhookStats",
     "WriteRecord",
     "inspect",
     "is_loopback",
+    "report",
 ]

@@ -1,8 +1,9 @@
 """`DebugPages`: what is known about objects, as JSON, for tools on the same machine.
 
-    /debug/kubewright                                      the controllers
+    /debug/kubewright                                      the operator: controllers, caches, leader, webhooks
     /debug/kubewright/objects                              the objects that are remembered, newest first
     /debug/kubewright/objects/CONTROLLER/NAMESPACE/NAME    one object (without a namespace: CONTROLLER/NAME)
+    /debug/kubewright/logs/CONTROLLER/NAMESPACE/NAME       the last lines of the log about it, the newest last
 
 No field of an object is shown, but names and error messages are: so whoever serves these pages does it on loopback
 alone, unless the user asked for more (`is_loopback`).
@@ -11,7 +12,7 @@ alone, unless the user asked for more (`is_loopback`).
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -20,24 +21,14 @@ from urllib.parse import urlsplit
 import msgspec
 
 from kubewright.cache import ObjectKey
-from kubewright.observe._inspection import Observed, inspect
+from kubewright.observe._inspection import inspect
+from kubewright.observe._logbook import LogBook
+from kubewright.observe._metrics import Sources
+from kubewright.observe._report import report
 
 __all__ = ["DebugPages", "is_loopback"]
 
 _LISTED_AT_MOST = 1_000
-
-
-class _Controller(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    name: str
-    api_version: str
-    kind: str
-    reconciles: dict[str, int]
-    active: int
-    concurrency: int
-    ready: int
-    delayed: int
-    remembered: int
-    remembered_bytes: int
 
 
 class _Object(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -50,10 +41,23 @@ class _Object(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DebugPages:
-    """Answers the paths above. `controllers` is asked at each request, since they come and go."""
+    """Answers the paths above.
 
-    def __init__(self, controllers: Callable[[], Sequence[Observed]]) -> None:
-        self._controllers = controllers
+    Args:
+        sources: where everything comes from; asked at each request, since parts of an operator come and go.
+        name: the operator's.
+        started_at: when it started.
+        logs: the lines of the log, where they are kept.
+    """
+
+    def __init__(
+        self, sources: Sources, *, name: str = "", started_at: datetime | None = None, logs: LogBook | None = None
+    ) -> None:
+        self._sources = sources
+        self._controllers = sources.controllers
+        self._name = name
+        self._started_at = started_at
+        self._logs = logs or LogBook()
 
     @staticmethod
     def may_ask(host: str) -> bool:
@@ -65,11 +69,12 @@ class DebugPages:
         parts = below.strip("/").split("/")
         match parts:
             case [""]:
-                return _json({"controllers": [self._summary(one) for one in self._controllers()]})
+                return _json(report(self._sources, name=self._name, started_at=self._started_at))
             case ["objects"]:
                 return _json({"objects": list(islice(self._objects(), _LISTED_AT_MOST))})
-            case ["objects", name, *where] if 1 <= len(where) <= 2 and all(where):
-                return self._object(name, ObjectKey(where[0] if len(where) == 2 else "", where[-1]))
+            case ["objects" | "logs" as page, name, *where] if 1 <= len(where) <= 2 and all(where):
+                key = ObjectKey(where[0] if len(where) == 2 else "", where[-1])
+                return self._object(name, key) if page == "objects" else self._log(name, key)
         return _problem(f"there is no page {below!r} here")
 
     def _object(self, name: str, key: ObjectKey) -> tuple[int, bytes]:
@@ -79,6 +84,14 @@ class DebugPages:
                 if found.cached is None and not found.results and found.queue.state == "idle":
                     return _problem(f"controller {name!r} knows no object {key}")
                 return _json(found)
+        return self._no_controller(name)
+
+    def _log(self, name: str, key: ObjectKey) -> tuple[int, bytes]:
+        if not any(controller.name == name for controller in self._controllers()):
+            return self._no_controller(name)
+        return _json({"lines": self._logs.of(name, key)})
+
+    def _no_controller(self, name: str) -> tuple[int, bytes]:
         names = ", ".join(controller.name for controller in self._controllers())
         return _problem(f"there is no controller {name!r}; there are: {names or 'none'}")
 
@@ -95,22 +108,6 @@ class DebugPages:
                     ended_at=now + timedelta(seconds=newest.ended - monotonic),
                     error=newest.error,
                 )
-
-    @staticmethod
-    def _summary(controller: Observed) -> _Controller:
-        queue = controller.queue.stats()
-        return _Controller(
-            name=controller.name,
-            api_version=controller.info.api_version,
-            kind=controller.info.kind,
-            reconciles=dict(controller.stats.reconciles),
-            active=controller.stats.active,
-            concurrency=controller.concurrency,
-            ready=queue.depth,
-            delayed=queue.delayed,
-            remembered=len(controller.history),
-            remembered_bytes=controller.history.size + controller.history.change_size,
-        )
 
 
 def is_loopback(host: str) -> bool:

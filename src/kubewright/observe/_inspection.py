@@ -6,7 +6,7 @@ secrets. Error messages are the exceptions' own, cut, and without credentials, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final, Literal, Protocol
@@ -50,6 +50,10 @@ class Observed(Protocol):
     @property
     def info(self) -> ResourceInfo:
         """The kind that it reconciles."""
+
+    @property
+    def owns(self) -> Sequence[ResourceInfo]:
+        """The kinds whose objects wake their owner."""
 
     @property
     def concurrency(self) -> int:

@@ -65,6 +65,10 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
+        return msgspec.json.encode(self.fields(record)).decode()
+
+    def fields(self, record: logging.LogRecord) -> dict[str, Any]:
+        """What the line is made of, by name: plain values that may be shown."""
         line: dict[str, Any] = {
             "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
@@ -79,7 +83,7 @@ class JsonFormatter(logging.Formatter):
             line["traceback"] = _shown(self.formatException(record.exc_info))
         if record.stack_info:
             line["stack"] = _shown(self.formatStack(record.stack_info))
-        return msgspec.json.encode(line).decode()
+        return line
 
 
 class PrettyFormatter(logging.Formatter):

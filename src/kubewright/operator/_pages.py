@@ -26,7 +26,7 @@ def pages_of(operator: Operator, running: Running) -> dict[str, dict[str, Handle
         served.setdefault(settings.metrics_bind, {})["/metrics"] = _metrics_page(operator)
     for bind, pages in served.items():
         if settings.debug_pages or (settings.debug_pages is None and is_loopback(split_address(bind)[0])):
-            pages["/debug/kubewright"] = _debug_page(running)
+            pages["/debug/kubewright"] = _debug_page(operator, running)
     return served
 
 
@@ -40,8 +40,8 @@ def _metrics_page(operator: Operator) -> Handler:
     return page
 
 
-def _debug_page(running: Running) -> Handler:
-    debug = DebugPages(lambda: running.controllers)
+def _debug_page(operator: Operator, running: Running) -> Handler:
+    debug = DebugPages(running.sources, name=operator.name, started_at=running.started_at, logs=running.keep_logs())
 
     async def page(asked: Asked) -> Page:
         # A name that somebody else made lead here would let a web page read what is on this machine.

@@ -20,10 +20,11 @@ from kubewright.controller import Applier, Controller, Environment, Registration
 from kubewright.controller._environment import CachedKinds
 from kubewright.controller._mapping import as_key
 from kubewright.election import ElectionEvent, LeaderElector, NotLeader
-from kubewright.observe import Inspection, Observer, Sources
+from kubewright.observe import Inspection, LogBook, Observer, Sources
 from kubewright.operator._gate import Gate
 from kubewright.operator._http_server import HttpServer
 from kubewright.operator._leadership import make_elector, record_election
+from kubewright.operator._logbook import keeping_logs
 from kubewright.operator._pages import pages_of
 from kubewright.operator._settings import SettingError, Settings
 from kubewright.operator._stages import Stage
@@ -90,6 +91,10 @@ class Running:
         self.webhooks = WebhookRun(operator, self.settings, testing=not reach_first)
         self.observer = Observer()
         self.recorder: EventRecorder | None = None
+        self.started_at = (operator.clock or SystemClock()).now()
+        self.sources = self._sources()
+        """What metrics and pages tell of."""
+        self._logs: LogBook | None = None
 
     # Life
 
@@ -120,8 +125,8 @@ class Running:
         self.elector = make_elector(
             settings, connected, operator.name, on_event=self._hear, clock=operator.clock, rng=operator.rng
         )
-        operator.metrics.sources = sources = self._sources()
-        self._stack.callback(operator.metrics.leave, sources)
+        operator.metrics.sources = self.sources
+        self._stack.callback(operator.metrics.leave, self.sources)
         await self._serve()
         await self.webhooks.serve(client, self._stack)
         await self._enter("webhooks")
@@ -329,6 +334,19 @@ class Running:
     def inspect(self, kind: type[Object], name: str, namespace: str = "") -> Inspection:
         """All that is known about an object: what woke it, where it is in the queue, how its last reconciles went."""
         return self.controller(kind).inspect(ObjectKey(namespace, name))
+
+    @property
+    def operator(self) -> Operator:
+        """The operator that runs."""
+        return self._operator
+
+    def keep_logs(self) -> LogBook:
+        """Keep the last lines of the log about each object, from now to the end of the run; where they are kept."""
+        if self._logs is None:
+            self._logs = LogBook()
+            names = lambda: {controller.name for controller in self.controllers}  # noqa: E731
+            self._stack.enter_context(keeping_logs(self._logs, names))
+        return self._logs
 
     def enqueue(self, kind: type[Object], key: ObjectKey | Object | str) -> None:
         """Ask for a reconcile, from any thread."""

@@ -1,0 +1,244 @@
+"""`report`: an operator as a whole at one moment, as a typed snapshot that can be shown, sent as JSON and kept.
+
+Numbers that grow (reconciles, retries, histograms) are since the start of the run: whoever wants rates asks twice.
+No content of objects is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from kubewright.api import ResourceInfo
+from kubewright.cache import Informer, WatchState
+from kubewright.clock import SystemClock
+from kubewright.election import LeaderElector
+from kubewright.observe._inspection import Observed
+from kubewright.observe._webhooks import WebhookStats
+from kubewright.queue import Histogram
+
+if TYPE_CHECKING:
+    from kubewright.observe._metrics import Sources
+
+__all__ = [
+    "CacheReport",
+    "ControllerReport",
+    "KindName",
+    "LeaderReport",
+    "OperatorReport",
+    "WebhookReport",
+    "report",
+]
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What all parts have in common: names as JSON likes them."""
+
+
+class KindName(_Part, frozen=True, kw_only=True):
+    """A kind."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+
+    @classmethod
+    def of(cls, info: ResourceInfo) -> KindName:
+        """The name of this kind."""
+        return cls(group=info.group, version=info.version, kind=info.kind, plural=info.plural)
+
+
+class ControllerReport(_Part, frozen=True, kw_only=True):
+    """A controller: what it has done, what it does, what waits."""
+
+    name: str
+    api_version: str
+    kind: str
+    plural: str = ""
+    owns: tuple[KindName, ...] = ()
+    """The kinds whose objects wake their owner."""
+    reconciles: dict[str, int]
+    """How often each result came."""
+    durations: Histogram | None = None
+    """How long reconciles took."""
+    active: int
+    concurrency: int
+    ready: int
+    """Keys that wait for a worker."""
+    delayed: int
+    """Keys that come back later."""
+    retries: int = 0
+    """How often a key was added with a delay."""
+    longest_running_seconds: float = 0.0
+    remembered: int
+    """Objects whose last reconciles are known."""
+    remembered_bytes: int
+
+    @property
+    def group(self) -> str:
+        """The API group of the kind that is reconciled."""
+        return self.api_version.rpartition("/")[0]
+
+
+class CacheReport(_Part, frozen=True, kw_only=True):
+    """A cache, and the watch that fills it."""
+
+    group: str
+    version: str
+    kind: str
+    selection: str = ""
+    """The label and field selectors; empty for everything."""
+    namespaces: tuple[str, ...] = ()
+    """The only ones; none means all."""
+    synced: bool
+    objects: int
+    bytes: int
+    state: WatchState
+    last_event_at: datetime | None = None
+    relists: int = 0
+    restarts: int = 0
+    stalls: int = 0
+    undecodable: int = 0
+    last_error: str = ""
+
+
+class LeaderReport(_Part, frozen=True, kw_only=True):
+    """How a replica stands in its election."""
+
+    lease: str
+    identity: str
+    state: Literal["new", "standby", "leading", "over"]
+    leader: str
+    """Who holds the lease; empty for nobody."""
+    since: str = ""
+    """When the holder took it, as the Lease says."""
+    renewals: int = 0
+    """Of this replica."""
+    transitions: int = 0
+    failures: int = 0
+    last_error: str = ""
+
+
+class WebhookReport(_Part, frozen=True, kw_only=True):
+    """What was asked at one path of the webhook server."""
+
+    path: str
+    requests: int
+    allowed: int = 0
+    refused: int = 0
+    failed: int = 0
+    in_flight: int = 0
+
+
+class OperatorReport(_Part, frozen=True, kw_only=True):
+    """An operator as a whole, at one moment."""
+
+    name: str = ""
+    version: str = ""
+    """Of Kubewright."""
+    at: datetime
+    started_at: datetime | None = None
+    controllers: tuple[ControllerReport, ...] = ()
+    caches: tuple[CacheReport, ...] = ()
+    leader: LeaderReport | None = None
+    """None without leader election."""
+    webhooks: tuple[WebhookReport, ...] = ()
+    certificate_expires_at: datetime | None = None
+    """When the certificate of the webhooks ends."""
+    requests: dict[str, int] = {}
+    """Requests to the API server, by HTTP status; `<error>` for those without an answer."""
+
+
+def report(sources: Sources, *, name: str = "", started_at: datetime | None = None) -> OperatorReport:
+    """All that is known of an operator as a whole. Plain reading; from the operator's event loop."""
+    from kubewright import __version__
+
+    requests: dict[str, int] = {}
+    for stats in sources.requests():
+        for (code, _), count in sorted(stats.counts.items()):
+            requests[code] = requests.get(code, 0) + count
+    return OperatorReport(
+        name=name,
+        version=__version__,
+        at=(sources.clock or SystemClock()).now(),
+        started_at=started_at,
+        controllers=tuple(_controller(one) for one in sources.controllers()),
+        caches=tuple(_cache(one) for one in sources.informers()),
+        leader=next((_leader(one) for one in sources.electors()), None),
+        webhooks=tuple(part for one in sources.webhooks() for part in _webhooks(one)),
+        certificate_expires_at=min((one.expires for one in sources.certificates()), default=None),
+        requests=requests,
+    )
+
+
+def _controller(controller: Observed) -> ControllerReport:
+    queue = controller.queue.stats()
+    return ControllerReport(
+        name=controller.name,
+        api_version=controller.info.api_version,
+        kind=controller.info.kind,
+        plural=controller.info.plural,
+        owns=tuple(KindName.of(info) for info in controller.owns),
+        reconciles=dict(controller.stats.reconciles),
+        durations=controller.stats.durations.snapshot(),
+        active=controller.stats.active,
+        concurrency=controller.concurrency,
+        ready=queue.depth,
+        delayed=queue.delayed,
+        retries=queue.retries,
+        longest_running_seconds=queue.longest_running_processor_seconds,
+        remembered=len(controller.history),
+        remembered_bytes=controller.history.size + controller.history.change_size,
+    )
+
+
+def _cache(informer: Informer[Any]) -> CacheReport:
+    info, health = informer.info, informer.health
+    return CacheReport(
+        group=info.group,
+        version=info.version,
+        kind=info.kind,
+        selection=informer.selection,
+        namespaces=informer.namespaces,
+        synced=informer.synced,
+        objects=informer.objects,
+        bytes=informer.size,
+        state=health.state,
+        last_event_at=health.last_event_at,
+        relists=health.relists,
+        restarts=health.restarts,
+        stalls=health.stalls,
+        undecodable=health.undecodable,
+        last_error=health.last_error,
+    )
+
+
+def _leader(elector: LeaderElector) -> LeaderReport:
+    status = elector.status
+    return LeaderReport(
+        lease=status.lease,
+        identity=status.identity,
+        state=status.state,
+        leader=status.leader,
+        since=status.since,
+        renewals=status.renewals,
+        transitions=status.transitions,
+        failures=status.failures,
+        last_error=status.last_error,
+    )
+
+
+def _webhooks(stats: WebhookStats) -> Iterator[WebhookReport]:
+    for path in sorted({path for path, _ in stats.requests} | {path for path, _ in stats.reviews}):
+        yield WebhookReport(
+            path=path,
+            requests=sum(count for (one, _), count in stats.requests.items() if one == path),
+            allowed=stats.reviews[path, "allowed"],
+            refused=stats.reviews[path, "refused"],
+            failed=stats.reviews[path, "failed"],
+            in_flight=stats.in_flight[path],
+        )
