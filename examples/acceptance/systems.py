@@ -1,4 +1,4 @@
-"""The four systems as one thing to try: each is given work, turn by turn, and looked at when it should be done."""
+"""The five systems as one thing to try: each is given work, turn by turn, and looked at when it should be done."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import foo as foos
+import memcached as memcacheds
 import network as networks
 import password as passwords
 import testresource as testresources
@@ -84,8 +85,8 @@ async def foo_done(world: World, turn: int) -> None:
     foo = await world.client.wait_for(
         foos.Foo, "one", lambda found: found.status.available_replicas == replicas, world.namespace
     )
-    [deployment] = await world.client.list(apps.Deployment, world.namespace)
-    assert is_controlled_by(deployment, foo)
+    deployments = await world.client.list(apps.Deployment, world.namespace)
+    assert [one.metadata.name for one in deployments if is_controlled_by(one, foo)] == ["web"]
 
 
 # TestResource
@@ -159,9 +160,35 @@ async def password_done(world: World, turn: int) -> None:
         assert len((secret.data or {})["password"]) == password.spec.length
 
 
+# Memcached
+
+
+async def ask_memcached(world: World, turn: int) -> None:
+    """Another one each time, in place of the one before."""
+    spec = memcacheds.MemcachedSpec(size=turn % 3 + 1)
+    await world.client.create(memcacheds.Memcached(metadata=world.meta(f"cache-{turn}"), spec=spec))
+    if turn:
+        await world.client.delete(memcacheds.Memcached, f"cache-{turn - 1}", world.namespace)
+
+
+async def memcached_done(world: World, turn: int) -> None:
+    name, size, ours = f"cache-{turn}", turn % 3 + 1, memcacheds.OURS
+    while True:
+        found = await world.client.list(memcacheds.Memcached, world.namespace)
+        deployments = await world.client.list(apps.Deployment, world.namespace, labels=ours)
+        pods = sorted(pod.metadata.name for pod in await world.client.list(core.Pod, world.namespace, labels=ours))
+        if [one.metadata.name for one in found] == [one.metadata.name for one in deployments] == [name]:
+            available = is_condition_true(found[0].status, "Available")
+            if available and found[0].status.nodes == pods and len(pods) == size:
+                break
+        await asyncio.sleep(0.05)
+    assert is_controlled_by(deployments[0], found[0])
+
+
 SYSTEMS = [
     System("foo", foos.operator, foos.Foo, ask_foo, foo_done),
     System("testresource", testresources.operator, testresources.TestResource, ask_testresource, testresource_done),
     System("network", networks.operator, networks.Network, ask_network, network_done),
     System("password", passwords.operator, passwords.Password, ask_password, password_done),
+    System("memcached", memcacheds.operator, memcacheds.Memcached, ask_memcached, memcached_done),
 ]

@@ -145,3 +145,32 @@ async def test_the_steps_of_password(kubectl: Kubectl, world: World) -> None:
         while True:
             if "example-password" not in await kubectl("get", "secrets", "-o", "name"):
                 break
+
+
+async def test_the_steps_of_memcached(kubectl: Kubectl, world: World) -> None:
+    memcached = EXAMPLES / "memcached"
+    await kubectl("apply", "--server-side", "--force-conflicts", "-k", str(memcached / "config" / "crd"))
+    async with OPERATORS["memcached"].running(world.client, namespaces=[world.namespace], install_crds=False):
+        assert "created" in await kubectl("apply", "-f", str(memcached / "example-memcached.yaml"))
+        await kubectl("wait", "memcached/example-memcached", "--for=condition=Available", "--timeout=60s")
+        table = await kubectl("get", "memcacheds")
+        assert table.split()[:4] == ["NAME", "SIZE", "AVAILABLE", "AGE"]
+        assert table.split()[4:7] == ["example-memcached", "3", "True"]
+        nodes = await kubectl("get", "memcached", "example-memcached", "-o", "jsonpath={.status.nodes[*]}")
+        pods = await kubectl("get", "pods", "-l", "app.kubernetes.io/instance=example-memcached", "-o", "name")
+        assert nodes.split() == sorted(name.removeprefix("pod/") for name in pods.split())
+        described = await shows(kubectl, "Deployed", "describe", "memcached", "example-memcached")
+        assert "3 of 3 nodes are up" in described
+
+        await kubectl("patch", "memcached", "example-memcached", "--type=merge", "--patch", '{"spec": {"size": 5}}')
+        await shows(
+            kubectl, "5", "get", "deployment", "example-memcached", "-o", "jsonpath={.status.availableReplicas}"
+        )
+        await kubectl("scale", "deployment", "example-memcached", "--replicas=1")
+        await shows(kubectl, "5", "get", "deployment", "example-memcached", "-o", "jsonpath={.spec.replicas}")
+        refused = await kubectl(
+            *("patch", "memcached", "example-memcached", "--type=merge", "--patch", '{"spec": {"size": 6}}'), fails=True
+        )
+        assert "spec.size" in refused
+        await kubectl("delete", "memcached", "example-memcached")  # which waits for the finalizer
+        assert "example-memcached" not in await kubectl("get", "deployments,pods", "-o", "name")

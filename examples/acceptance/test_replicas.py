@@ -83,5 +83,5 @@ async def fail_over(system: System, world: World, account: ServiceAccount, logs:
 async def test_when_the_leader_is_killed_the_other_replica_does_the_work(
     world: World, account_of: Callable[[System], ServiceAccount], tmp_path: Path
 ) -> None:
-    """All four at the same time: most of it is waiting for leases to run out."""
+    """All five at the same time: most of it is waiting for leases to run out."""
     await asyncio.gather(*(fail_over(system, world, account_of(system), tmp_path) for system in SYSTEMS))

@@ -20,7 +20,7 @@ MODULES = (
     "kubewright.api.core.v1",
     "kubewright.crd",
 )
-PROGRAMS = ("foo", "testresource", "network", "password")
+PROGRAMS = ("foo", "testresource", "network", "password", "memcached")
 
 
 def main() -> None:
