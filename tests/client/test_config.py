@@ -140,6 +140,13 @@ class TestOrder:
 
 
 class TestServiceAccount:
+    def test_its_folder_may_be_named_by_a_variable(self, home: Home) -> None:
+        home.pod(namespace="elsewhere")
+        home.environ["KUBEWRIGHT_SERVICE_ACCOUNT"] = str(home.service_account)
+        config = load_config(environ=home.environ)
+        assert (config.source, config.namespace) == ("in-cluster", "elsewhere")
+        assert config.credentials.token_file == str(home.service_account / "token")
+
     def test_everything_is_read_from_its_folder(self, home: Home) -> None:
         home.pod()
         config = home.load()

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from kubewright.client._config_errors import ConfigError
@@ -19,6 +19,8 @@ from kubewright.client._config_errors import ConfigError
 __all__ = ["TLS", "ClientConfig", "Credentials", "ExecPlugin", "Impersonation", "InteractiveMode", "load_config"]
 
 log = logging.getLogger("kubewright.client")
+
+_SERVICE_ACCOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 InteractiveMode = Literal["Never", "IfAvailable", "Always"]
 
@@ -138,14 +140,16 @@ def load_config(
     impersonate_groups: Sequence[str] = (),
     impersonate_extra: Mapping[str, Sequence[str]] | None = None,
     environ: Mapping[str, str] | None = None,
-    service_account: str | os.PathLike[str] = "/var/run/secrets/kubernetes.io/serviceaccount",
+    service_account: str | os.PathLike[str] | None = None,
 ) -> ClientConfig:
     """Find the cluster, in the order: arguments, `KUBECONFIG`, the pod's service account, `~/.kube/config`.
 
     `server` alone stands for itself: no file is read, so that nobody's credentials go to a server they are not for.
     Together with `kubeconfig` or `context` it replaces that context's server, as every other argument replaces what
     it names: a token or certificate replaces all credentials, a CA or `insecure` the whole check of the server.
-    `proxy=""` turns off a proxy of the environment. Everything that cannot work raises `ConfigError`.
+    `proxy=""` turns off a proxy of the environment. `service_account` is the folder of the pod's token, CA and
+    namespace, where it is not the usual one; `KUBEWRIGHT_SERVICE_ACCOUNT` names it too. Everything that cannot work
+    raises `ConfigError`.
     """
     from kubewright.client._proxy import check_proxy, environment_proxy
 
@@ -157,7 +161,8 @@ def load_config(
     if server is not None and kubeconfig is None and context is None:
         config = ClientConfig(server=server)
     else:
-        config = _find(kubeconfig, context, environ, os.fspath(service_account))
+        folder = service_account or environ.get("KUBEWRIGHT_SERVICE_ACCOUNT") or _SERVICE_ACCOUNT
+        config = _find(kubeconfig, context, environ, os.fspath(folder))
         if server is not None:
             # A name that was meant for another server's certificate is of no use for this one.
             config = replace(config, server=server, tls=replace(config.tls, server_name=None))
