@@ -7,6 +7,12 @@ import pytest
 from kubewright.testing._progress import Progress
 
 
+@pytest.fixture(autouse=True)
+def a_terminal_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -41,3 +47,28 @@ def test_quiet_is_quiet() -> None:
     with progress.step("bake"):
         progress.say("anything")
     assert text.getvalue() == ""
+
+
+@pytest.mark.parametrize(("name", "value"), [("TERM", "dumb"), ("NO_COLOR", "1")])
+def test_a_terminal_that_wants_no_escape_codes_gets_plain_lines(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    text = Terminal()
+    with Progress(text).step("bake"):
+        pass
+    assert text.getvalue() == "bake ...\nbake: done in 0 s\n"
+
+
+def test_a_step_without_lines_leaves_nothing_behind() -> None:
+    elsewhere, terminal = io.StringIO(), Terminal()
+    for text in (elsewhere, terminal):
+        with Progress(text).step("bake", lines=False):
+            pass
+    assert (elsewhere.getvalue(), terminal.getvalue()) == ("", "\r\x1b[K")
+
+
+def test_the_spinner_makes_room_for_other_lines() -> None:
+    text = Terminal()
+    Progress(text).clear()
+    assert text.getvalue() == "\r\x1b[K"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import OPTIONAL_TARGETS, project_from, targets_or_project
 
 __all__ = ["command"]
@@ -15,9 +16,17 @@ __all__ = ["command"]
 @click.command("chart")
 @click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
 @click.option("--image", metavar="IMAGE", help="The operator's image; <operator>:<version> unless given.")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("dist/chart"), show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("dist/chart"),
+    show_default=True,
+    metavar="FOLDER",
+    help="Where the chart goes.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace files that are in the way and were not generated.")
-def command(targets: Sequence[str], image: str | None, out: Path, overwrite: bool) -> None:
+@output_option
+def command(targets: Sequence[str], image: str | None, out: Path, overwrite: bool, output: Output) -> None:
     """Write a Helm chart; the same as `kubewright manifests --package helm`.
 
     \b
@@ -32,4 +41,5 @@ def command(targets: Sequence[str], image: str | None, out: Path, overwrite: boo
         done = write(out, files, replace_foreign=overwrite)
     except ForeignFile as error:
         raise click.ClickException(f"{error} with --overwrite") from error
-    click.echo(f"{len(files)} files in {out}, {len(done.unchanged)} of them unchanged.")
+    output.line(f"{len(files)} files in {out}, {len(done.unchanged)} of them unchanged.")
+    output.document(out=str(out), files=len(files), written=done.written, removed=done.removed)

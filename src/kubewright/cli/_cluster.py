@@ -11,6 +11,8 @@ from pathlib import Path
 
 import click
 
+from kubewright.cli._output import Output, output_option
+
 __all__ = ["command"]
 
 
@@ -43,18 +45,26 @@ def command() -> None:
     metavar="FILE",
     help="Keep the state in FILE: read at the start, written at the end and while it changes.",
 )
-def start(workloads: bool, rbac: bool, port: int, write_kubeconfig: Path | None, snapshot: Path | None) -> None:
-    """Run a cluster until Ctrl-C, on this machine alone."""
+@output_option
+def start(
+    workloads: bool, rbac: bool, port: int, write_kubeconfig: Path | None, snapshot: Path | None, output: Output
+) -> None:
+    """Run a cluster until Ctrl-C, on this machine alone.
+
+    \b
+    Example:
+      kubewright cluster start --workloads --write-kubeconfig kubeconfig
+    """
     if write_kubeconfig is not None:
         from kubewright.cli._controlplane import check_replaceable
 
         check_replaceable(write_kubeconfig)
     try:
-        _run(_serve(port, write_kubeconfig, snapshot, workloads=workloads, rbac=rbac))
+        _run(_serve(output, port, write_kubeconfig, snapshot, workloads=workloads, rbac=rbac))
     finally:
         if write_kubeconfig is not None:
             write_kubeconfig.unlink(missing_ok=True)
-    click.echo("The cluster has stopped.")
+    output.line("The cluster has stopped.")
 
 
 def _run(serving: Coroutine[None, None, None]) -> None:
@@ -69,7 +79,7 @@ def _run(serving: Coroutine[None, None, None]) -> None:
 
 
 async def _serve(
-    port: int, write_kubeconfig: Path | None, snapshot: Path | None, *, workloads: bool, rbac: bool
+    output: Output, port: int, write_kubeconfig: Path | None, snapshot: Path | None, *, workloads: bool, rbac: bool
 ) -> None:
     from kubewright.cluster import Cluster
 
@@ -81,9 +91,10 @@ async def _serve(
     async with Cluster(snapshot=snapshot, workloads=workloads, rbac=rbac) as cluster:
         url = await cluster.serve(port=port)
         kubeconfig = cluster.kubeconfig(write_kubeconfig)
-        click.echo(f"The embedded cluster is ready at {url}. In another terminal:\n")
-        click.echo(f"  export KUBECONFIG={shlex.quote(str(kubeconfig.absolute()))}")
-        click.echo("  kubectl get namespaces\n")
+        output.line(f"The embedded cluster is ready at {url}. In another terminal:\n")
+        output.line(f"  export KUBECONFIG={shlex.quote(str(kubeconfig.absolute()))}")
+        output.line("  kubectl get namespaces\n")
         lost = f"keeps its state in {snapshot}" if snapshot else "forgets everything that is in it"
-        click.echo(f"Ctrl-C stops it; it {lost}.")
+        output.line(f"Ctrl-C stops it; it {lost}.")
+        output.document(url=url, kubeconfig=str(kubeconfig.absolute()))
         await stopped.wait()

@@ -10,6 +10,7 @@ import click
 
 from kubewright.cli._connecting import connected
 from kubewright.cli._exit_codes import WrongUse, differs
+from kubewright.cli._output import Output, output_option
 from kubewright.codegen import CodegenError, KindSource, WrongRequest, from_cluster, generate, read_sources, write
 from kubewright.codegen._select import Selection
 
@@ -62,7 +63,8 @@ __all__ = ["command"]
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="With --cluster: the file that names it; otherwise KUBECONFIG, the pod's own account, ~/.kube/config.",
 )
-@click.option("--context", help="With --cluster: the context in the kubeconfig.")
+@click.option("--context", metavar="NAME", help="With --cluster: the context in the kubeconfig.")
+@output_option
 def command(
     sources: Sequence[str],
     out: Path,
@@ -75,6 +77,7 @@ def command(
     cluster: bool,
     kubeconfig: Path | None,
     context: str | None,
+    output: Output,
 ) -> None:
     """Write typed models for the custom resources of others.
 
@@ -97,7 +100,8 @@ def command(
     try:
         found, missing = _read(sources, kinds, descriptions=descriptions, lenient=lenient, allow_http=allow_http)
         if cluster and (missing or not kinds):
-            found += _read_cluster(missing, kubeconfig, context, descriptions=descriptions)
+            with output.waiting("Asking the cluster"):
+                found += _read_cluster(missing, kubeconfig, context, descriptions=descriptions)
         elif missing:
             raise WrongRequest(", ".join(sources), " ".join(missing.values()))
         modules = generate(found, names=_renamed(names))
@@ -106,12 +110,14 @@ def command(
         raise WrongUse(str(error)) from error
     except CodegenError as error:
         raise click.ClickException(str(error)) from error
+    kinds_found = [f"{kind.plural}.{kind.group}" for kind in found]
+    output.document(kinds=kinds_found, **{"differ" if check else "written": [str(path) for path in changed]})
     if check and changed:
         for path in changed:
-            click.echo(f"not as it would be written: {path}")
+            output.line(f"not as it would be written: {path}")
         differs()
     what = f"{len(found)} kind{'s' * (len(found) != 1)}"
-    click.echo(f"{what}, {len(changed)} files written" if changed else f"{what}, nothing has changed")
+    output.line(f"{what}, {len(changed)} files written" if changed else f"{what}, nothing has changed")
 
 
 def _read(

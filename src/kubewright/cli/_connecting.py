@@ -11,7 +11,7 @@ import click
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.client import ApiError, Client, ConfigError, Forbidden, RetryPolicy, load_config
 
-__all__ = ["cluster_options", "connected", "say"]
+__all__ = ["cluster_options", "connected"]
 
 T = TypeVar("T")
 
@@ -26,11 +26,6 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="FILE",
         help="The file that names the cluster; otherwise KUBECONFIG, the pod, ~/.kube/config.",
     )(command)
-
-
-def say(what: str, which: str) -> None:
-    """Tell of a step: `applied Deployment guestbook-system/guestbook`."""
-    click.echo(f"{what} {which}")
 
 
 def connected(kubeconfig: str | None, context: str | None, work: Callable[[Client], Awaitable[T]]) -> T:

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from kubewright.cli._exit_codes import WrongUse
+from kubewright.cli._output import Output, output_option
 
 __all__ = ["check_replaceable", "command"]
 
@@ -25,23 +26,37 @@ def command() -> None:
 
 
 @command.command("setup")
-def setup() -> None:
-    """Provide the binaries; the first time this can take several minutes."""
+@output_option
+def setup(output: Output) -> None:
+    """Provide the binaries; the first time this can take several minutes.
+
+    \b
+    Example:
+      kubewright controlplane setup
+    """
     from kubewright.testing import KUBERNETES_VERSION, setup_binaries
 
     folder = setup_binaries()
-    click.echo(f"The control plane of Kubernetes {KUBERNETES_VERSION} is ready in {folder}")
+    output.line(f"The control plane of Kubernetes {KUBERNETES_VERSION} is ready in {folder}")
+    output.document(kubernetes=KUBERNETES_VERSION, folder=str(folder))
 
 
 @command.command("path")
-def path() -> None:
-    """Print the folder of the binaries, fit for KUBEBUILDER_ASSETS and PATH."""
+@output_option
+def path(output: Output) -> None:
+    """Print the folder of the binaries, fit for KUBEBUILDER_ASSETS and PATH.
+
+    \b
+    Example:
+      kubewright controlplane path
+    """
     from kubewright.testing import find_binaries
 
     folder = find_binaries()
     if folder is None:
         raise click.ClickException("the binaries are not on this machine yet; run `kubewright controlplane setup`")
-    click.echo(folder)
+    output.line(str(folder))
+    output.document(folder=str(folder))
 
 
 @command.command("start")
@@ -58,8 +73,14 @@ def path() -> None:
     metavar="FOLDER",
     help="Keep the servers' logs in FOLDER.",
 )
-def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | None) -> None:
-    """Run a control plane until Ctrl-C; nothing of it stays behind."""
+@output_option
+def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | None, output: Output) -> None:
+    """Run a control plane until Ctrl-C; nothing of it stays behind.
+
+    \b
+    Example:
+      kubewright controlplane start --with-controllers --write-kubeconfig kubeconfig
+    """
     from kubewright._certificates import write_private
     from kubewright.testing import ControlPlane
     from kubewright.testing._versions import KUBECTL
@@ -73,16 +94,17 @@ def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | No
             write_private(write_kubeconfig, kubeconfig.read_bytes())
             kubeconfig = write_kubeconfig.absolute()
         try:
-            click.echo(f"The control plane is ready at {plane.url}. In another terminal:\n")
-            click.echo(f"  export KUBECONFIG={shlex.quote(str(kubeconfig))}")
-            click.echo(f"  {shlex.quote(str(plane.binaries / KUBECTL))} get namespaces\n")
-            click.echo("Ctrl-C stops it and removes everything that is in it.")
+            output.line(f"The control plane is ready at {plane.url}. In another terminal:\n")
+            output.line(f"  export KUBECONFIG={shlex.quote(str(kubeconfig))}")
+            output.line(f"  {shlex.quote(str(plane.binaries / KUBECTL))} get namespaces\n")
+            output.line("Ctrl-C stops it and removes everything that is in it.")
+            output.document(url=plane.url, kubeconfig=str(kubeconfig))
             with contextlib.suppress(KeyboardInterrupt):
                 threading.Event().wait()
         finally:
             if write_kubeconfig is not None:
                 kubeconfig.unlink(missing_ok=True)
-    click.echo("The control plane has stopped.")
+    output.line("The control plane has stopped.")
 
 
 def _end_like_ctrl_c() -> None:

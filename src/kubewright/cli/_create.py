@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from kubewright.cli._exit_codes import WrongUse
+from kubewright.cli._output import Output, output_option
 from kubewright.cli._scaffolding import carried_out, tell
 from kubewright.scaffold import ScaffoldError, new_api, new_webhook
 
@@ -39,6 +40,7 @@ def _kind(wrapped: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--controller/--no-controller", default=True, help="Whether it gets a reconciler.")
 @click.option("--owns", multiple=True, metavar="KIND", help="A kind that its reconciler makes. May be repeated.")
 @click.option("--force", is_flag=True, help="Overwrite files that are in the way.")
+@output_option
 def api(
     group: str,
     version: str,
@@ -48,6 +50,7 @@ def api(
     controller: bool,
     owns: Sequence[str],
     force: bool,
+    output: Output,
 ) -> None:
     """Add a kind: its class, its reconciler, its tests, and a sample.
 
@@ -69,8 +72,8 @@ def api(
         )
     except ScaffoldError as error:
         raise WrongUse(str(error)) from error
-    tell(carried_out(plan, folder, force=force), folder)
-    click.echo(f"Next: give {kind}Spec its fields, and run `make manifests test`.")
+    done = carried_out(plan, folder, force=force)
+    tell(done, folder, output, f"give {kind}Spec its fields, and run `make manifests test`.")
 
 
 @command.command("webhook")
@@ -79,8 +82,16 @@ def api(
 @click.option("--programmatic-validation", "validation", is_flag=True, help="Check objects by code.")
 @click.option("--conversion", is_flag=True, help="Convert objects between the versions of the kind.")
 @click.option("--force", is_flag=True, help="Overwrite files that are in the way.")
+@output_option
 def webhook(
-    group: str, version: str, kind: str, defaulting: bool, validation: bool, conversion: bool, force: bool
+    group: str,
+    version: str,
+    kind: str,
+    defaulting: bool,
+    validation: bool,
+    conversion: bool,
+    force: bool,
+    output: Output,
 ) -> None:
     """Add webhooks to a kind: the API server then asks the operator before it stores an object.
 
@@ -101,5 +112,5 @@ def webhook(
         )
     except ScaffoldError as error:
         raise WrongUse(str(error)) from error
-    tell(carried_out(plan, folder, force=force), folder)
-    click.echo("Next: say in that module what is filled in and what is refused, and run `make manifests test`.")
+    done = carried_out(plan, folder, force=force)
+    tell(done, folder, output, "say there what is filled in and what is refused, and run `make manifests test`.")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubewright.cli._connecting import cluster_options, connected, say
+from kubewright.cli._connecting import cluster_options, connected
+from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import OPTIONAL_TARGETS, project_from, targets_or_project
 
 if TYPE_CHECKING:
@@ -21,8 +22,14 @@ __all__ = ["command"]
 @cluster_options
 @click.option("--image", metavar="IMAGE", help="The operator's image; <operator>:<version> unless given.")
 @click.option("--namespace", metavar="NAME", help="Where it runs; <operator>-system unless given.")
+@output_option
 def command(
-    targets: Sequence[str], kubeconfig: str | None, context: str | None, image: str | None, namespace: str | None
+    targets: Sequence[str],
+    kubeconfig: str | None,
+    context: str | None,
+    image: str | None,
+    namespace: str | None,
+    output: Output,
 ) -> None:
     """Run a program's operator in the cluster: definitions, roles, Deployment, and webhooks if it has any.
 
@@ -38,7 +45,9 @@ def command(
     project = project_from(targets_or_project(targets), image=image, namespace=namespace)
 
     async def work(client: Client) -> None:
-        await deploy(client, project, say)
+        with output.waiting(f"Deploying {project.name}"):
+            await deploy(client, project, output.step)
 
     connected(kubeconfig, context, work)
-    click.echo(f"Deployed. See: kubectl --namespace {project.namespace} get pods")
+    output.line(f"Deployed. See: kubectl --namespace {project.namespace} get pods")
+    output.document(namespace=project.namespace, image=project.image, steps=output.steps)

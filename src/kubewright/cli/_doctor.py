@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from kubewright.cli._connecting import cluster_options, connected
+from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import OPTIONAL_TARGETS, program_of, targets_or_project
 
 if TYPE_CHECKING:
@@ -17,15 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_SIGNS = {"ok": click.style("ok", fg="green"), "warning": click.style("warning", fg="yellow")}
-_SIGNS["error"] = click.style("error", fg="red")
+_COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 
 
 @click.command("doctor")
 @click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
 @cluster_options
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(targets: Sequence[str], kubeconfig: str | None, context: str | None, output: str) -> None:
+@output_option
+def command(targets: Sequence[str], kubeconfig: str | None, context: str | None, output: Output) -> None:
     """Look at the cluster as a program will find it: reachable, new enough, its kinds defined, its calls allowed.
 
     Exits with 1 when something is in the way. Warnings are for what may be as it should.
@@ -41,15 +40,15 @@ def command(targets: Sequence[str], kubeconfig: str | None, context: str | None,
 
     async def work(client: Client) -> list[Finding]:
         found = []
-        async for finding in examine(client, program.operators, program.kinds):
-            found.append(finding)
-            if output == "text":
+        with output.waiting("Asking the cluster"):
+            async for finding in examine(client, program.operators, program.kinds):
+                found.append(finding)
+                sign = click.style(f"{finding.state:<7}", fg=_COLOURS[finding.state])
                 advice = f"\n        {finding.advice}" if finding.advice else ""
-                click.echo(f"{_SIGNS[finding.state]:<7} {finding.what}{advice}")
+                output.line(f"{sign} {finding.what}{advice}")
         return found
 
     found = connected(kubeconfig, context, work)
-    if output == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode({"findings": found}), indent=2).decode())
+    output.document(findings=found)
     if any(finding.state == "error" for finding in found):
         raise click.exceptions.Exit(1)

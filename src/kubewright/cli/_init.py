@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from kubewright.cli._exit_codes import WrongUse
+from kubewright.cli._output import Output, output_option
 from kubewright.cli._scaffolding import carried_out, tell
 from kubewright.scaffold import Record, ScaffoldError, new_project
 
@@ -19,7 +20,8 @@ __all__ = ["command"]
 @click.option("--repo", default="", metavar="URL", help="Where its code is kept.")
 @click.option("--name", help="What it is called; the folder's name unless given.")
 @click.option("--force", is_flag=True, help="Overwrite files that are in the way.")
-def command(folder: Path, domain: str, repo: str, name: str | None, force: bool) -> None:
+@output_option
+def command(folder: Path, domain: str, repo: str, name: str | None, force: bool, output: Output) -> None:
     """Make a new project in FOLDER, the current one unless named.
 
     It has a package with an operator, tests that pass, a Makefile, a Containerfile and a CI workflow. Kinds come with
@@ -43,5 +45,5 @@ def command(folder: Path, domain: str, repo: str, name: str | None, force: bool)
     if found and found.kinds:
         for path in ("kubewright.toml", f"{found.package}/__init__.py"):
             del plan.files[path]  # kinds were added to them since
-    tell(carried_out(plan, folder, force=force), folder)
-    click.echo("Next: kubewright create api --group GROUP --version v1 --kind KIND")
+    done = carried_out(plan, folder, force=force)
+    tell(done, folder, output, "kubewright create api --group GROUP --version v1 --kind KIND")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubewright.cli._connecting import cluster_options, connected
+from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import OPTIONAL_TARGETS, program_of, targets_or_project
 
 if TYPE_CHECKING:
@@ -20,9 +21,17 @@ __all__ = ["command"]
 @click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
 @cluster_options
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True, metavar="SECONDS"
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait until they are served.",
 )
-def command(targets: Sequence[str], kubeconfig: str | None, context: str | None, timeout: float) -> None:
+@output_option
+def command(
+    targets: Sequence[str], kubeconfig: str | None, context: str | None, timeout: float, output: Output
+) -> None:
     """Define the kinds of a program in the cluster, and wait until they are served.
 
     FILE_OR_MODULE has the kinds; in a project's folder it need not be named. Definitions that are there are updated;
@@ -40,11 +49,13 @@ def command(targets: Sequence[str], kubeconfig: str | None, context: str | None,
         raise click.ClickException("the program has no kinds of its own: there is nothing to install")
 
     async def work(client: Client) -> None:
-        await install(client, *kinds, timeout=timeout)
+        with output.waiting("Waiting until the definitions are served"):
+            await install(client, *kinds, timeout=timeout)
 
     try:
         connected(kubeconfig, context, work)
     except (InstallError, TimeoutError) as error:
         raise click.ClickException(str(error)) from error
     for definition in crds_of(*kinds, descriptions=False):
-        click.echo(f"installed {definition.metadata.name}")
+        output.step("installed", definition.metadata.name or "")
+    output.document(steps=output.steps)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import OPTIONAL_TARGETS, project_from, targets_or_project
 
 __all__ = ["command"]
@@ -17,9 +18,15 @@ __all__ = ["command"]
 @click.option("--image", metavar="IMAGE", help="The operator's image; <operator>:<version> unless given.")
 @click.option("--namespace", metavar="NAME", help="Where it runs; <operator>-system unless given.")
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("dist/install.yaml"), show_default=True
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("dist/install.yaml"),
+    show_default=True,
+    metavar="FILE",
+    help="The file that is written.",
 )
-def command(targets: Sequence[str], image: str | None, namespace: str | None, out: Path) -> None:
+@output_option
+def command(targets: Sequence[str], image: str | None, namespace: str | None, out: Path, output: Output) -> None:
     """Write one file with all that runs the operator, for `kubectl apply --server-side -f`.
 
     \b
@@ -32,4 +39,5 @@ def command(targets: Sequence[str], image: str | None, namespace: str | None, ou
     project = project_from(targets_or_project(targets), image=image, namespace=namespace)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(yaml_file(out.name, *objects(project)).text, encoding="utf-8")
-    click.echo(f"wrote {out}")
+    output.line(f"wrote {out}")
+    output.document(written=[str(out)])

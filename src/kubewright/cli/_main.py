@@ -18,8 +18,11 @@ __all__ = ["cli", "run"]
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="kubewright", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """The Python SDK for Kubernetes operators."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        ctx.color = False  # which the contexts of all commands take over
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

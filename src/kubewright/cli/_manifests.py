@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from kubewright.cli._exit_codes import differs
+from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import OPTIONAL_TARGETS, program_of, project_from, targets_or_project
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
     "--policies", is_flag=True, help="Write the CEL rules of each kind as a ValidatingAdmissionPolicy, too: policy/."
 )
 @click.option("--overwrite", is_flag=True, help="Replace files that are in the way and were not generated.")
+@output_option
 def command(
     targets: Sequence[str],
     out: Path | None,
@@ -67,6 +69,7 @@ def command(
     exclude: Sequence[str],
     policies: bool,
     overwrite: bool,
+    output: Output,
 ) -> None:
     """Write definitions and roles from the program that needs them.
 
@@ -104,27 +107,30 @@ def command(
     out = out or Path("chart" if package == "helm" else "config")
     if policies and package:
         raise click.UsageError("--policies goes without --package: what a package has, it applies")
-    files = _files(targets_or_project(targets), namespace, descriptions, exclude, package, image, policies=policies)
+    with output.waiting("Reading the program"):
+        files = _files(targets_or_project(targets), namespace, descriptions, exclude, package, image, policies=policies)
     if check:
         drifts = compare(out, files)
+        output.document(out=str(out), files=len(files), differ=drifts)
         for drift in drifts:
-            click.echo(f"{out}/{drift}")
+            output.line(f"{out}/{drift}")
         if drifts:
             click.echo(
                 f"{len(drifts)} of {len(files)} files are not up to date: run the command without --check.", err=True
             )
             differs()
-        click.echo(f"{len(files)} files in {out} are up to date.")
+        output.line(f"{len(files)} files in {out} are up to date.")
         return
     try:
         done = write(out, files, replace_foreign=overwrite)
     except ForeignFile as error:
         raise click.ClickException(f"{error} with --overwrite") from error
     for path in done.written:
-        click.echo(f"wrote {out}/{path}")
+        output.line(f"wrote {out}/{path}")
     for path in done.removed:
-        click.echo(f"removed {out}/{path}")
-    click.echo(f"{len(files)} files in {out}, {len(done.unchanged)} of them unchanged.")
+        output.line(f"removed {out}/{path}")
+    output.line(f"{len(files)} files in {out}, {len(done.unchanged)} of them unchanged.")
+    output.document(out=str(out), files=len(files), written=done.written, removed=done.removed)
 
 
 def _files(

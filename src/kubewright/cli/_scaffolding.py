@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from kubewright.cli._output import Output
 from kubewright.scaffold import Done, Plan, ScaffoldError, carry_out
 
 __all__ = ["carried_out", "tell"]
@@ -19,12 +20,14 @@ def carried_out(plan: Plan, folder: Path, *, force: bool) -> Done:
         raise click.ClickException(str(error)) from error
 
 
-def tell(done: Done, folder: Path) -> None:
-    """Say which files were written."""
+def tell(done: Done, folder: Path, output: Output, following: str) -> None:
+    """Say which files were written, and what comes next."""
     shown = Path() if folder.resolve() == Path.cwd() else folder
     for path in done.written:
-        click.echo(f"wrote {shown / path}")
+        output.line(f"wrote {shown / path}")
     for path in done.changed:
-        click.echo(f"changed {shown / path}")
+        output.line(f"changed {shown / path}")
     if not (done.written or done.changed):
-        click.echo(f"Nothing to do: all {len(done.unchanged)} files are there already.")
+        output.line(f"Nothing to do: all {len(done.unchanged)} files are there already.")
+    output.line(f"Next: {following}")
+    output.document(folder=str(folder), written=done.written, changed=done.changed, unchanged=done.unchanged)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubewright.cli._connecting import cluster_options, connected, say
+from kubewright.cli._connecting import cluster_options, connected
+from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import OPTIONAL_TARGETS, project_from, targets_or_project
 
 if TYPE_CHECKING:
@@ -21,9 +22,15 @@ __all__ = ["command"]
 @cluster_options
 @click.option("--namespace", metavar="NAME", help="Where it runs; <operator>-system unless given.")
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, metavar="SECONDS"
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait until all is gone.",
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@output_option
 def command(
     targets: Sequence[str],
     kubeconfig: str | None,
@@ -31,6 +38,7 @@ def command(
     namespace: str | None,
     timeout: float,
     yes: bool,
+    output: Output,
 ) -> None:
     """Remove all that `kubewright deploy` has made, the definitions and all objects of their kinds included.
 
@@ -49,9 +57,11 @@ def command(
         )
 
     async def work(client: Client) -> None:
-        await undeploy(client, project, say, timeout=timeout)
+        with output.waiting(f"Removing {project.name}"):
+            await undeploy(client, project, output.step, timeout=timeout)
 
     try:
         connected(kubeconfig, context, work)
     except StillThere as error:
         raise click.ClickException(str(error)) from error
+    output.document(namespace=project.namespace, steps=output.steps)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubewright.cli._connecting import cluster_options, connected, say
+from kubewright.cli._connecting import cluster_options, connected
+from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import OPTIONAL_TARGETS, program_of, targets_or_project
 
 if TYPE_CHECKING:
@@ -20,10 +21,18 @@ __all__ = ["command"]
 @click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
 @cluster_options
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, metavar="SECONDS"
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait until all is gone.",
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-def command(targets: Sequence[str], kubeconfig: str | None, context: str | None, timeout: float, yes: bool) -> None:
+@output_option
+def command(
+    targets: Sequence[str], kubeconfig: str | None, context: str | None, timeout: float, yes: bool, output: Output
+) -> None:
     """Remove the definitions of a program's kinds from the cluster, and with them all objects of these kinds.
 
     What is not there is no error. Objects with finalizers wait for their operator.
@@ -41,9 +50,11 @@ def command(targets: Sequence[str], kubeconfig: str | None, context: str | None,
         click.confirm(f"Remove {names}, and all objects of these kinds?", abort=True, err=True)
 
     async def work(client: Client) -> None:
-        await uninstall(client, definitions, say, timeout=timeout)
+        with output.waiting("Waiting until the definitions and all objects of theirs are gone"):
+            await uninstall(client, definitions, output.step, timeout=timeout)
 
     try:
         connected(kubeconfig, context, work)
     except StillThere as error:
         raise click.ClickException(str(error)) from error
+    output.document(steps=output.steps)

@@ -7,15 +7,24 @@ import platform
 import click
 
 from kubewright import __version__
+from kubewright.cli._output import Output, output_option
 from kubewright.testing import ETCD_VERSION, KUBERNETES_VERSION
 
 __all__ = ["command"]
 
 
 @click.command("version")
-def command() -> None:
-    """Print the versions of Kubewright and of what it is pinned to."""
-    click.echo(f"kubewright {__version__}")
-    click.echo(f"kubernetes {KUBERNETES_VERSION} (control plane for tests)")
-    click.echo(f"etcd {ETCD_VERSION}")
-    click.echo(f"python {platform.python_version()}")
+@output_option
+def command(output: Output) -> None:
+    """Print the versions of Kubewright and of what it is pinned to.
+
+    \b
+    Example:
+      kubewright version --output json
+    """
+    python = platform.python_version()
+    output.line(f"kubewright {__version__}")
+    output.line(f"kubernetes {KUBERNETES_VERSION} (control plane for tests)")
+    output.line(f"etcd {ETCD_VERSION}")
+    output.line(f"python {python}")
+    output.document(kubewright=__version__, kubernetes=KUBERNETES_VERSION, etcd=ETCD_VERSION, python=python)

@@ -1,19 +1,29 @@
-"""Telling a person what takes so long: a spinner on a terminal, plain lines elsewhere."""
+"""Telling a person what takes so long: a spinner on a terminal, plain lines elsewhere.
+
+A terminal that wants no escape codes (`TERM=dumb`, or `NO_COLOR` is set) gets the plain lines, too.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from typing import TextIO
 
-__all__ = ["Progress", "Step"]
+__all__ = ["Progress", "Step", "is_plain"]
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SPIN_SECONDS = 0.1
+_PATIENCE_SECONDS = 0.5
 _REMIND_SECONDS = 30.0
+
+
+def is_plain() -> bool:
+    """Whether escape codes are not wanted: by NO_COLOR, or a terminal that knows none."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
 class Step:
@@ -40,38 +50,55 @@ class Progress:
     def __init__(self, stream: TextIO | None = None, *, quiet: bool = False) -> None:
         self._stream = stream if stream is not None else sys.stderr
         self._quiet = quiet
-        self._terminal = not quiet and self._stream.isatty()
+        self._terminal = not quiet and self._stream.isatty() and not is_plain()
+        self._spinning = threading.Lock()
 
     def say(self, text: str) -> None:
         """Write one line."""
         if not self._quiet:
-            self._stream.write(("\r\x1b[K" if self._terminal else "") + text + "\n")
-            self._stream.flush()
+            with self._spinning:
+                self._stream.write(("\r\x1b[K" if self._terminal else "") + text + "\n")
+                self._stream.flush()
+
+    def clear(self) -> None:
+        """Take the spinner away for now, since a line comes from elsewhere."""
+        if self._terminal:
+            with self._spinning:
+                self._stream.write("\r\x1b[K")
+                self._stream.flush()
 
     @contextlib.contextmanager
-    def step(self, title: str) -> Iterator[Step]:
-        """Show `title` until the block ends, then how long it took. A block that raises shows no success."""
+    def step(self, title: str, *, lines: bool = True) -> Iterator[Step]:
+        """Show `title` until the block ends, then how long it took. A block that raises shows no success.
+
+        Without `lines` there is only the spinner, from half a second on, and nothing stays of it.
+        """
         step = Step(title)
         ended = threading.Event()
-        if not self._terminal:
+        if lines and not self._terminal:
             self.say(f"{title} ...")
-        watcher = threading.Thread(target=self._watch, args=(step, ended), name="kubewright-progress", daemon=True)
-        watcher.start()
+        watcher = threading.Thread(target=self._watch, args=(step, ended, lines), name="kubewright-progress", daemon=True)
+        if lines or self._terminal:
+            watcher.start()
         try:
             yield step
         finally:
             ended.set()
-            watcher.join()
-            if self._terminal:
-                self._stream.write("\r\x1b[K")
-        self.say(f"{'✓ ' if self._terminal else ''}{step.title}: done in {step.seconds} s")
+            if watcher.ident is not None:
+                watcher.join()
+            self.clear()
+        if lines:
+            self.say(f"{'✓ ' if self._terminal else ''}{step.title}: done in {step.seconds} s")
 
-    def _watch(self, step: Step, ended: threading.Event) -> None:
+    def _watch(self, step: Step, ended: threading.Event, lines: bool) -> None:
         frame = 0
+        if not lines and ended.wait(_PATIENCE_SECONDS):
+            return
         while not ended.wait(_SPIN_SECONDS if self._terminal else _REMIND_SECONDS):
             if self._terminal:
                 frame = (frame + 1) % len(_FRAMES)
-                self._stream.write(f"\r\x1b[K{_FRAMES[frame]} {step}")
-                self._stream.flush()
+                with self._spinning:
+                    self._stream.write(f"\r\x1b[K{_FRAMES[frame]} {step}")
+                    self._stream.flush()
             else:
                 self.say(str(step))

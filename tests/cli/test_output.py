@@ -1,0 +1,147 @@
+"""`--output json`: standard output is one document, whatever the command did; and nothing of a spinner is in a pipe."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubewright.cli._main import run
+from kubewright.cluster import Cluster
+
+PROGRAM = '''
+import kubewright as kw
+
+class Spec(kw.Model):
+    size: int = 1
+
+@kw.resource("output.example.com/v1")
+class Page(kw.Resource[Spec, None]):
+    """A Page."""
+
+operator = kw.Operator("page-operator")
+
+@operator.reconciles(Page)
+async def sync(page: Page, ctx: kw.Context[Page]) -> None: ...
+'''
+
+Answer = Callable[..., Any]
+
+
+@pytest.fixture
+def answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Answer:
+    """The document that a command prints, in a folder with a program."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "page.py").write_text(PROGRAM)
+
+    def ask(*arguments: str, code: int = 0) -> Any:
+        assert run([*arguments, "--output", "json"]) == code, capsys.readouterr().err
+        return json.loads(capsys.readouterr().out)
+
+    return ask
+
+
+@pytest.fixture
+async def kubeconfig() -> AsyncIterator[str]:
+    async with Cluster() as cluster:
+        await cluster.serve()
+        yield str(cluster.kubeconfig())
+
+
+def test_versions(answer: Answer) -> None:
+    assert set(answer("version")) == {"kubewright", "kubernetes", "etcd", "python"}
+
+
+def test_the_files_of_a_project(answer: Answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = answer("init", "book", "--domain", "my.domain")
+    assert (made["folder"], "Makefile" in made["written"], made["changed"]) == ("book", True, [])
+    assert answer("init", "book", "--domain", "my.domain")["written"] == []
+    monkeypatch.chdir(tmp_path / "book")
+    kind = ("--group", "web", "--version", "v1", "--kind", "Book")
+    added = answer("create", "api", *kind)
+    assert set(added["written"]) == {"config/samples/web_v1_book.yaml", "book/book.py", "tests/test_book.py"}
+    assert added["changed"] == ["kubewright.toml", "book/__init__.py"]
+    assert "book/book_webhook.py" in answer("create", "webhook", *kind, "--defaulting")["written"]
+
+
+def test_generated_files_and_how_they_differ(answer: Answer, tmp_path: Path) -> None:
+    written = answer("manifests", "page.py")
+    assert (written["out"], written["files"]) == ("config", len(written["written"]))
+    assert answer("manifests", "page.py", "--check")["differ"] == []
+    (tmp_path / "config" / "rbac" / "role.yaml").unlink()
+    [drift] = answer("manifests", "page.py", "--check", code=3)["differ"]
+    assert (drift["path"], drift["what"]) == ("rbac/role.yaml", "missing")
+    definition = "config/crd/bases/output.example.com_pages.yaml"
+    assert answer("codegen", definition, "--out", "types.py", "--check", code=3)["differ"] == ["types.py"]
+    made = answer("codegen", definition, "--out", "types.py")
+    assert made == {"kinds": ["pages.output.example.com"], "written": ["types.py"]}
+    assert answer("installer", "page.py") == {"written": ["dist/install.yaml"]}
+    assert answer("chart", "page.py")["out"] == "dist/chart"
+
+
+async def test_what_was_done_in_a_cluster(answer: Answer, kubeconfig: str) -> None:
+    async def ask(*arguments: str, code: int = 0) -> Any:
+        whole = (*arguments, "page.py", "--kubeconfig", kubeconfig)
+        return await asyncio.to_thread(answer, *whole, code=code)
+
+    name = "pages.output.example.com"
+    assert [one["state"] for one in (await ask("doctor", code=1))["findings"]][:2] == ["ok", "error"]
+    assert await ask("install") == {"steps": [{"did": "installed", "what": name}]}
+    removed = {"did": "removed", "what": f"CustomResourceDefinition {name}"}
+    assert await ask("uninstall", "--yes") == {"steps": [removed]}
+    assert await ask("uninstall", "--yes") == {"steps": [removed | {"did": "absent"}]}
+    deployed = await ask("deploy", "--image", "registry.example.com/page:1.0.0")
+    assert (deployed["namespace"], deployed["image"]) == ("page-operator-system", "registry.example.com/page:1.0.0")
+    assert {"did": "applied", "what": "Deployment page-operator-system/page-operator"} in deployed["steps"]
+    assert removed in (await ask("undeploy", "--yes"))["steps"]
+
+
+def test_a_cluster_tells_where_it_is(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "kubewright", "cluster", "start", "--output", "json", "--write-kubeconfig", "k"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        told = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
+        process.terminate()
+        rest, _ = process.communicate()
+    assert (told["url"].startswith("https://127.0.0.1:"), told["kubeconfig"]) == (True, str(tmp_path / "k"))
+    assert (process.returncode, rest) == (0, "")
+
+
+def test_colour_is_for_terminals_that_want_it(tmp_path: Path) -> None:
+    """The same command on a terminal: once as it is, once with NO_COLOR, once on a dumb one."""
+    (tmp_path / "page.py").write_text(PROGRAM)
+    (tmp_path / "config").write_text(
+        'apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: "http://127.0.0.1:1"}}]\n'
+        "contexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a\n"
+    )
+    plain = {**os.environ, "TERM": "xterm", "KUBECONFIG": "config"}
+    plain.pop("NO_COLOR", None)
+    assert "\x1b[31merror" in on_a_terminal(tmp_path, plain)
+    assert "\x1b" not in on_a_terminal(tmp_path, {**plain, "NO_COLOR": "1"})
+    assert "\x1b" not in on_a_terminal(tmp_path, {**plain, "TERM": "dumb"})
+
+
+def on_a_terminal(folder: Path, environment: dict[str, str]) -> str:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "kubewright", "doctor", "page.py"]
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        told = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # the other side is closed
+                break
+            told += piece
+        os.close(ours)
+    assert process.returncode == 1
+    assert b"does not answer" in told
+    return told.decode()
