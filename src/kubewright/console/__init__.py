@@ -14,9 +14,23 @@ console in a process.
 
 from __future__ import annotations
 
+from kubewright.console._access import ALL, Sight
 from kubewright.console._app import Console
+from kubewright.console._columns import Column
 from kubewright.console._kinds import Kind
-from kubewright.console._shelves import Shelf
+from kubewright.console._shelves import Batch, Row, Shelf, ShelfHealth, Subscription
 from kubewright.console._viewers import Viewer
 
-__all__ = ["Console", "Kind", "Shelf", "Viewer"]
+__all__ = [
+    "ALL",
+    "Batch",
+    "Column",
+    "Console",
+    "Kind",
+    "Row",
+    "Shelf",
+    "ShelfHealth",
+    "Sight",
+    "Subscription",
+    "Viewer",
+]

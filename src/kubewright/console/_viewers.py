@@ -1,17 +1,118 @@
-"""`Viewer`: whoever looks at the console."""
+"""`Viewer`: whoever looks at the console, with credentials of his own."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from kubewright.client import Client
+from kubewright.api import authentication
+from kubewright.client import Client, ClientConfig, Credentials, Forbidden, Request, Response, Status, Transport
+from kubewright.console._access import READING, Access, All, Sight
+from kubewright.console._kinds import Kind
 
-__all__ = ["Viewer"]
+if TYPE_CHECKING:
+    from kubewright.clock import Clock
+
+__all__ = ["FIELD_MANAGER", "READ_ONLY", "Viewer", "config_with_token", "name_of"]
+
+FIELD_MANAGER: Final = "kubewright-console"
+READ_ONLY: Final = "this console is read-only: it was started with --read-only"
+
+_REVIEWS: Final = (
+    "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+    "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
+    "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+)
 
 
-@dataclass(frozen=True)
 class Viewer:
-    """A name, and a client with the viewer's own credentials."""
+    """A name, and a client with the viewer's own credentials: what he does is done with it, and with nothing else.
 
-    name: str
-    client: Client
+    In a read-only console the client refuses every write, whoever asks it to.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        client: Client,
+        *,
+        read_only: bool = False,
+        namespaces: Callable[[], Awaitable[Collection[str]]] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Somebody.
+
+        Args:
+            name: as the API server calls him.
+            client: with his credentials.
+            read_only: refuse every write.
+            namespaces: which namespaces there are; those of `namespaces_of`. The client's own unless given.
+            clock: time; the system's unless given.
+        """
+        self.name = name
+        self.read_only = read_only
+        self._namespaces = namespaces
+        guarded = client.through(_ReadOnly) if read_only else client
+        self.client = guarded.writing_as(FIELD_MANAGER)
+        self.access = Access(self.client, clock)
+        self._own = client
+
+    async def may(
+        self, verb: str, kind: Kind, namespace: str | None = None, name: str | None = None, subresource: str = ""
+    ) -> bool:
+        """Whether the API server would let this viewer do that; without a namespace, in all of them.
+
+        In a read-only console nobody may do more than read. The answer is at most some seconds old.
+        """
+        if self.read_only and verb not in READING:
+            return False
+        return await self.access.may(verb, kind, namespace, name, subresource)
+
+    async def may_see(self, kind: Kind, namespace: str, name: str) -> bool:
+        """Whether this viewer may read this object: by its name, or because he may list its neighbours."""
+        return await self.may("get", kind, namespace, name) or await self.may("list", kind, namespace)
+
+    async def sight(self, kind: Kind, among: Collection[str]) -> Sight:
+        """Which objects of a kind this viewer may see, in these namespaces."""
+        return await self.access.sight(kind, among)
+
+    async def namespaces_of(self, kind: Kind) -> frozenset[str] | All:
+        """Where this viewer may list objects of a kind: `ALL` or namespaces. Of a cluster-scoped kind, all or none."""
+        among = await self._namespaces() if self._namespaces is not None else [self.client.namespace]
+        return await self.access.namespaces_of(kind, among)
+
+    async def close(self) -> None:
+        """Close the viewer's connections."""
+        await self._own.close()
+
+    def __repr__(self) -> str:
+        return f"<Viewer {self.name!r}{', who may only read' if self.read_only else ''}>"
+
+
+class _ReadOnly:
+    """Around a transport: reads and questions pass, nothing else does, not even a dry run."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def send(self, request: Request) -> Response:
+        if request.method not in ("GET", "HEAD") and not (request.method == "POST" and request.path in _REVIEWS):
+            raise Forbidden(Status(code=403, reason="Forbidden", message=READ_ONLY), str(request))
+        return await self._transport.send(request)
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+
+def config_with_token(config: ClientConfig, token: str) -> ClientConfig:
+    """The same cluster for somebody else: nothing of the first identity is left, neither credentials nor whom it
+    pretends to be."""
+    return replace(config, credentials=Credentials(token=token), impersonate=None, source="a token", context=None)
+
+
+async def name_of(client: Client) -> str:
+    """Who a client is to the API server. Raises `Unauthorized` when it does not know."""
+    answer = await client.create(authentication.SelfSubjectReview())
+    user = answer.status.user_info
+    return (user.username if user is not None else None) or "somebody"

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import Request
 from nicegui import ui
 
+from kubewright.console._kinds import Kind
+from kubewright.console._shelves import Shelf
 from kubewright.console._viewers import Viewer
 
 if TYPE_CHECKING:
     from kubewright.console._app import Console
 
-__all__ = ["CONSOLE", "Visit", "page"]
+__all__ = ["CONSOLE", "VIEWER", "Visit", "page"]
 
-CONSOLE = "kubewright.console"
+logger = logging.getLogger("kubewright.console")
+
+CONSOLE: Final = "kubewright.console"
 """Where a request's scope has the console."""
+VIEWER: Final = "kubewright.viewer"
+"""Where a request's scope has who looks."""
+
+_BUILD_SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True)
@@ -30,12 +39,23 @@ class Visit:
     viewer: Viewer
 
     def on_leave(self, callback: Callable[[], Any]) -> None:
-        """Call this when the browser is gone."""
-        ui.context.client.on_disconnect(callback)
+        """Call this once, when the browser is gone for good; not when it only lost its connection for a moment."""
+        ui.context.client.on_delete(callback)
+
+    async def shelf(self, kind: Kind) -> Shelf:
+        """The objects of a kind, filled; held open until this visit ends."""
+        shelf = await self.console.open_shelf(kind)
+        self.on_leave(shelf.release)
+        await shelf.filled()
+        return shelf
 
 
 def page(path: str) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
-    """Serve a page under a path. The function gets a `Visit`, and the parameters of the path and of the query."""
+    """Serve a page under a path. The function gets a `Visit`, and the parameters of the path and of the query.
+
+    Nobody comes here who is not signed in: the door is before it. What the function raises becomes an error state of
+    the page, and never ends the server.
+    """
 
     def decorate(function: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
         signature = inspect.signature(function, eval_str=True)
@@ -45,9 +65,10 @@ def page(path: str) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., 
         @functools.wraps(function)
         async def build(request: Request, **parameters: Any) -> None:
             console: Console = request.scope[CONSOLE]
-            await function(Visit(console, console.viewer()), **parameters)
+            viewer: Viewer = request.scope.get(VIEWER) or console.viewer()
+            await function(Visit(console, viewer), **parameters)
 
         build.__signature__ = signature.replace(parameters=[request, *others])  # type: ignore[attr-defined]
-        return ui.page(path)(build)
+        return ui.page(path, response_timeout=_BUILD_SECONDS)(build)
 
     return decorate

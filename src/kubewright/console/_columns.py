@@ -1,0 +1,136 @@
+"""The columns of a kind's list: what `kubectl get` shows, computed here.
+
+Custom resources have the columns of their definition, built-in kinds those of the server. Times are not ages but
+moments (`date`), so that a page can let them tick by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, Final, Protocol
+
+from kubewright.cluster._builtin import builtin_types
+from kubewright.cluster._kinds import Printer as TablePrinter
+from kubewright.cluster.crds._columns import CustomPrinter
+from kubewright.cluster.crds._jsonpath import PathError, find
+
+__all__ = ["Column", "Printer", "custom_printer", "printer_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. Its values stand in rows under `field`."""
+
+    field: str
+    name: str
+    type: str = "string"
+    """`string`, `integer`, `number`, `boolean`, or `date`: then the values are moments, in ISO format."""
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+    """0 is shown always, more only when the list is wide."""
+
+    @property
+    def wide(self) -> bool:
+        """Whether it is shown only in wide lists."""
+        return self.priority > 0
+
+
+class Printer(Protocol):
+    """Columns, and the cells of an object."""
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """In their order, without name and namespace."""
+
+    def cells(self, obj: Mapping[str, Any]) -> dict[str, Any]:
+        """One value for each column, by its `field`; None where there is nothing to show. Never raises."""
+
+
+_AGE: Final = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
+_NEVER: Final = datetime.fromtimestamp(0, UTC)
+
+
+class _Custom:
+    """The columns of a definition."""
+
+    def __init__(self, defined: Sequence[Mapping[str, Any]]) -> None:
+        whole = [dict(column) for column in defined] or [dict(_AGE)]
+        self._printer = CustomPrinter(whole)
+        self._dates = {f"c{at}": one["jsonPath"] for at, one in enumerate(whole) if one["type"] == "date"}
+        self.columns = _columns(self._printer.columns[1:], dates=self._dates)
+
+    def cells(self, obj: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            made = self._printer.cells(dict(obj), _NEVER)[1:]
+        except (PathError, TypeError, ValueError, KeyError, OverflowError):
+            made = [None] * len(self.columns)
+        cells = {column.field: value for column, value in zip(self.columns, made, strict=True)}
+        for name, path in self._dates.items():
+            cells[name] = _moment(path, obj)
+        return cells
+
+
+class _BuiltIn:
+    """The columns of a built-in kind. The first one is the name, except of events, which have it last."""
+
+    def __init__(self, printer: TablePrinter) -> None:
+        self._printer = printer
+        self._shown = [at for at, one in enumerate(printer.columns) if one.name != "Name"]
+        kept = [printer.columns[at] for at in self._shown]
+        self._ages = {f"c{at}" for at, one in enumerate(kept) if one.name in ("Age", "Created At")}
+        self.columns = _columns(kept, dates=self._ages)
+
+    def cells(self, obj: Mapping[str, Any]) -> dict[str, Any]:
+        created = (obj.get("metadata") or {}).get("creationTimestamp")
+        try:
+            made = self._printer.cells(dict(obj), datetime.now(UTC))
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
+            made = [None] * len(self._printer.columns)
+        cells = {column.field: made[at] for column, at in zip(self.columns, self._shown, strict=True)}
+        return cells | dict.fromkeys(self._ages, created)
+
+
+def _columns(columns: Sequence[Any], *, dates: Any) -> list[Column]:
+    return [
+        Column(
+            field=f"c{at}",
+            name=column.name,
+            type="date" if f"c{at}" in dates else column.type,
+            format=column.format,
+            description=column.description,
+            priority=column.priority,
+        )
+        for at, column in enumerate(columns)
+    ]
+
+
+def _moment(path: str, obj: Mapping[str, Any]) -> str | None:
+    try:
+        found = find(path, obj)
+    except (PathError, TypeError):
+        return None
+    return found[0] if found and isinstance(found[0], str) else None
+
+
+def custom_printer(columns: Sequence[Mapping[str, Any]]) -> Printer:
+    """How a custom resource is shown, by the `additionalPrinterColumns` of its version; the age where it has none."""
+    return _Custom(columns)
+
+
+def printer_of(resource: str, api_version: str = "v1") -> Printer:
+    """How a built-in resource (`deployments.apps`) is shown; by its age alone where it has no columns."""
+    printer = _builtin().get((resource, api_version))
+    return _Custom(()) if printer is None else _BuiltIn(printer)
+
+
+@cache
+def _builtin() -> dict[tuple[str, str], TablePrinter]:
+    return {
+        (f"{one.plural}.{one.group}" if one.group else one.plural, one.api_version): one.printer
+        for one in builtin_types()
+        if one.printer is not None
+    }
