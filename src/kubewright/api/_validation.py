@@ -41,10 +41,13 @@ def rules_of(schema: dict[str, Any]) -> Rules | None:
     return Rules(schema) if has_rules(schema) and is_available() else None
 
 
-def violations(schema: dict[str, Any], value: Any, path: str = "", *, rules: Rules | None = None) -> list[Violation]:
+def violations(
+    schema: dict[str, Any], value: Any, path: str = "", *, rules: Rules | None = None, old: Any = None
+) -> list[Violation]:
     """Every rule of the schema that the value breaks. `rules` spares compiling its CEL rules again.
 
-    CEL is asked of whole objects; with a `path`, the value is a part of one.
+    CEL is asked of whole objects; with a `path`, the value is a part of one. With an `old` object, the value is meant to
+    replace it: then rules about changes are asked too.
     """
     if not path:
         rules = rules or rules_of(schema)
@@ -53,7 +56,8 @@ def violations(schema: dict[str, Any], value: Any, path: str = "", *, rules: Rul
     shape = [*_check(schema, value, ""), *_check_structure(schema, value, "", one_of=False)]
     if shape:
         return shape
-    return [Violation(found.path, found.detail) for found in rules.check(_filled(schema, value)).broken]
+    outcome = rules.check(_filled(schema, value), old, is_update=old is not None)
+    return [Violation(found.path, found.detail) for found in outcome.broken]
 
 
 def _filled(schema: dict[str, Any], value: Any) -> Any:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import logging
 import re
 
-__all__ = ["WarningLog"]
+__all__ = ["WarningLog", "warning_texts"]
 
 logger = logging.getLogger("kubewright.client")
 
 _WARNING = re.compile(r'\d{3} \S+ "(?P<text>(?:[^"\\]|\\.)*)"')
 _MOST = 1000  # a hostile server must not fill our memory
+
+
+def warning_texts(headers: list[str]) -> list[str]:
+    """The texts in the values of `Warning` headers."""
+    return [re.sub(r"\\(.)", r"\1", match["text"]) for header in headers for match in _WARNING.finditer(header)]
 
 
 class WarningLog:
@@ -21,9 +26,7 @@ class WarningLog:
 
     def log(self, headers: list[str], request: str) -> None:
         """Log the texts of these `Warning` headers."""
-        for header in headers:
-            for match in _WARNING.finditer(header):
-                text = re.sub(r"\\(.)", r"\1", match["text"])
-                if text not in self._seen and len(self._seen) < _MOST:
-                    self._seen.add(text)
-                    logger.warning("the server warns: %s (at %s)", text, request)
+        for text in warning_texts(headers):
+            if text not in self._seen and len(self._seen) < _MOST:
+                self._seen.add(text)
+                logger.warning("the server warns: %s (at %s)", text, request)
