@@ -57,7 +57,7 @@ class DebugPages:
         self._controllers = sources.controllers
         self._name = name
         self._started_at = started_at
-        self._logs = logs or LogBook()
+        self._logs = LogBook() if logs is None else logs
 
     @staticmethod
     def may_ask(host: str) -> bool:

@@ -1,0 +1,93 @@
+"""`Operators`: all operators that a console knows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from kubewright.clock import Clock, SystemClock
+from kubewright.console.operators._view import OperatorView
+from kubewright.console.operators._watched import WatchedOperator
+from kubewright.observe import ControllerReport, KindName
+
+__all__ = ["Operators", "Teller"]
+
+
+class Teller(NamedTuple):
+    """An operator that tells about a kind, and its controller of that kind."""
+
+    operator: WatchedOperator
+    controller: ControllerReport
+
+
+class Operators:
+    """The operators of a console. As `async with operators:` each is asked every two seconds, also one added later."""
+
+    def __init__(self, *views: OperatorView, clock: Clock | None = None, interval: float = 2.0) -> None:
+        self._clock = clock or SystemClock()
+        self._interval = interval
+        self._tasks: dict[WatchedOperator, asyncio.Task[None]] = {}
+        self._running = False
+        self._all = [self._watched(view) for view in views]
+
+    def __iter__(self) -> Iterator[WatchedOperator]:
+        return iter(tuple(self._all))
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def _watched(self, view: OperatorView) -> WatchedOperator:
+        return WatchedOperator(view, self._clock, interval=self._interval)
+
+    def add(self, view: OperatorView) -> WatchedOperator:
+        """One more."""
+        made = self._watched(view)
+        self._all.append(made)
+        if self._running:
+            self._start(made)
+        return made
+
+    async def remove(self, operator: WatchedOperator) -> None:
+        """One less."""
+        if operator in self._all:
+            self._all.remove(operator)
+        await self._end(operator)
+
+    def tellers(self, group: str, kind: str) -> list[Teller]:
+        """The operators that reconcile a kind, and their controllers of it."""
+        return [
+            Teller(operator, controller)
+            for operator in self._all
+            if operator.report is not None
+            for controller in operator.report.controllers
+            if (controller.group, controller.kind) == (group, kind)
+        ]
+
+    def owned_by(self, group: str, kind: str) -> list[KindName]:
+        """The kinds that the operators own for a kind, each once."""
+        return list(dict.fromkeys(owned for teller in self.tellers(group, kind) for owned in teller.controller.owns))
+
+    async def __aenter__(self) -> Self:
+        self._running = True
+        for operator in self._all:
+            self._start(operator)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._running = False
+        for operator in [*self._tasks]:
+            await self._end(operator)
+
+    def _start(self, operator: WatchedOperator) -> None:
+        self._tasks[operator] = asyncio.create_task(operator.run(), name=f"look at operator {operator.address}")
+
+    async def _end(self, operator: WatchedOperator) -> None:
+        task = self._tasks.pop(operator, None)
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+        await operator.view.close()

@@ -1,0 +1,60 @@
+"""`InProcess`: an operator that runs in the console's own event loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubewright.cache import ObjectKey
+from kubewright.console.operators._view import BeforeAfter, Known, OperatorAway
+from kubewright.controller import Controller
+from kubewright.observe import LogLine, OperatorReport, inspect, report
+from kubewright.operator import Running
+
+__all__ = ["InProcess"]
+
+
+class InProcess:
+    """An operator in this process, from now to the end of its run."""
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+        self._logs = running.keep_logs()
+
+    @property
+    def address(self) -> str:
+        """Where it is."""
+        return "this process"
+
+    async def report(self) -> OperatorReport:
+        """The operator as a whole."""
+        running = self._running
+        if running.stopping:
+            raise OperatorAway(f"operator {running.operator.name} has stopped")
+        return report(running.sources, name=running.operator.name, started_at=running.started_at)
+
+    async def known(self, controller: str, key: ObjectKey) -> Known | None:
+        """What a controller knows about an object, with the values that its writes changed."""
+        for one in self._running.controllers:
+            if one.name == controller:
+                found = inspect(one, key)
+                if found.cached is None and not found.results and found.queue.state == "idle":
+                    return None
+                return Known(found, _values(one, key))
+        return None
+
+    async def logs(self, controller: str, key: ObjectKey) -> list[LogLine]:
+        """The last lines of the log about an object."""
+        return self._logs.of(controller, key)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def _values(controller: Controller[Any], key: ObjectKey) -> dict[tuple[int, int], BeforeAfter]:
+    """In the order of `inspect`: the newest result first. Both look at the same history in the same moment."""
+    found: dict[tuple[int, int], BeforeAfter] = {}
+    for number, entry in enumerate(reversed(controller.history.of(key))):
+        for place, write in enumerate(entry.writes):
+            if (change := controller.history.change_of(write)) is not None:
+                found[number, place] = change[1:]
+    return found

@@ -1,0 +1,99 @@
+"""Numbers over time: from counters that are read again and again to rates and latencies. Pure.
+
+A rate is between two samples; a latency is of all that ended within the last half minute. Counters that fall begin
+anew: the operator was restarted, and what was before does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+
+from kubewright.observe import ControllerReport, OperatorReport
+
+__all__ = ["Sample", "latencies", "percentile", "rates", "sample"]
+
+_WINDOW: Final = 30.0
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A controller at one moment."""
+
+    at: datetime
+    reconciles: dict[str, int]
+    counts: tuple[int, ...]
+    """Of the histogram of durations, by bucket."""
+    bounds: tuple[float, ...]
+    ready: int
+    delayed: int
+    active: int
+    retries: int
+
+
+def sample(report: OperatorReport, controller: ControllerReport) -> Sample:
+    """What is kept of a report."""
+    durations = controller.durations
+    return Sample(
+        at=report.at,
+        reconciles=controller.reconciles,
+        counts=durations.counts if durations is not None else (),
+        bounds=durations.bounds if durations is not None else (),
+        ready=controller.ready,
+        delayed=controller.delayed,
+        active=controller.active,
+        retries=controller.retries,
+    )
+
+
+def rates(samples: Sequence[Sample], result: str | None = None) -> list[tuple[datetime, float]]:
+    """Reconciles a second, of one result or of all, at each sample but the first."""
+    return [
+        (new.at, _grown(_count(old, result), _count(new, result)) / seconds)
+        for old, new in pairwise(samples)
+        if (seconds := (new.at - old.at).total_seconds()) > 0
+    ]
+
+
+def latencies(samples: Sequence[Sample], quantile: float) -> list[tuple[datetime, float | None]]:
+    """The duration that this part of the reconciles did not pass, at each sample; None where none ended."""
+    found: list[tuple[datetime, float | None]] = []
+    first = 0
+    for number, new in enumerate(samples):
+        while (new.at - samples[first].at).total_seconds() > _WINDOW:
+            first += 1
+        old = samples[first]
+        if number == 0:
+            continue
+        same = old.bounds == new.bounds and sum(old.counts) <= sum(new.counts)
+        counts = [after - before for before, after in zip(old.counts, new.counts, strict=True)] if same else new.counts
+        found.append((new.at, percentile(counts, new.bounds, quantile)))
+    return found
+
+
+def percentile(counts: Sequence[int], bounds: Sequence[float], quantile: float) -> float | None:
+    """The value below which this part of what was counted lies, evenly spread within a bucket; None for no counts.
+
+    What is beyond the last bound counts as the last bound, as Prometheus does it.
+    """
+    total = sum(counts)
+    if total <= 0 or not bounds:
+        return None
+    wanted, seen, low = quantile * total, 0, 0.0
+    for bound, count in zip(bounds, counts, strict=False):
+        if count and seen + count >= wanted:
+            return low + (bound - low) * max(wanted - seen, 0.0) / count
+        seen += count
+        low = bound
+    return bounds[-1]
+
+
+def _count(one: Sample, result: str | None) -> int:
+    return sum(one.reconciles.values()) if result is None else one.reconciles.get(result, 0)
+
+
+def _grown(old: int, new: int) -> int:
+    return new - old if new >= old else new

@@ -1,0 +1,241 @@
+"""Operators that are asked: in this process, elsewhere, and away."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from kubewright.api import Model, Resource, core, meta
+from kubewright.api._resource import resource
+from kubewright.cache import ObjectKey
+from kubewright.client import MergePatch
+from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster
+from kubewright.console.operators import (
+    AddressError,
+    InProcess,
+    Known,
+    OperatorAway,
+    Operators,
+    OperatorView,
+    Remote,
+)
+from kubewright.controller import Context
+from kubewright.observe import ControllerReport, LogLine, OperatorReport
+from kubewright.operator import Operator
+from kubewright.operator._http_server import Asked, HttpServer, Page
+from tests.operator.conftest import settled
+
+
+class LampSpec(Model):
+    watts: int = 0
+
+
+@resource("console.example.com/v1")
+class Lamp(Resource[LampSpec, None]):
+    """Has a ConfigMap."""
+
+
+@pytest.fixture
+def operator(namespace: str) -> Operator:
+    made = Operator("lamp-operator", namespaces=[namespace], health_bind="127.0.0.1:0")
+
+    @made.reconciles(Lamp, owns=[core.ConfigMap])
+    async def sync(obj: Lamp, ctx: Context[Lamp]) -> None:
+        ctx.log.warning("shines with %d W", obj.spec.watts, extra={"watts": obj.spec.watts})
+        await ctx.apply(core.ConfigMap(metadata=meta.ObjectMeta(name=obj.metadata.name), data={"w": "x" * 3}))
+
+    return made
+
+
+@pytest.mark.clusters(only="embedded")
+async def test_an_operator_tells_the_same_in_this_process_and_from_elsewhere(
+    cluster: Cluster, operator: Operator, namespace: str
+) -> None:
+    client = cluster.client()
+    async with operator.running(client) as running:
+        here: OperatorView = InProcess(running)
+        there: OperatorView = Remote(f"127.0.0.1:{running.servers[0].port}")
+        one = Lamp(metadata=meta.ObjectMeta(name="one", namespace=namespace), spec=LampSpec(watts=3))
+        await settled(running, await client.create(one))
+        await settled(running, await client.patch(Lamp, "one", MergePatch({"spec": {"watts": 5}}), namespace))
+        key = ObjectKey(namespace, "one")
+        try:
+            for view in (here, there):
+                report = await view.report()
+                [controller] = report.controllers
+                assert (report.name, controller.name, controller.group, controller.kind) == (
+                    "lamp-operator",
+                    "lamp",
+                    "console.example.com",
+                    "Lamp",
+                )
+                assert [owned.kind for owned in controller.owns] == ["ConfigMap"]
+                assert controller.durations is not None
+                assert controller.durations.count == sum(controller.reconciles.values()) >= 2
+                assert {(cache.kind, cache.objects, cache.state) for cache in report.caches} >= {
+                    ("Lamp", 1, "watching")
+                }
+                found = await view.known("lamp", key)
+                assert found is not None
+                assert found.inspection.results[0].result == "success"
+                assert await view.known("lamp", ObjectKey(namespace, "other")) is None
+                lines = await view.logs("lamp", key)
+                assert [line.message for line in lines][-1] == "shines with 5 W"
+                assert lines[-1].extra == {"watts": 5}
+                assert await view.logs("lamp", ObjectKey(namespace, "other")) == []
+            known = await here.known("lamp", key)
+            assert known is not None
+            oldest = len(known.inspection.results) - 1
+            before, after = known.values[oldest, 0]
+            assert (before, b'"w":"xxx"' in after) == (None, True)
+            from_elsewhere = await there.known("lamp", key)
+            assert from_elsewhere is not None
+            assert from_elsewhere.values == {}
+        finally:
+            await there.close()
+    with pytest.raises(OperatorAway, match="has stopped"):
+        await here.report()
+    with pytest.raises(OperatorAway, match="start it with --health-bind"):
+        await there.report()
+    await there.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "expected"),
+    [
+        (b"not found\n", 404, "add --debug-pages"),
+        (b"no\n", 403, "start it with --debug-pages"),
+        (b"{}", 200, "not what an operator tells"),
+        (b'{"at": "2026-01-01T00:00:00Z", "controllers": {"a": 1}}', 200, "not what an operator tells"),
+        (b"[" * 9_000_000, 200, "more than 8388608 bytes"),
+    ],
+)
+async def test_what_is_no_operator_is_told_so(body: bytes, status: int, expected: str) -> None:
+    async def page(asked: Asked) -> Page:
+        return Page(body, status)
+
+    async with HttpServer("127.0.0.1:0", {"/debug": page}) as server:
+        remote = Remote(f"http://127.0.0.1:{server.port}/")
+        try:
+            with pytest.raises(OperatorAway, match=expected):
+                await remote.report()
+        finally:
+            await remote.close()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "here", "127.0.0.1", "a b:80", "me@host:80", "host:80/path", "host:port", "x:99999"]
+)
+def test_an_address_has_a_host_and_a_port(text: str) -> None:
+    with pytest.raises(AddressError, match=r"such as 127\.0\.0\.1:8081"):
+        Remote(text)
+
+
+def test_a_port_alone_is_of_this_machine() -> None:
+    assert Remote("8081").address == "127.0.0.1:8081"
+    assert Remote("[::1]:8081").address == "[::1]:8081"
+
+
+class Scripted:
+    """An operator whose reports the test writes."""
+
+    address = "somewhere:1"
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self.clock = clock
+        self.count = 0
+        self.away = False
+        self.run = clock.now()
+        self.closed = False
+
+    async def report(self) -> OperatorReport:
+        if self.away:
+            raise OperatorAway("gone fishing")
+        self.count += 10
+        controller = ControllerReport(
+            name="lamp",
+            api_version="console.example.com/v1",
+            kind="Lamp",
+            reconciles={"success": self.count},
+            active=0,
+            concurrency=1,
+            ready=0,
+            delayed=0,
+            remembered=0,
+            remembered_bytes=0,
+        )
+        return OperatorReport(name="lamps", at=self.clock.now(), started_at=self.run, controllers=(controller,))
+
+    async def known(self, controller: str, key: ObjectKey) -> Known | None:
+        return None
+
+    async def logs(self, controller: str, key: ObjectKey) -> list[LogLine]:
+        return []
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def test_an_operator_is_asked_again_and_again_and_its_numbers_are_kept() -> None:
+    clock = VirtualClock()
+    view = Scripted(clock)
+    told: list[int] = []
+    async with Operators(view, clock=clock) as operators:
+        [operator] = operators
+        stop = operator.subscribe(lambda: told.append(view.count))
+        await clock.advance(2000)
+        assert len(operator.samples("lamp")) == 300
+        assert operator.samples("lamp")[-1].reconciles == {"success": view.count}
+        assert operator.name == "lamps"
+        assert told[:3] == [10, 20, 30]
+        stop()
+        heard = len(told)
+        await clock.advance(10)
+        assert len(told) == heard
+        assert [
+            (teller.operator, teller.controller.name) for teller in operators.tellers("console.example.com", "Lamp")
+        ] == [(operator, "lamp")]
+        assert operators.tellers("other.example.com", "Lamp") == []
+    assert view.closed
+
+
+async def test_an_operator_that_is_away_says_since_when_and_comes_back_with_new_numbers() -> None:
+    clock = VirtualClock()
+    view = Scripted(clock)
+    async with Operators(clock=clock) as operators:
+        operator = operators.add(view)
+        await clock.advance(10)
+        view.away = True
+        left = clock.now()
+        await clock.advance(60)
+        assert operator.away_since is not None
+        assert 0 <= (operator.away_since - left).total_seconds() <= 2
+        assert (operator.problem, operator.name) == ("gone fishing", "lamps")
+        assert len(operators.tellers("console.example.com", "Lamp")) == 1, "what it told last still counts"
+        view.away, view.run, view.count = False, clock.now(), 0
+        await clock.advance(2)
+        assert (operator.away_since, operator.problem) == (None, "")
+        assert [one.reconciles["success"] for one in operator.samples("lamp")] == [10]
+        await operators.remove(operator)
+        assert len(operators) == 0
+    assert view.closed
+
+
+async def test_a_page_that_fails_does_not_keep_the_others_from_hearing(caplog: pytest.LogCaptureFixture) -> None:
+    clock = VirtualClock()
+    heard: list[Any] = []
+
+    def broken() -> None:
+        raise ValueError("a page")
+
+    async with Operators(Scripted(clock), clock=clock) as operators:
+        [operator] = operators
+        operator.subscribe(broken)
+        operator.subscribe(lambda: heard.append(1))
+        with caplog.at_level(logging.ERROR):
+            await clock.settle()
+    assert heard == [1]
+    assert "could not be brought up to date" in caplog.text
