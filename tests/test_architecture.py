@@ -12,6 +12,7 @@ PACKAGE = Path(kubewright.__file__).parent
 # From the top of the house to its foundations; rooms on one floor do not know each other.
 FLOORS = [
     {"cli"},
+    {"development"},
     {"testing", "console"},
     {"cluster", "deployment"},
     {"manifests"},

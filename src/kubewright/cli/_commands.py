@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, Entry] = {
     "controlplane": Entry("kubewright.cli._controlplane", "Run a real Kubernetes control plane on this machine."),
     "create": Entry("kubewright.cli._create", "Add a kind, or webhooks of one, to the project in this folder."),
     "deploy": Entry("kubewright.cli._deploy", "Run the operator in the cluster, with all that it needs."),
+    "dev": Entry("kubewright.cli._dev", "Run a program on a cluster of its own, and again with each save."),
     "doctor": Entry("kubewright.cli._doctor", "Say whether the program will work on the cluster."),
     "init": Entry("kubewright.cli._init", "Make a new project."),
     "install": Entry("kubewright.cli._install", "Define the program's kinds in the cluster."),

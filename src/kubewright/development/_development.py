@@ -1,0 +1,225 @@
+"""`Development`: a program on a cluster, started again whenever one of its files is saved."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kubewright.client import ApiError
+from kubewright.development._consoles import console_at
+from kubewright.development._ending import Ending, before, in_background
+from kubewright.development._messages import (
+    ClusterReady,
+    Ended,
+    Failed,
+    Installed,
+    KindShown,
+    Loaded,
+    Logged,
+    Message,
+    Ready,
+    Starting,
+    Stopped,
+)
+from kubewright.development._place import Place, embedded_place, given_place
+from kubewright.development._process import OperatorProcess
+from kubewright.development._samples import Samples
+from kubewright.development._sources import Sources
+from kubewright.development._targets import folders_of, paths_of
+from kubewright.development._views import View
+from kubewright.development._watching import Watching
+
+__all__ = ["Development", "Plan"]
+
+_PYTHON: Final = ".py"
+_TICK_SECONDS: Final = 1.0
+_FREE: Final = "127.0.0.1:0"
+_LIFE: Final = "kubewright.operator"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is developed, and where.
+
+    Args:
+        targets: files or modules; together they have one operator.
+        kubeconfig: the file that names the cluster; without it and a context, an embedded one is used.
+        context: the context in it.
+        samples: files and folders of objects that are applied.
+        rbac: whether the embedded cluster grants only what roles grant; the operator then has its own roles alone.
+        nodes: how many nodes the embedded cluster has.
+        write_kubeconfig: where the kubeconfig of the embedded cluster is written; a temporary file unless given.
+        namespaces: the only namespaces that the operator looks at.
+        console_port: the port of the web console, 0 for a free one; None for no console.
+        verbose: whether the operator logs more.
+    """
+
+    targets: Sequence[str]
+    kubeconfig: str | None = None
+    context: str | None = None
+    samples: Sequence[Path] = ()
+    rbac: bool = False
+    nodes: int = 1
+    write_kubeconfig: Path | None = None
+    namespaces: Sequence[str] = ()
+    console_port: int | None = 0
+    verbose: bool = False
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the cluster is one of our own."""
+        return self.kubeconfig is None and self.context is None
+
+
+class Development:
+    """Runs a plan until a signal, and shows what happens.
+
+    The cluster and what is in it outlive every restart of the operator. A program that cannot be imported, or whose
+    definitions the cluster refuses, does not run; the next save tries again.
+    """
+
+    def __init__(self, plan: Plan, view: View) -> None:
+        self._plan = plan
+        self._view = view
+        self._sources = Sources()
+        self._samples = Samples(plan.samples, self._hear, make_namespaces=plan.embedded)
+        self._samples_due = asyncio.Event()
+        self._files: set[Path] = set()
+        self._kinds: list[KindShown] = []
+        self._began = time.time_ns()
+        self._failed: Failed | None = None
+        self._pages = _FREE
+        self._process: OperatorProcess | None = None
+        self._watching: Watching | None = None
+
+    async def run(self) -> bool:
+        """Until SIGINT, SIGTERM or SIGHUP. Whether it ended in order: a second signal does not wait for that.
+
+        Raises `ConfigError` or `ApiError` when the given cluster cannot be reached.
+        """
+        try:
+            with Ending(self._hurry) as ending:
+                await before(ending.asked, self._work())
+                self._view.show(Stopped())
+            return not ending.hurried
+        finally:
+            self._view.close()
+
+    async def _work(self) -> None:
+        async with self._place() as place:
+            self._hear(ClusterReady(server=place.server, kubeconfig=place.kubeconfig, embedded=place.embedded))
+            async with (
+                Watching(place.client, self._hear) as self._watching,
+                console_at(place, self._plan.console_port, self._hear),
+                in_background(self._ticks(), self._apply_samples(place)),
+            ):
+                changed: list[Path] = []
+                while True:
+                    changed = await self._round(place, changed)
+
+    def _place(self) -> AbstractAsyncContextManager[Place]:
+        plan = self._plan
+        if plan.embedded:
+            return embedded_place(rbac=plan.rbac, nodes=plan.nodes, kubeconfig=plan.write_kubeconfig)
+        return given_place(plan.kubeconfig, plan.context)
+
+    # One version of the program
+
+    async def _round(self, place: Place, changed: Sequence[Path]) -> list[Path]:
+        """Run the program as it is now, until files of it have changed: these."""
+        self._failed, self._began = None, time.time_ns()
+        self._look_at([*self._files, *paths_of(self._plan.targets)])
+        self._hear(Starting(targets=[*self._plan.targets], changed=[_shown(path) for path in changed]))
+        self._process = process = await OperatorProcess.start(self._orders(place), self._hear)
+        try:
+            async with in_background(self._tell_end(process)):
+                return await self._changes()
+        finally:
+            await process.stop()
+
+    async def _changes(self) -> list[Path]:
+        """Wait until files of the program have changed. Changed samples are applied on the way."""
+        while True:
+            changed = await self._sources.wait_for_change()
+            program = [path for path in changed if path.suffix == _PYTHON]
+            if program:
+                return program
+            self._samples_due.set()
+
+    async def _tell_end(self, process: OperatorProcess) -> None:
+        code = await process.wait()
+        if self._failed is None:
+            self._hear(Ended(code=code))
+
+    def _orders(self, place: Place) -> dict[str, Any]:
+        return {
+            "targets": [*self._plan.targets],
+            "kubeconfig": place.kubeconfig,
+            "context": place.context,
+            "embedded": place.embedded,
+            "account_folder": place.account_folder,
+            "namespaces": [*self._plan.namespaces],
+            "pages": self._pages,
+            "verbose": self._plan.verbose,
+        }
+
+    def _hurry(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+
+    # What is heard
+
+    def _hear(self, message: Message) -> None:
+        match message:
+            case Loaded():
+                self._kinds = message.kinds
+                self._look_at(message.files)
+            case Installed() if self._watching is not None:
+                self._watching.follow(self._kinds)
+            case Ready():
+                self._pages = message.address or _FREE
+                self._samples_due.set()
+            case Failed() if message.what != "sample":
+                self._failed = message
+                if message.what == "import":
+                    self._look_around(message.files)
+            case Logged() if self._is_told(message):
+                return
+        self._view.show(message)
+
+    def _is_told(self, logged: Logged) -> bool:
+        """Whether a failure has told already what the log says once more."""
+        return self._failed is not None and logged.logger == _LIFE and logged.message in self._failed.text
+
+    def _look_at(self, files: Iterable[str | Path], folders: Iterable[Path] = ()) -> None:
+        self._files = {Path(file) for file in files}
+        looked_at = dict.fromkeys(folders, (_PYTHON,)) | self._samples.folders
+        self._sources.watch([*self._files, *self._samples.files], looked_at, since=self._began)
+
+    def _look_around(self, files: Iterable[str]) -> None:
+        """What is missing may be in any file, also in one that is not there yet."""
+        known = [*self._files, *(Path(file) for file in files), *paths_of(self._plan.targets)]
+        self._look_at(known, folders_of(known))
+
+    async def _apply_samples(self, place: Place) -> None:
+        while True:
+            await self._samples_due.wait()
+            self._samples_due.clear()
+            try:
+                await self._samples.apply(place.client)
+            except ApiError as error:
+                self._hear(Failed(what="sample", text=str(error)))
+
+    async def _ticks(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK_SECONDS)
+            self._view.tick()
+
+
+def _shown(path: Path) -> str:
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -1,0 +1,151 @@
+"""Messages as lines for people: what it is about, and a text."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Final
+
+from kubewright._showable import showable
+from kubewright.development._messages import (
+    Applied,
+    ClusterReady,
+    ConsoleReady,
+    Ended,
+    EventSeen,
+    Failed,
+    Hint,
+    Installed,
+    Loaded,
+    Logged,
+    Message,
+    ObjectSeen,
+    Output,
+    Ready,
+    Reconciled,
+    Starting,
+    Stopped,
+)
+
+__all__ = ["Line", "lines_of", "plain", "title"]
+
+_LIFE: Final = "kubewright.operator"
+"""Who logs about starting and stopping: messages tell that already."""
+_QUIET: Final = ("debug", "info")
+_WHAT: Final = {
+    "import": "the program cannot be imported",
+    "definitions": "the cluster refuses the definitions of the program",
+    "start": "the operator cannot start",
+    "sample": "the sample cannot be applied",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: a word for what it is about, its text, and how it is meant (`good`, `bad`, `odd`, `dim` or nothing)."""
+
+    word: str
+    text: str
+    tone: str = ""
+
+
+def plain(text: str) -> str:
+    """A text that no terminal obeys, and that shows no secret. What is in it may come from anybody."""
+    return "".join(each if each.isprintable() else " " for each in showable(text).expandtabs(4))
+
+
+def title(kind: str, namespace: str, name: str) -> str:
+    """An object as people name it."""
+    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+
+
+def lines_of(message: Message, *, verbose: bool = False) -> list[Line]:
+    """What is shown of a message; nothing of what only matters to programs."""
+    return [Line(line.word, plain(line.text), line.tone) for line in _lines_of(message, verbose=verbose)]
+
+
+def _lines_of(message: Message, *, verbose: bool) -> list[Line]:
+    match message:
+        case ClusterReady():
+            return _cluster(message)
+        case ConsoleReady():
+            return [Line("console", message.url, "good")]
+        case Hint():
+            return [Line("hint", message.text, "dim")]
+        case Starting():
+            changed = f"{', '.join(message.changed)} changed: " if message.changed else ""
+            return [Line("starting", f"{changed}loading {', '.join(message.targets)}")]
+        case Loaded():
+            return []
+        case Installed():
+            return [Line("defined", ", ".join(message.definitions), "good")] if message.definitions else []
+        case Ready():
+            return [Line("running", f"{message.operator}, with pages at http://{message.address}", "good")]
+        case Applied():
+            return [
+                Line("applied", f"{title(message.kind, message.namespace, message.name)} of {message.file}", "good")
+            ]
+        case Failed():
+            return _failed(message)
+        case Ended():
+            return [Line("ended", f"the operator ended with code {message.code}; save a file to start it again", "bad")]
+        case Stopped():
+            return [Line("stopped", "everything has ended")]
+        case _:
+            return _of_objects(message, verbose=verbose)
+
+
+def _of_objects(message: Message, *, verbose: bool) -> list[Line]:
+    match message:
+        case ObjectSeen():
+            about = title(message.kind, message.namespace, message.name)
+            if message.change == "deleted":
+                return [Line("object", f"{about} is gone", "dim")]
+            return [Line("object", f"{about}: {message.state or 'is there'}")]
+        case Reconciled():
+            return _reconciled(message)
+        case EventSeen():
+            about, times = title(message.kind, message.namespace, message.name), f" (x{message.count})"
+            text = f"{about}: {message.reason}: {message.message}{times if message.count > 1 else ''}"
+            return [Line("event", text, "odd" if message.severity == "Warning" else "")]
+        case Logged():
+            return _logged(message, verbose=verbose)
+        case Output():
+            return [Line("output", message.text)]
+    return []
+
+
+def _cluster(ready: ClusterReady) -> list[Line]:
+    what = "the embedded cluster" if ready.embedded else "the cluster"
+    lines = [Line("cluster", f"{what} is ready at {ready.server}", "good")]
+    if ready.kubeconfig is not None:
+        lines.append(Line("kubectl", f"export KUBECONFIG={shlex.quote(ready.kubeconfig)}", "good"))
+    return lines
+
+
+def _failed(failed: Failed) -> list[Line]:
+    where = f" at {failed.file}:{failed.line}" if failed.line else f" {failed.file}" if failed.file else ""
+    first, *more = failed.text.rstrip().splitlines() or [""]
+    if not more:
+        return [Line("failed", f"{_WHAT[failed.what]}{where}: {first}", "bad")]
+    return [Line("failed", f"{_WHAT[failed.what]}{where}:", "bad"), *(Line("", line) for line in (first, *more))]
+
+
+def _reconciled(reconciled: Reconciled) -> list[Line]:
+    about = title(reconciled.kind, reconciled.namespace, reconciled.name)
+    if not reconciled.error:
+        how = "" if reconciled.result == "success" else f", {reconciled.result.replace('_', ' ')}"
+        return [Line("reconciled", f"{about} in {reconciled.seconds * 1000:.0f} ms{how}", "dim")]
+    attempt = f" (attempt {reconciled.attempt})" if reconciled.attempt > 1 else ""
+    return [Line("failing", f"{about}{attempt}: {reconciled.error}", "bad")]
+
+
+def _logged(logged: Logged, *, verbose: bool) -> list[Line]:
+    if logged.logger == _LIFE and logged.level in _QUIET and not verbose:
+        return []
+    about = title(logged.kind, logged.namespace, logged.name)
+    message = logged.message if not logged.name or logged.message.startswith(about) else f"{about}: {logged.message}"
+    tone = {"warning": "odd", "error": "bad", "critical": "bad", "debug": "dim"}.get(logged.level, "")
+    first, *more = message.splitlines() or [""]
+    lines = [Line(logged.level, first, tone), *(Line("", line) for line in more)]
+    return [*lines, *(Line("", line, "dim") for line in logged.traceback.rstrip().splitlines())]

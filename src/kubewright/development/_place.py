@@ -1,0 +1,59 @@
+"""Where a program is developed: an embedded cluster of its own, or the cluster of a kubeconfig."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kubewright.client import Client, load_config
+
+__all__ = ["Place", "embedded_place", "given_place"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A cluster that answers, and how others reach it."""
+
+    client: Client
+    server: str
+    kubeconfig: str | None
+    """None is the usual one."""
+    context: str | None = None
+    embedded: bool = False
+    account_folder: str | None = None
+    """Where the operator's own credentials are kept, when it works with its own roles."""
+
+
+@asynccontextmanager
+async def embedded_place(*, rbac: bool, nodes: int, kubeconfig: Path | None) -> AsyncIterator[Place]:
+    """An embedded cluster with workloads, open to this machine. With it ends everything that is in it."""
+    from kubewright.cluster import Cluster
+    from kubewright.cluster.workloads import Workloads
+
+    async with Cluster(workloads=Workloads(nodes=nodes), rbac=rbac) as cluster:
+        server = await cluster.serve()
+        path = cluster.kubeconfig(kubeconfig).absolute()
+        try:
+            with tempfile.TemporaryDirectory(prefix="kubewright-dev-") as folder:
+                async with cluster.client() as client:
+                    yield Place(
+                        client=client,
+                        server=server,
+                        kubeconfig=str(path),
+                        embedded=True,
+                        account_folder=folder if rbac else None,
+                    )
+        finally:
+            path.unlink(missing_ok=True)
+
+
+@asynccontextmanager
+async def given_place(kubeconfig: str | None, context: str | None) -> AsyncIterator[Place]:
+    """The cluster that a kubeconfig names. Raises `ConfigError` or `ApiError` when it cannot be reached."""
+    config = load_config(kubeconfig=kubeconfig, context=context)
+    async with Client(config) as client:
+        await client.server_version()
+        yield Place(client=client, server=config.server, kubeconfig=kubeconfig, context=context)

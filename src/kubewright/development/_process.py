@@ -1,0 +1,128 @@
+"""`OperatorProcess`: the process of the operator, from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final, Protocol, Self
+
+import msgspec
+
+from kubewright.development._messages import Logged, Message, Output
+from kubewright.development._orders import Orders
+
+__all__ = ["OperatorProcess"]
+
+_CHUNK: Final = 1 << 16
+_ASK_AGAIN: Final = 3.0
+_KILL: Final = 4.0
+
+
+class _Reader(Protocol):
+    async def read(self, size: int, /) -> bytes: ...
+
+
+class OperatorProcess:
+    """A process that runs the program, in a session of its own: what the terminal sends reaches us alone.
+
+    What it tells, logs and prints is handed to `tell`, in the order of each. When we are gone, it ends by itself.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, readers: list[asyncio.Task[None]]) -> None:
+        self._process = process
+        self._readers = readers
+
+    @classmethod
+    async def start(cls, orders: dict[str, Any], tell: Callable[[Message], None]) -> Self:
+        """Start it with these `Orders`, in which the channel is filled in."""
+        near, far = socket.socketpair()
+        with far:
+            near.setblocking(False)
+            complete = Orders(**orders, channel=far.fileno())
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "kubewright.development._program", msgspec.json.encode(complete).decode()),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                pass_fds=[far.fileno()],
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                start_new_session=True,
+            )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        messages, writer = await asyncio.open_connection(sock=near)
+        readers = [
+            asyncio.create_task(_hear(messages, tell, writer)),
+            asyncio.create_task(_pass_on(process.stdout, lambda line: tell(Output(text=line)))),
+            asyncio.create_task(_pass_on(process.stderr, lambda line: tell(_log_line(line)))),
+        ]
+        return cls(process, readers)
+
+    async def wait(self) -> int:
+        """Its exit code, when it has ended and everything that it said was told."""
+        code = await self._process.wait()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # what the program has started and left
+        await asyncio.wait(self._readers)
+        for reader in self._readers:
+            reader.result()
+        return code
+
+    async def stop(self) -> int:
+        """Let it end: running reconciles have a moment to finish, then they are interrupted, and then it is killed."""
+        for after, number in ((0.0, signal.SIGTERM), (_ASK_AGAIN, signal.SIGTERM), (_KILL, signal.SIGKILL)):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(after):
+                    await self._process.wait()
+                break
+            self._send(number)
+        return await self.wait()
+
+    def kill(self) -> None:
+        """End it now."""
+        self._send(signal.SIGKILL)
+
+    def _send(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(number)
+
+
+async def _hear(reader: _Reader, tell: Callable[[Message], None], writer: asyncio.StreamWriter) -> None:
+    decoder: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
+    try:
+        async for line in _lines(reader):
+            tell(decoder.decode(line))
+    finally:
+        writer.close()
+
+
+async def _pass_on(reader: _Reader, tell: Callable[[str], None]) -> None:
+    async for line in _lines(reader):
+        tell(line.decode(errors="replace"))
+
+
+async def _lines(reader: _Reader) -> AsyncIterator[bytes]:
+    """Lines of any length, without their ends."""
+    rest = b""
+    with contextlib.suppress(ConnectionError):  # a process that was killed hangs up
+        while chunk := await reader.read(_CHUNK):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                yield line
+    if rest:
+        yield rest
+
+
+def _log_line(line: str) -> Message:
+    """A line of the log, if it is one: whoever arranges for a log of his own, or prints, prints text."""
+    try:
+        found = msgspec.json.decode(line)
+        shown = {name: found.get(name, "") for name in ("level", "logger", "message", "kind", "namespace", "name")}
+        return msgspec.convert({"type": "log", **shown, "traceback": found.get("traceback", "")}, Logged)
+    except (msgspec.DecodeError, AttributeError):  # AttributeError: JSON, but no object
+        return Output(text=line)

@@ -1,0 +1,219 @@
+"""The process in which the operator runs: `python -m kubewright.development._program ORDERS`.
+
+It is started anew for every version of the program, so nothing of the last one can be left. It imports the program,
+defines its kinds, runs the operator as `kubewright run` does, and tells of each step by its channel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kubewright.api import info_of
+from kubewright.cache import ObjectKey
+from kubewright.client import ApiError, Client, ConfigError
+from kubewright.development._account import account_for
+from kubewright.development._channel import Channel
+from kubewright.development._failures import place_of, told
+from kubewright.development._messages import Failed, Installed, KindShown, Loaded, Message, Ready, Reconciled
+from kubewright.development._orders import Orders
+from kubewright.development._sources import program_files
+from kubewright.manifests import Program, load
+from kubewright.observe._history import Entry
+from kubewright.operator import ExitCode, Operator, Running
+from kubewright.operator._load import LoadError
+from kubewright.operator._run import run, settings_of
+
+__all__ = ["main"]
+
+_LOOK_SECONDS: Final = 0.2
+_TOLD_AT_ONCE: Final = 100
+_GRACE: Final = 2.0
+_FREE: Final = "127.0.0.1:0"
+
+Tell = Callable[[Message], None]
+
+
+def main() -> None:
+    """Do what the orders say, and end with an exit code of operators."""
+    orders = msgspec.json.decode(sys.argv[1], type=Orders)
+    channel = Channel(orders.channel)
+    channel.end_with_owner()
+    raise SystemExit(work(orders, channel.tell))
+
+
+def work(orders: Orders, tell: Tell) -> int:
+    """Load, install, run. What cannot be is told, and ends it with a code other than 0."""
+    try:
+        program = load(orders.targets)
+        operator = _only(program, orders.targets)
+    except LoadError as error:
+        tell(Failed(what="import", text=str(error), files=program_files(error)))
+        return ExitCode.CONFIGURATION
+    except (Exception, SystemExit) as error:  # a program may also leave while it is imported
+        file, line = place_of(error)
+        tell(Failed(what="import", text=told(error), file=file, line=line, files=program_files(error)))
+        return ExitCode.FAILED
+    tell(Loaded(operator=operator.name, kinds=_shown(program.kinds), files=program_files()))
+    try:
+        options = _options(operator, orders)
+    except (ApiError, ConfigError) as error:
+        tell(Failed(what="start", text=str(error)))
+        return ExitCode.NOT_READY
+    operator.attach(_installing(orders, program.kinds, tell), stage="webhooks")
+    operator.attach(_reporting(operator, tell), stage="leader")
+    run(operator, options, shares_machine=orders.embedded)
+    return ExitCode.STOPPED
+
+
+def _only(program: Program, targets: list[str]) -> Operator:
+    if len(program.operators) == 1:
+        return program.operators[0]
+    where = ", ".join(targets)
+    if not program.operators:
+        raise LoadError(f'{where} has no Operator: make one with `operator = kubewright.Operator("name")`')
+    names = " and ".join(one.name for one in program.operators)
+    raise LoadError(f"{where} has several operators, {names}: name one of them, such as foo.py:operator")
+
+
+def _shown(kinds: Any) -> list[KindShown]:
+    from kubewright.crd import crds_of
+
+    columns = {
+        (definition.metadata.name, version.name): version.additional_printer_columns or []
+        for definition in crds_of(*kinds, descriptions=False)
+        for version in definition.spec.versions
+    }
+    found = []
+    for info in map(info_of, kinds):
+        plain = msgspec.to_builtins(columns.get((f"{info.plural}.{info.group}", info.version), []))
+        found.append(
+            KindShown(
+                api_version=info.api_version,
+                kind=info.kind,
+                plural=info.plural,
+                namespaced=info.namespaced,
+                columns=[{name: value for name, value in one.items() if value is not None} for one in plain],
+            )
+        )
+    return found
+
+
+def _options(operator: Operator, orders: Orders) -> dict[str, Any]:
+    """How it runs: on the cluster of the orders whatever variables say, and with pages on this machine."""
+    kubeconfig, context = orders.kubeconfig, orders.context
+    if orders.namespaces:
+        operator.namespaces = orders.namespaces  # and not an option of the run: roles follow from it, too
+    if orders.account_folder is not None:
+        assert kubeconfig is not None
+        kubeconfig = str(asyncio.run(account_for(operator, kubeconfig, Path(orders.account_folder))))
+    options: dict[str, Any] = {"kubeconfig": kubeconfig, "context": context, "server": None, "grace": _GRACE}
+    options |= {"log_level": "debug"} if orders.verbose else {}
+    if settings_of(operator, options, os.environ).health_bind is None:
+        options["health_bind"] = orders.pages if _is_free(orders.pages) else _FREE
+    return options
+
+
+def _is_free(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, int(port)))
+        except OSError:
+            return False
+    return True
+
+
+# What it does at its stages
+
+
+def _installing(orders: Orders, kinds: Any, tell: Tell) -> Callable[[Running], AbstractAsyncContextManager[None]]:
+    """Define all kinds of the program before the caches ask for them; webhooks that convert are served by then."""
+
+    @asynccontextmanager
+    async def stage(running: Running) -> AsyncIterator[None]:
+        from kubewright.crd import InstallError, install
+
+        try:
+            async with Client.connect(kubeconfig=orders.kubeconfig, context=orders.context) as client:
+                conversions = await running.webhooks.conversions(client)
+                made = await install(client, *kinds, conversions=conversions)
+        except (InstallError, ApiError, ConfigError) as error:
+            tell(Failed(what="definitions", text=str(error)))
+            raise
+        tell(Installed(definitions=[definition.metadata.name for definition in made]))
+        yield
+
+    return stage
+
+
+def _reporting(operator: Operator, tell: Tell) -> Callable[[Running], AbstractAsyncContextManager[None]]:
+    """Tell that the operator works, and of each reconcile that ended."""
+
+    @asynccontextmanager
+    async def stage(running: Running) -> AsyncIterator[None]:
+        host = running.settings.health_bind or ""
+        address = f"{host.rpartition(':')[0]}:{running.servers[0].port}" if running.servers else ""
+        tell(Ready(operator=operator.name, address=address))
+        reports = _Reports(running, tell)
+        task = asyncio.create_task(reports.run(), name="reports of reconciles")
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            reports.look()
+
+    return stage
+
+
+class _Reports:
+    """Looks at what the controllers remember, and tells what is new."""
+
+    def __init__(self, running: Running, tell: Tell) -> None:
+        self._running = running
+        self._tell = tell
+        self._told: dict[str, float] = {}
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        while True:
+            self.look()
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    def look(self) -> None:
+        """Tell what ended since the last look, in its order; of very much, the newest."""
+        for controller in self._running.controllers:
+            last, found = self._told.get(controller.name, -1.0), list[tuple[ObjectKey, Entry]]()
+            for key in reversed(controller.history.objects()):
+                entry = controller.history.of(key)[-1]
+                if entry.ended <= last or len(found) == _TOLD_AT_ONCE:
+                    break
+                found.append((key, entry))
+            for key, entry in reversed(found):
+                self._told[controller.name] = entry.ended
+                self._tell(
+                    Reconciled(
+                        kind=controller.info.kind,
+                        namespace=key.namespace,
+                        name=key.name,
+                        result=entry.ending,
+                        seconds=round(entry.seconds, 6),
+                        attempt=entry.attempt,
+                        error=entry.error,
+                    )
+                )
+
+
+if __name__ == "__main__":
+    main()

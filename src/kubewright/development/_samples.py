@@ -1,0 +1,119 @@
+"""Samples: objects in files, which are applied to the cluster, and again when their file changes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from kubewright.api import DecodeError, ObjectMeta, core, from_dict
+from kubewright.client import AlreadyExists, ApiError, Client
+from kubewright.development._messages import Applied, Failed, Message
+
+__all__ = ["SUFFIXES", "Samples", "samples_beside"]
+
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+_NO_SAMPLES: Final = ("kustomization.yaml", "kustomization.yml")
+_MANAGER: Final = "kubewright-dev-samples"
+
+
+def samples_beside(targets: Sequence[str], folder: Path) -> list[Path]:
+    """Where samples usually are: `config/samples` of a project; of a single file, `example-*.yaml` beside it."""
+    usual = folder / "config" / "samples"
+    if usual.is_dir():
+        return [usual]
+    files = [Path(target.rpartition(":")[0] if ".py:" in target else target) for target in targets]
+    found = [sample for file in files if file.suffix == ".py" for sample in file.parent.glob("example-*")]
+    return sorted({path for path in found if path.suffix in SUFFIXES})
+
+
+class Samples:
+    """The objects in some files and folders.
+
+    A file is applied once, and again when its text has changed: what somebody changed in the cluster meanwhile stays.
+    What the cluster refuses is told, and tried again the next time.
+    """
+
+    def __init__(self, paths: Sequence[Path], tell: Callable[[Message], None], *, make_namespaces: bool) -> None:
+        self._paths = list(paths)
+        self._tell = tell
+        self._make_namespaces = make_namespaces
+        self._applied: dict[Path, bytes] = {}
+
+    @property
+    def folders(self) -> dict[Path, tuple[str, ...]]:
+        """The folders among the paths, in which new files count, too."""
+        return {path: SUFFIXES for path in self._paths if path.is_dir()}
+
+    @property
+    def files(self) -> list[Path]:
+        """All files that are there."""
+        return [file for path in self._paths for file in _files(path)]
+
+    async def apply(self, client: Client) -> None:
+        """Apply what is new or has changed."""
+        fresh = {file: text for file in self.files if self._is_fresh(file, text := _read(file))}
+        if not fresh:
+            return
+        await client.discovery.resources(refresh=True)  # the program may just have defined the kinds
+        for file, text in fresh.items():
+            if await self._apply_file(client, file, text):
+                self._applied[file] = hashlib.sha256(text).digest()
+
+    def _is_fresh(self, file: Path, text: bytes) -> bool:
+        return self._applied.get(file) != hashlib.sha256(text).digest()
+
+    async def _apply_file(self, client: Client, file: Path, text: bytes) -> bool:
+        """Whether all of it could be applied."""
+        import yaml
+
+        try:
+            documents = [document for document in yaml.safe_load_all(text) if document is not None]
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            self._fail(file, str(error))
+            return False
+        well = True
+        for document in documents:
+            try:
+                await self._apply_one(client, file, document)
+            except (ApiError, DecodeError, ValueError) as error:
+                self._fail(file, str(error))
+                well = False
+        return well
+
+    async def _apply_one(self, client: Client, file: Path, document: Any) -> None:
+        if not isinstance(document, dict) or not {"apiVersion", "kind"} <= document.keys():
+            raise ValueError("an object has an apiVersion and a kind, and this has not")
+        kind = await client.kind(str(document["apiVersion"]), str(document["kind"]))
+        obj = from_dict(kind, document)
+        if self._make_namespaces and obj.metadata.namespace:
+            await _ensure_namespace(client, obj.metadata.namespace)
+        made = await client.apply(obj, field_manager=_MANAGER, force=True)
+        name, namespace = made.metadata.name or "", made.metadata.namespace or ""
+        self._tell(Applied(kind=str(document["kind"]), namespace=namespace, name=name, file=str(file)))
+
+    def _fail(self, file: Path, text: str) -> None:
+        self._tell(Failed(what="sample", text=text, file=str(file)))
+
+
+async def _ensure_namespace(client: Client, name: str) -> None:
+    if await client.find(core.Namespace, name) is None:
+        try:
+            await client.create(core.Namespace(metadata=ObjectMeta(name=name)))
+        except AlreadyExists:
+            return
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    yield from sorted(file for file in path.iterdir() if file.suffix in SUFFIXES and file.name not in _NO_SAMPLES)
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:  # it is gone, or will be told as a file without objects
+        return b""

@@ -1,0 +1,174 @@
+"""Who shows what happens: lines, lines and a live table below them on a terminal, or JSON."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, Protocol, TextIO
+
+import msgspec
+
+from kubewright.development._board import Board, Row
+from kubewright.development._lines import Line, lines_of, plain, title
+from kubewright.development._messages import ClusterReady, ConsoleReady, Message, Stopped
+
+__all__ = ["JsonView", "LinesView", "LiveView", "View", "view_for"]
+
+_COLOURS: Final = {"good": "32", "bad": "31", "odd": "33", "dim": "2"}
+_WIDTH: Final = 10
+_ERASE: Final = "\x1b[J"
+_UP: Final = "\x1b[{}F"
+
+
+class View(Protocol):
+    """Shows messages, one after the other."""
+
+    def show(self, message: Message) -> None:
+        """Show one."""
+
+    def tick(self) -> None:
+        """A second has passed."""
+
+    def close(self) -> None:
+        """Nothing comes any more."""
+
+
+class JsonView:
+    """One JSON object a line: the message, and when it was shown."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def show(self, message: Message) -> None:
+        """Write the line."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        content: dict[str, Any] = msgspec.to_builtins(message)
+        line = {"type": content.pop("type"), "time": now, **content}
+        self._stream.write(f"{msgspec.json.encode(line).decode()}\n")
+        self._stream.flush()
+
+    def tick(self) -> None:
+        """Time alone is no news."""
+
+    def close(self) -> None:
+        """There is nothing to take away."""
+
+
+class LinesView:
+    """Lines for people, without colours unless asked for."""
+
+    def __init__(self, stream: TextIO, *, colour: bool = False, verbose: bool = False) -> None:
+        self._stream = stream
+        self._colour = colour
+        self._verbose = verbose
+
+    def show(self, message: Message) -> None:
+        """Write the lines of a message."""
+        self._write("".join(self._text(line) for line in lines_of(message, verbose=self._verbose)))
+
+    def tick(self) -> None:
+        """Time alone is no news."""
+
+    def close(self) -> None:
+        """There is nothing to take away."""
+
+    def _text(self, line: Line) -> str:
+        at = time.strftime("%H:%M:%S") if line.word else ""
+        word = self._toned(f"{line.word:<{_WIDTH}}", line.tone)
+        text = self._toned(line.text, "dim" if line.tone == "dim" else "")
+        return f"{self._toned(f'{at:<8}', 'dim')} {word} {text}".rstrip() + "\n"
+
+    def _toned(self, text: str, tone: str) -> str:
+        return f"\x1b[{_COLOURS[tone]}m{text}\x1b[0m" if self._colour and tone else text
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._stream.write(text)
+            self._stream.flush()
+
+
+class LiveView(LinesView):
+    """Lines, and below them a table of the objects as they are now. Lines stay in the terminal's memory."""
+
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        colour: bool = True,
+        verbose: bool = False,
+        size: Callable[[], os.terminal_size],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(stream, colour=colour, verbose=verbose)
+        self._size = size
+        self._now = now
+        self._board = Board(now)
+        self._drawn = 0
+        self._foot = ""
+
+    def show(self, message: Message) -> None:
+        """Write the lines of a message above the table, and draw that anew."""
+        self._board.heed(message)
+        match message:
+            case ClusterReady(kubeconfig=str(path)):
+                self._foot = f"KUBECONFIG={path}"
+            case ConsoleReady():
+                self._foot = f"{message.url}  {self._foot}"
+        lines = "".join(self._text(line) for line in lines_of(message, verbose=self._verbose))
+        self._write(f"{self._erase()}{lines}{'' if isinstance(message, Stopped) else self._table()}")
+
+    def tick(self) -> None:
+        """Draw the table anew: it says how long ago things happened."""
+        self._write(self._erase() + self._table())
+
+    def close(self) -> None:
+        """Take the table away."""
+        self._write(self._erase())
+
+    def _erase(self) -> str:
+        drawn, self._drawn = self._drawn, 0
+        return f"{_UP.format(drawn)}{_ERASE}" if drawn else ""
+
+    def _table(self) -> str:
+        width, height = self._size()
+        rows = self._board.rows()
+        room = max(height // 2 - 3, 1)
+        lines = [self._rule(width), *(self._row(row, width) for row in rows[:room])]
+        if len(rows) > room:
+            lines.append(self._toned(f"  and {len(rows) - room} more", "dim"))
+        foot = f"  {self._foot}  Ctrl-C ends everything"[: width - 1]
+        lines.append(self._toned(foot, "dim"))
+        self._drawn = len(lines)
+        return "".join(f"{line}\n" for line in lines)
+
+    def _rule(self, width: int) -> str:
+        board = self._board
+        tone = {"running": "good", "failed": "bad", "ended": "bad"}.get(board.phase, "odd")
+        said = f" {board.operator or 'the operator'}: {board.phase} "
+        return f"──{self._toned(said, tone)}{'─' * max(width - len(said) - 3, 0)}"
+
+    def _row(self, row: Row, width: int) -> str:
+        about = title(row.kind, row.namespace, row.name)
+        said = f"  {about:<36.36} {row.state or '-':<30.30} {self._ending(row)}"
+        return self._toned(plain(said)[: width - 1], "bad" if row.failing else "")
+
+    def _ending(self, row: Row) -> str:
+        if not row.result:
+            return "not reconciled yet"
+        ago = f"{max(self._now() - row.at, 0):.0f} s ago"
+        if row.failing:
+            return f"failed {ago}{f', attempt {row.attempt}' if row.attempt > 1 else ''}: {row.error}"
+        return f"{'ok' if row.result == 'success' else row.result.replace('_', ' ')}, {ago}"
+
+
+def view_for(stream: TextIO, output: str, environ: Mapping[str, str], *, verbose: bool) -> View:
+    """The view that suits: JSON when asked for, live on a terminal that can be ruled, plain lines everywhere else."""
+    if output == "json":
+        return JsonView(stream)
+    if not stream.isatty() or environ.get("TERM", "dumb") == "dumb":
+        return LinesView(stream, verbose=verbose)
+    number = stream.fileno()
+    colour = not environ.get("NO_COLOR")
+    return LiveView(stream, colour=colour, verbose=verbose, size=lambda: os.get_terminal_size(number))
