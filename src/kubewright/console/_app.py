@@ -16,9 +16,12 @@ from kubewright.client import Client, Forbidden
 from kubewright.clock import Clock, SystemClock, Timer
 from kubewright.console._access import All
 from kubewright.console._columns import printer_of
+from kubewright.console._conditions import ConditionBook
+from kubewright.console._events import EventIndex
 from kubewright.console._kinds import Kind, kinds_of
 from kubewright.console._shelves import Shelf
 from kubewright.console._viewers import Viewer
+from kubewright.console.operators import Operators, OperatorView
 
 __all__ = ["Console", "Lease"]
 
@@ -77,6 +80,7 @@ class Console:
         read_only: bool = False,
         only: Collection[str] = (),
         namespaces: Collection[str] = (),
+        operators: Collection[OperatorView] = (),
         clock: Clock | None = None,
     ) -> None:
         """A console of a cluster.
@@ -88,6 +92,7 @@ class Console:
             read_only: refuse every write, in the server.
             only: the paths of the only kinds to show, such as `example.com/foos`; all of them when empty.
             namespaces: the only namespaces to look at; all that the console may see when empty.
+            operators: those that tell what they do: `InProcess(running)`, `Remote("127.0.0.1:8081")`.
             clock: time; the system's unless given.
         """
         self.client = client
@@ -96,6 +101,12 @@ class Console:
         self.only = frozenset(only)
         self.namespaces = tuple(namespaces)
         self._clock = clock or SystemClock()
+        self.operators = Operators(*operators, clock=self._clock)
+        """Those that tell what they do; more can be added at any time."""
+        self.conditions = ConditionBook(self._clock)
+        """The transitions of conditions that pages have seen."""
+        self.events = EventIndex()
+        """Whom the events on their shelf are about."""
         self._own = Viewer("console", client, read_only=True, namespaces=self.all_namespaces, clock=self._clock)
         self._shelves: dict[Kind, Shelf] = {}
         self._opening: dict[Kind, asyncio.Lock] = {}
@@ -237,11 +248,13 @@ class Console:
 
     async def __aenter__(self) -> Self:
         self._look()
+        await self.operators.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self.operators.__aexit__(kind, error, trace)
         if self._looking is not None:
             self._looking.cancel()
         for timer in self._closing.values():
