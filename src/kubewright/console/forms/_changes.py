@@ -1,0 +1,87 @@
+"""What a write would change on the server: lines of YAML, before and after, and who changed them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Final, Literal
+
+from kubewright.console.forms._yaml import write_yaml
+
+__all__ = ["Line", "changes", "plain"]
+
+_SERVERS: Final = (
+    "managedFields",
+    "resourceVersion",
+    "generation",
+    "uid",
+    "creationTimestamp",
+    "selfLink",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line. `by_server` tells that nobody asked for the change: a default, or a webhook."""
+
+    kind: Literal["same", "added", "removed", "gap"]
+    text: str
+    by_server: bool = False
+
+
+def plain(obj: dict[str, Any]) -> dict[str, Any]:
+    """The object without what the server writes about it, its members in one order."""
+    metadata = {name: value for name, value in (obj.get("metadata") or {}).items() if name not in _SERVERS}
+    first = {"apiVersion": obj.get("apiVersion"), "kind": obj.get("kind"), "metadata": _ordered(metadata)}
+    others = {name: _ordered(obj[name]) for name in sorted(obj) if name not in first}
+    return copy.deepcopy(first | others)
+
+
+def changes(
+    before: dict[str, Any] | None, wanted: dict[str, Any], after: dict[str, Any], context: int = 3
+) -> list[Line]:
+    """What differs between an object as it is (None when it is new) and as it would be, with some lines around.
+
+    `wanted` is what was asked for: what differs from it was changed by the server.
+    """
+    was = write_yaml(plain(before)).splitlines() if before is not None else []
+    asked = write_yaml(plain(wanted)).splitlines()
+    now = write_yaml(plain(after)).splitlines()
+    asked_now = _matched(asked, now)
+    asked_was = _matched(asked, was)
+    lines: list[Line] = []
+    for tag, low, high, new_low, new_high in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
+        if tag == "equal":
+            lines += [Line("same", text) for text in was[low:high]]
+            continue
+        lines += [Line("removed", was[at], by_server=at in asked_was) for at in range(low, high)]
+        lines += [Line("added", now[at], by_server=at not in asked_now) for at in range(new_low, new_high)]
+    return list(_around(lines, context)) if before is not None else lines
+
+
+def _matched(one: list[str], other: list[str]) -> set[int]:
+    """The lines of the second text that stand in the first one too."""
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    return {at for block in matcher.get_matching_blocks() for at in range(block.b, block.b + block.size)}
+
+
+def _around(lines: list[Line], context: int) -> Iterator[Line]:
+    """The changes with some lines around them; a gap stands for the rest."""
+    changed = [at for at, line in enumerate(lines) if line.kind != "same"]
+    near = {at + offset for at in changed for offset in range(-context, context + 1)}
+    last = -1
+    for at in sorted(near & set(range(len(lines)))):
+        if at != last + 1:
+            yield Line("gap", f"{at - last - 1} lines")
+        yield lines[at]
+        last = at
+    if changed and last != len(lines) - 1:
+        yield Line("gap", f"{len(lines) - 1 - last} lines")
+
+
+def _ordered(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _ordered(value[name]) for name in sorted(value)}
+    return [_ordered(element) for element in value] if isinstance(value, list) else value

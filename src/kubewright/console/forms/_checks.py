@@ -1,0 +1,128 @@
+"""`Checker`: what is wrong with an object, each problem at its place, before a server is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kubewright.api._names import (
+    label_value_problems,
+    path_segment_problems,
+    qualified_name_problems,
+    subdomain_problems,
+)
+from kubewright.api._validation import rules_of, violations
+from kubewright.console.forms._fields import Field
+from kubewright.console.forms._paths import Path, located
+
+__all__ = ["METADATA", "Checker", "Problem"]
+
+_TEXTS: Final = {"type": "object", "additionalProperties": {"type": "string"}}
+METADATA: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "description": "Unique among the objects of its kind, for as long as it lives."},
+        "generateName": {"type": "string"},
+        "namespace": {"type": "string"},
+        "labels": {**_TEXTS, "description": "What selectors find it by."},
+        "annotations": {**_TEXTS, "description": "Notes that nobody selects by."},
+    },
+}
+"""What people write of an object's metadata; the rest is the server's."""
+_SERVERS_OWN: Final = frozenset(
+    [
+        "creationTimestamp",
+        "deletionGracePeriodSeconds",
+        "deletionTimestamp",
+        "finalizers",
+        "generation",
+        "managedFields",
+        "ownerReferences",
+        "resourceVersion",
+        "selfLink",
+        "uid",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong, and where. `path` is empty for what has no place in the form."""
+
+    path: Path
+    message: str
+
+
+class Checker:
+    """The rules of one kind. Made once: it compiles the CEL rules of the schema, where the extra `cel` is there."""
+
+    def __init__(self, field: Field, *, namespaced: bool) -> None:
+        self.field = field
+        self._namespaced = namespaced
+        self._has_schema = "kind" in field.members
+        # What is wrong with the metadata is told here; it must not hide what rules have to say about the rest.
+        name = field.schema["properties"]["metadata"]["properties"]["name"]
+        metadata = {"type": "object", "properties": {"name": name}}
+        self._schema = {**field.schema, "properties": {**field.schema["properties"], "metadata": metadata}}
+        self._rules = rules_of(self._schema) if self._has_schema else None
+
+    def check(self, value: dict[str, Any], old: dict[str, Any] | None = None) -> list[Problem]:
+        """Every rule that the value breaks; with an old object, also the rules about changes."""
+        found = [*self._metadata(value.get("metadata"))]
+        if not self._has_schema:
+            return found
+        for violation in violations(self._schema, value, rules=self._rules, old=old):
+            path, rest = located(violation.path, self.field, value)
+            found.append(Problem(path, f"{rest.lstrip('.')} {violation.message}" if rest else violation.message))
+        found += [Problem(path, "is not a field of this kind") for path in unknown(self.field, value)]
+        return list(dict.fromkeys(found))
+
+    def _metadata(self, metadata: Any) -> Iterator[Problem]:
+        if not isinstance(metadata, dict):
+            metadata = {}
+        name = metadata.get("name")
+        if name in (None, "") and not metadata.get("generateName"):
+            yield Problem(("metadata", "name"), "is required")
+        elif name:
+            rule = path_segment_problems if not self._has_names_of_dns else subdomain_problems
+            yield from (Problem(("metadata", "name"), _short(text)) for text in rule(str(name)))
+        if self._namespaced and not metadata.get("namespace"):
+            yield Problem(("metadata", "namespace"), "is required")
+        for part in ("labels", "annotations"):
+            members = metadata.get(part)
+            if not isinstance(members, dict):
+                continue
+            for key, text in members.items():
+                path: Path = ("metadata", part, key)
+                yield from (Problem(path, _short(problem)) for problem in qualified_name_problems(key))
+                if not isinstance(text, str):
+                    yield Problem(path, "must be a text")
+                elif part == "labels":
+                    yield from (Problem(path, _short(problem)) for problem in label_value_problems(text))
+
+    @property
+    def _has_names_of_dns(self) -> bool:
+        """Objects of custom resources have them; so have nearly all others, except what access is made of."""
+        return not str(self.field.name).startswith(("Role", "ClusterRole"))
+
+
+def unknown(field: Field, value: Any, path: Path = ()) -> Iterator[Path]:
+    """The places of a value that the schema does not know, the outermost of each."""
+    if field.shape == "object" and isinstance(value, dict):
+        for name, member in value.items():
+            below = field.members.get(name)
+            if below is not None:
+                yield from unknown(below, member, (*path, name))
+            elif not field.keeps_others and not (path == ("metadata",) and name in _SERVERS_OWN):
+                yield (*path, name)
+    elif field.shape in ("list", "map") and isinstance(value, list | dict):
+        steps = enumerate(value) if isinstance(value, list) else value.items()
+        for step, member in steps:
+            yield from unknown(field.element, member, (*path, step))
+
+
+def _short(problem: str) -> str:
+    """The server's words, without the regular expression at their end."""
+    return problem.split(", regex used for validation", 1)[0].split(" (e.g. ", 1)[0]

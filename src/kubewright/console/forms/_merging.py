@@ -1,0 +1,135 @@
+"""Two people change one object: what both meant, and where they meant different things."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+from kubewright.client._diff import identities
+from kubewright.console.forms._fields import Field
+from kubewright.console.forms._paths import NOWHERE, Path
+
+__all__ = ["Clash", "Merged", "changed_paths", "merge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """A place that both changed, to different values. `NOWHERE` stands for removed."""
+
+    path: Path
+    mine: Any
+    theirs: Any
+
+
+@dataclass(slots=True)
+class Merged:
+    """Both changes in one object. Where they clash, it has mine."""
+
+    value: Any
+    clashes: list[Clash] = field(default_factory=list)
+
+
+def merge(base: Any, mine: Any, theirs: Any, form: Field | None = None) -> Merged:
+    """What `mine` and `theirs` make of `base` together, member by member, and element by element where those have keys.
+
+    Any other list is one value: two changes of it clash.
+    """
+    merged = Merged(None)
+    merged.value = _merge(base, mine, theirs, form, (), merged.clashes)
+    return merged
+
+
+def _merge(base: Any, mine: Any, theirs: Any, form: Field | None, path: Path, clashes: list[Clash]) -> Any:
+    if _same(mine, theirs) or _same(base, theirs):
+        return copy.deepcopy(mine)
+    if _same(base, mine):
+        return copy.deepcopy(theirs)
+    if isinstance(mine, dict) and isinstance(theirs, dict):
+        start = base if isinstance(base, dict) else {}
+        return _members(start, mine, theirs, form, path, clashes)
+    if isinstance(mine, list) and isinstance(theirs, list) and isinstance(base, list) and form is not None:
+        keys = form.map_keys
+        if keys and (named := [_named(keys, elements) for elements in (base, mine, theirs)]) and None not in named:
+            return _elements(keys, named, form, path, clashes)
+    clashes.append(Clash(path, mine, theirs))
+    return copy.deepcopy(mine)
+
+
+def _members(
+    base: dict[str, Any],
+    mine: dict[str, Any],
+    theirs: dict[str, Any],
+    form: Field | None,
+    path: Path,
+    clashes: list[Clash],
+) -> dict[str, Any]:
+    made = {}
+    for name in [*theirs, *(name for name in mine if name not in theirs)]:
+        below = form.below(name) if form is not None else None
+        three = (base.get(name, NOWHERE), mine.get(name, NOWHERE), theirs.get(name, NOWHERE))
+        value = _merge(*three, below, (*path, name), clashes)
+        if value is not NOWHERE:
+            made[name] = value
+    return made
+
+
+def _elements(keys: tuple[str, ...], named: list[Any], form: Field, path: Path, clashes: list[Clash]) -> list[Any]:
+    base, mine, theirs = named
+    order = [*theirs, *(name for name in mine if name not in theirs)]
+    made = _merge_named(base, mine, theirs, order, form.element, path, clashes)
+    return [value for value in made if value is not NOWHERE]
+
+
+def _merge_named(
+    base: dict[Any, Any],
+    mine: dict[Any, Any],
+    theirs: dict[Any, Any],
+    order: list[Any],
+    element: Field,
+    path: Path,
+    clashes: list[Clash],
+) -> list[Any]:
+    made = []
+    for place, name in enumerate(order):
+        three = (base.get(name, NOWHERE), mine.get(name, NOWHERE), theirs.get(name, NOWHERE))
+        made.append(_merge(*three, element, (*path, place), clashes))
+    return made
+
+
+def _named(keys: tuple[str, ...], elements: list[Any]) -> dict[Any, Any] | None:
+    names = identities(keys, elements)
+    return None if names is None else dict(zip(names, elements, strict=True))
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal as JSON: true is not 1."""
+    if one is NOWHERE or other is NOWHERE:
+        return one is other
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
+
+
+def changed_paths(before: Any, after: Any, path: Path = ()) -> list[Path]:
+    """The places at which two values differ, as deep as both have the same shape; places of the first for elements."""
+    if _same(before, after):
+        return []
+    if isinstance(before, dict) and isinstance(after, dict):
+        names = [*before, *(name for name in after if name not in before)]
+        return [
+            found
+            for name in names
+            for found in changed_paths(before.get(name, NOWHERE), after.get(name, NOWHERE), (*path, name))
+        ]
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        return [
+            found
+            for index, (one, other) in enumerate(zip(before, after, strict=True))
+            for found in changed_paths(one, other, (*path, index))
+        ]
+    return [path]

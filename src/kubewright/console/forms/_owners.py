@@ -1,0 +1,110 @@
+"""Who owns which field of an object, from what the server notes about managers (`metadata.managedFields`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kubewright.console._viewers import FIELD_MANAGER
+from kubewright.console.forms._paths import NOWHERE, Path, at
+
+__all__ = ["BY_HAND", "Owner", "conflicts", "owners_of"]
+
+BY_HAND: Final = frozenset(
+    [
+        "kubectl",
+        "kubectl-annotate",
+        "kubectl-create",
+        "kubectl-edit",
+        "kubectl-label",
+        "kubectl-patch",
+        "kubectl-replace",
+        "kubectl-run",
+        "kubectl-scale",
+        "kubectl-set",
+    ]
+)
+"""Managers who updated once, because a person said so: they do not come back for their fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A manager who set a field, and when."""
+
+    manager: str
+    operation: str
+    time: str
+    path: Path
+
+    @property
+    def is_by_hand(self) -> bool:
+        """Whether this was one write of a person, and no claim that will be made again."""
+        return self.operation == "Update" and self.manager in BY_HAND
+
+
+def owners_of(obj: dict[str, Any], path: Path) -> list[Owner]:
+    """The managers who own a place of an object, or something below it. Reports of status are not about fields."""
+    found = []
+    for entry in (obj.get("metadata") or {}).get("managedFields") or ():
+        if entry.get("subresource") == "status" or not isinstance(entry.get("fieldsV1"), dict):
+            continue
+        if _owns(entry["fieldsV1"], obj, path):
+            found.append(
+                Owner(
+                    str(entry.get("manager") or "unknown"),
+                    str(entry.get("operation") or ""),
+                    str(entry.get("time") or ""),
+                    path,
+                )
+            )
+    return found
+
+
+def conflicts(obj: dict[str, Any], paths: Iterable[Path]) -> list[Owner]:
+    """Those who own what is about to be changed and may set it again: everybody but the console and single hands."""
+    return [
+        owner
+        for path in paths
+        for owner in owners_of(obj, path)
+        if owner.manager != FIELD_MANAGER and not owner.is_by_hand
+    ]
+
+
+def _owns(fields: dict[str, Any], obj: Any, path: Path) -> bool:
+    here = fields
+    for depth, step in enumerate(path):
+        parent = at(obj, path[:depth])
+        below = next((here[key] for key in _keys(step, parent) if key in here), None)
+        if below is None:
+            # A list or map that is owned as a whole has nothing below it.
+            return depth > 0 and not {key for key in here if key != "."} and at(obj, path) is not NOWHERE
+        here = below
+    return True
+
+
+def _keys(step: str | int, parent: Any) -> Iterator[str]:
+    """How a manager's notes may write one step."""
+    if isinstance(step, str):
+        yield f"f:{step}"
+        return
+    yield f"i:{step}"
+    element = at(parent, (step,))
+    if isinstance(element, dict):
+        names = sorted(element)
+        # The keys of a list are not known here; notes name a few scalar members at most.
+        scalars = [name for name in names if isinstance(element[name], str | int | bool)]
+        for count in range(1, min(len(scalars), 3) + 1):
+            for chosen in _combinations(scalars, count):
+                yield "k:" + json.dumps(
+                    {name: element[name] for name in chosen}, separators=(",", ":"), ensure_ascii=False
+                )
+    elif element is not NOWHERE:
+        yield "v:" + json.dumps(element, separators=(",", ":"), ensure_ascii=False)
+
+
+def _combinations(names: list[str], count: int) -> Iterator[tuple[str, ...]]:
+    from itertools import combinations
+
+    yield from combinations(names, count)

@@ -1,0 +1,94 @@
+"""Where the schema of a kind comes from: its definition, or the server's OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from kubewright.client import ApiError, Client
+from kubewright.console.forms._checks import METADATA
+from kubewright.console.forms._fields import Field
+
+__all__ = ["form_of", "inlined", "served_schema"]
+
+_REFERENCE: Final = "#/components/schemas/"
+_ANYTHING: Final[dict[str, Any]] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_LEAVES: Final[dict[str, dict[str, Any]]] = {
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": {"x-kubernetes-int-or-string": True},
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {"x-kubernetes-int-or-string": True},
+    "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": METADATA,
+}
+_FIRST: Final = ("apiVersion", "kind", "metadata")
+
+
+def form_of(kind: str, schema: dict[str, Any] | None, *, namespaced: bool) -> Field:
+    """The form of a kind: metadata, and then what its schema has. Without a schema, everything else is YAML.
+
+    The status is not in it: the server takes it only from whoever reports.
+    """
+    properties = dict((schema or {}).get("properties") or {})
+    metadata = {**METADATA, "properties": {**METADATA["properties"]}}
+    del metadata["properties"]["generateName"]
+    if not namespaced:
+        del metadata["properties"]["namespace"]
+    if isinstance(own := properties.get("metadata"), dict) and own.get("properties"):
+        named = own["properties"].get("name")
+        if isinstance(named, dict):
+            metadata["properties"]["name"] = {**metadata["properties"]["name"], **named}
+    shown = {"metadata": metadata, **{name: node for name, node in properties.items() if name not in _FIRST}}
+    if not properties:
+        return Field(kind, {"type": "object", "properties": shown, "x-kubernetes-preserve-unknown-fields": True})
+    shown = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, **shown}
+    return Field(kind, {**(schema or {}), "type": "object", "properties": shown})
+
+
+async def served_schema(client: Client, group: str, version: str, kind: str) -> dict[str, Any] | None:
+    """The schema of a kind in the document that the server publishes; None where there is none."""
+    place = f"apis/{group}/{version}" if group else f"api/{version}"
+    try:
+        document = msgspec.json.decode(await client.request("GET", f"/openapi/v3/{place}"))
+    except (ApiError, msgspec.DecodeError):
+        return None
+    schemas = document.get("components", {}).get("schemas", {})
+    wanted = {"group": group, "version": version, "kind": kind}
+    for name, schema in schemas.items():
+        if wanted in (schema.get("x-kubernetes-group-version-kind") or ()):
+            return inlined(schemas, name)
+    return None
+
+
+def inlined(schemas: dict[str, Any], name: str) -> dict[str, Any]:
+    """A definition with everything that it refers to in its place; what contains itself becomes YAML."""
+    made: dict[str, dict[str, Any]] = {}
+    open_: set[str] = set()
+
+    def definition(name: str) -> dict[str, Any]:
+        if name in _LEAVES:
+            return _LEAVES[name]
+        if name in open_ or name not in schemas:
+            return _ANYTHING
+        if name not in made:
+            open_.add(name)
+            made[name] = node(schemas[name])
+            open_.discard(name)
+        return made[name]
+
+    def node(schema: dict[str, Any]) -> dict[str, Any]:
+        references = [schema, *(schema.get("allOf") or ())]
+        for reference in references:
+            if isinstance(found := reference.get("$ref"), str):
+                target = definition(found.removeprefix(_REFERENCE))
+                own = {key: value for key, value in schema.items() if key == "description" and value}
+                return {**target, **own}
+        result = {key: value for key, value in schema.items() if key not in ("default", "allOf")}
+        if schema.get("default") not in (None, "", 0, False, {}, []):
+            result["default"] = schema["default"]  # the others only say what Go has for nothing
+        for key in ("items", "additionalProperties"):
+            if isinstance(schema.get(key), dict):
+                result[key] = node(schema[key])
+        if "properties" in schema:
+            result["properties"] = {name: node(member) for name, member in schema["properties"].items()}
+        return result
+
+    return definition(name)

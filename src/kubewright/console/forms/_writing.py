@@ -1,0 +1,88 @@
+"""`Writer`: the one way by which the console changes anything.
+
+Each write is made with the viewer's own client, which refuses it when the console is read-only, whatever a page shows
+or a browser sends.
+
+A new object is created, so it never takes over one that is there. A change is sent as a JSON patch of what was changed
+and nothing else, guarded by the version of the object that it was made for: what others changed meanwhile is never
+lost, and the owners that the viewer was shown are the owners at the moment of the write.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from kubewright.api import Untyped, decode, encode, from_dict, to_dict
+from kubewright.client import Client, Propagation, Request, Response, Transport
+from kubewright.client._warnings import warning_texts
+
+__all__ = ["Writer", "Written"]
+
+_WRITABLE = ("labels", "annotations", "finalizers", "owner_references")
+
+
+@dataclass(slots=True)
+class Written:
+    """What the server made of a write, and what it warned of. None when the object is gone."""
+
+    value: dict[str, Any] | None
+    warnings: list[str] = field(default_factory=list)
+
+
+class Writer:
+    """Writes objects of one kind with a viewer's client."""
+
+    def __init__(self, client: Client, resource: type[Untyped]) -> None:
+        self._client = client
+        self._resource = resource
+
+    async def read(self, name: str, namespace: str | None) -> dict[str, Any]:
+        """The object as it is, with all that the server notes about it."""
+        found: dict[str, Any] = to_dict(await self._client.get(self._resource, name, namespace))
+        return found
+
+    async def create(self, value: dict[str, Any], *, dry_run: bool = False) -> Written:
+        """Make an object. `AlreadyExists` when there is one of that name."""
+        client, warnings = self._listening()
+        made = await client.create(from_dict(self._resource, value), dry_run=dry_run)
+        return Written(to_dict(made), warnings)
+
+    async def change(self, before: dict[str, Any], after: dict[str, Any], *, dry_run: bool = False) -> Written:
+        """Change an object from what was read to what is wanted. `Conflict` when somebody else changed it meanwhile."""
+        client, warnings = self._listening()
+        obj, wanted = decode(self._resource, encode(before)), from_dict(self._resource, after)
+        obj.content = wanted.content
+        for part in _WRITABLE:
+            setattr(obj.metadata, part, getattr(wanted.metadata, part))
+        return Written(to_dict(await client.update(obj, dry_run=dry_run)), warnings)
+
+    async def delete(
+        self, name: str, namespace: str | None, uid: str, propagation: Propagation, *, dry_run: bool = False
+    ) -> Written:
+        """Ask for the deletion of this very object, not of another one that has its name by now."""
+        client, warnings = self._listening()
+        kept = await client.delete(self._resource, name, namespace, uid=uid, propagation=propagation, dry_run=dry_run)
+        return Written(to_dict(kept) if kept is not None else None, warnings)
+
+    def _listening(self) -> tuple[Client, list[str]]:
+        """A client for one write, and where the server's warnings are put."""
+        warnings: list[str] = []
+        return self._client.through(lambda transport: _Listening(transport, warnings)), warnings
+
+
+class _Listening:
+    """A transport that notes what the server warns of."""
+
+    def __init__(self, transport: Transport, warnings: list[str]) -> None:
+        self._transport = transport
+        self._warnings = warnings
+
+    async def send(self, request: Request) -> Response:
+        """Send, and note the warnings of the answer."""
+        response = await self._transport.send(request)
+        self._warnings += [text for text in warning_texts(response.warnings()) if text not in self._warnings]
+        return response
+
+    async def close(self) -> None:
+        """The connections belong to somebody else."""

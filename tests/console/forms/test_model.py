@@ -1,0 +1,237 @@
+"""Fields, documents, texts: the model of a form."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubewright.console.forms import NOWHERE, Document, Field, Path, at, form_of, located, shown, text_of, value_of
+from tests.console.forms.kinds import EVERYTHING, an_object
+
+FORM = form_of("Everything", EVERYTHING, namespaced=True)
+
+
+def field(text: str) -> Field:
+    """The field at a place such as `spec.ports[0].name`."""
+    path, rest = located(text, FORM, {})
+    found = FORM.find(path)
+    assert found is not None, (text, path, rest)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("place", "shape"),
+    [
+        ("spec", "object"),
+        ("spec.title", "text"),
+        ("spec.size", "integer"),
+        ("spec.ratio", "number"),
+        ("spec.enabled", "boolean"),
+        ("spec.color", "choice"),
+        ("spec.port", "int-or-string"),
+        ("spec.tags", "list"),
+        ("spec.tags[0]", "text"),
+        ("spec.ports[3].hosts[1]", "text"),
+        ("spec.limits", "map"),
+        ("spec.limits[a.b/c]", "integer"),
+        ("spec.nested.anything", "yaml"),
+        ("metadata.labels", "map"),
+    ],
+)
+def test_each_place_of_a_schema_has_a_shape(place: str, shape: str) -> None:
+    assert field(place).shape == shape
+
+
+def test_required_fields_come_first() -> None:
+    assert list(field("spec").members)[:3] == ["title", "size", "reason"]
+    assert field("spec.title").required
+    assert not field("spec.reason").required
+
+
+def test_constraints_are_told_in_a_few_words() -> None:
+    assert field("spec.size").hint == "1 to 10"
+    assert field("spec.title").hint == "2 to 20 characters · matches ^[a-z]"
+    assert field("spec.step").hint == "a multiple of 5"
+    assert field("spec.tags").hint == "at most 3 elements · no element twice"
+    assert Field("x", {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}).hint == (
+        "exactly one of a, b"
+    )
+
+
+def test_a_rule_that_nothing_changes_makes_a_field_immutable() -> None:
+    assert field("spec.fixed").is_immutable
+    assert not field("spec.title").is_immutable
+    rules = [{"rule": "self.a == oldSelf.a"}]
+    node = {"type": "object", "properties": {"a": {"type": "string"}}, "x-kubernetes-validations": rules}
+    assert Field("x", node).members["a"].is_immutable
+
+
+def test_a_kind_without_a_schema_has_a_form_for_its_metadata() -> None:
+    form = form_of("Blob", None, namespaced=False)
+    assert list(form.members) == ["metadata"]
+    assert list(form.members["metadata"].members) == ["name", "labels", "annotations"]
+    assert form.keeps_others
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("spec.ports[0].name", ("spec", "ports", 0, "name")),
+        ("metadata.labels[a.b/c]", ("metadata", "labels", "a.b/c")),
+        ("metadata.labels.a.b/c", ("metadata", "labels", "a.b/c")),
+        ('spec.limits["x.y"]', ("spec", "limits", "x.y")),
+        ("spec.limits.plain", ("spec", "limits", "plain")),
+        (".spec.size", ("spec", "size")),
+        ("spec.groups[a.b/c][1]", ("spec", "groups", "a.b/c", 1)),
+        ("", ()),
+    ],
+)
+def test_the_places_that_a_server_names_are_found(text: str, path: Path) -> None:
+    value = {"metadata": {"labels": {"a.b/c": "1"}}, "spec": {"groups": {"a.b/c": ["x", "y"]}}}
+    assert located(text, FORM, value) == (path, "")
+
+
+def test_what_leads_nowhere_is_followed_as_far_as_it_goes() -> None:
+    assert located("spec.size.unit", FORM, {"spec": {"size": 1}}) == (("spec", "size"), ".unit")
+    path, rest = located("spec.nothing.at.all", FORM, {})
+    assert (path, rest) == (("spec",), ".nothing.at.all")
+    assert shown(("spec", "ports", 0, "name")) == "spec.ports[0].name"
+    assert shown(("metadata", "labels", "a.b/c")) == "metadata.labels[a.b/c]"
+
+
+# Documents
+
+
+def test_absent_null_and_empty_are_three_things() -> None:
+    document = Document({"spec": {"a": None, "b": ""}})
+    assert document.get(("spec", "a")) is None
+    assert document.get(("spec", "b")) == ""
+    assert document.get(("spec", "c")) is NOWHERE
+    document.remove(("spec", "a"))
+    assert document.value == {"spec": {"b": ""}}
+
+
+def test_parents_that_were_made_go_with_what_was_put_into_them() -> None:
+    document = Document({"spec": {}})
+    document.put(("spec", "nested", "inner", "deep"), "x")
+    assert document.value == {"spec": {"nested": {"inner": {"deep": "x"}}}}
+    document.remove(("spec", "nested", "inner", "deep"))
+    assert document.value == {"spec": {}}
+
+
+def test_parents_that_were_there_stay() -> None:
+    document = Document({"spec": {"nested": {"inner": {"deep": "x"}}}})
+    document.remove(("spec", "nested", "inner", "deep"))
+    assert document.value == {"spec": {"nested": {"inner": {}}}}
+
+
+def test_lists_and_maps_are_added_to_moved_and_renamed() -> None:
+    document = Document({})
+    assert document.add(("tags",), "a") == ("tags", 0)
+    assert document.add(("tags",), "b") == ("tags", 1)
+    document.move(("tags", 1), 0)
+    assert document.value == {"tags": ["b", "a"]}
+    document.put(("limits", "x"), 1)
+    document.put(("limits", "y"), 2)
+    assert document.rename(("limits", "x"), "z")
+    assert list(document.value["limits"].items()) == [("z", 1), ("y", 2)]
+    assert not document.rename(("limits", "z"), "y")
+    document.remove(("tags", 0))
+    assert document.value["tags"] == ["a"]
+    with pytest.raises(LookupError, match=r"tags\[5\]"):
+        document.put(("tags", 5), "far")
+
+
+def test_a_document_keeps_nothing_of_what_it_was_given() -> None:
+    given_ = {"spec": {"tags": ["a"]}}
+    document = Document(given_)
+    document.add(("spec", "tags"), "b")
+    assert given_ == {"spec": {"tags": ["a"]}}
+
+
+names = st.sampled_from(["title", "size", "reason", "port", "x.y", "é"])
+json_values: Any = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    st.dictionaries(names, json_values, max_size=4),
+    st.lists(st.tuples(st.sampled_from(["put", "remove", "add"]), st.lists(names, min_size=1, max_size=3)), max_size=6),
+)
+def test_any_edits_leave_untouched_parts_alone(untouched: dict[str, Any], edits: list[tuple[str, list[str]]]) -> None:
+    value = {"metadata": {"name": "x"}, "status": untouched, "spec": {"other": untouched}}
+    document = Document(value)
+    for verb, steps in edits:
+        path: Path = ("spec", "mine", *steps)
+        try:
+            if verb == "put":
+                document.put(path, 1)
+            elif verb == "add":
+                document.add(path, "element")
+            else:
+                document.remove(path)
+        except LookupError:
+            continue  # below a text, say
+    assert document.value["status"] == untouched
+    assert document.value["spec"]["other"] == untouched
+    assert document.value["metadata"] == {"name": "x"}
+
+
+@given(st.lists(names, min_size=1, max_size=4), json_values)
+def test_what_is_put_and_removed_again_leaves_no_trace(steps: list[str], value: Any) -> None:
+    before = an_object()
+    document = Document(before)
+    path: Path = ("spec", "nested", *steps)
+    document.put(path, value)
+    assert document.get(path) == value
+    document.remove(path)
+    assert document.value == before
+
+
+# Texts
+
+
+@given(st.sampled_from(["text", "integer", "number", "int-or-string"]), st.data())
+def test_what_is_shown_comes_back_as_it_was(shape: str, data: st.DataObject) -> None:
+    schemas: dict[str, dict[str, Any]] = {
+        "text": {"type": "string"},
+        "integer": {"type": "integer"},
+        "number": {"type": "number"},
+        "int-or-string": {"x-kubernetes-int-or-string": True},
+    }
+    possible: Any = {
+        "text": st.text(),
+        "integer": st.integers(-(2**63), 2**63 - 1) | st.text(max_size=6),
+        "number": st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=6),
+        "int-or-string": st.integers() | st.text(max_size=6) | st.sampled_from(["80", "080", '"', '"x"', " 8", "1e3"]),
+    }[shape]
+    value = data.draw(possible)
+    one = Field("x", schemas[shape])
+    back = value_of(one, text_of(one, value))
+    assert back == value
+    assert isinstance(back, str) == isinstance(value, str)
+
+
+def test_texts_mean_what_a_person_would_mean() -> None:
+    assert value_of(field("spec.port"), "80") == 80
+    assert value_of(field("spec.port"), '"80"') == "80"
+    assert value_of(field("spec.port"), "http") == "http"
+    assert value_of(field("spec.size"), "many") == "many"  # the check says what is wrong with it
+    assert value_of(field("spec.ratio"), "0.5") == 0.5
+    assert value_of(field("spec.title"), "12") == "12"
+
+
+def test_a_place_is_read_without_changing_anything() -> None:
+    value: dict[str, Any] = an_object(tags=["a"])
+    before = copy.deepcopy(value)
+    assert at(value, ("spec", "tags", 0)) == "a"
+    assert at(value, ("spec", "tags", 1)) is NOWHERE
+    assert at(value, ("spec", "title", "x")) is NOWHERE
+    assert value == before

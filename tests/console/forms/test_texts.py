@@ -1,0 +1,249 @@
+"""YAML beside the form, and what a write would change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubewright.console.forms import (
+    NOWHERE,
+    Clash,
+    NotYaml,
+    changed_paths,
+    changes,
+    conflicts,
+    edited_yaml,
+    form_of,
+    merge,
+    owners_of,
+    read_yaml,
+    write_yaml,
+)
+from tests.console.forms.kinds import EVERYTHING, an_object
+
+FORM = form_of("Everything", EVERYTHING, namespaced=True)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
+    [
+        "yes",
+        "no",
+        "on",
+        "y",
+        "~",
+        "null",
+        "1e3",
+        "0x1f",
+        "012",
+        "1:30",
+        "2020-01-01",
+        "<<",
+        "=",
+        "- a",
+        "a: b",
+        "# c",
+        "a\nb\n",
+    ]
+)
+json_values: Any = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(texts, json_values, max_size=4))
+def test_yaml_that_is_written_reads_as_the_same_object(value: dict[str, Any]) -> None:
+    assert (read_yaml(write_yaml(value)) or {}) == value
+
+
+def test_yaml_keeps_the_order_of_the_object() -> None:
+    assert write_yaml({"b": 1, "a": {"z": "80", "x": "x\ny\n"}}) == 'b: 1\na:\n  z: "80"\n  x: |\n    x\n    y\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a: yes", True),
+        ("a: 012", 10),
+        ("a: 0o12", 10),
+        ("a: 1e3", 1000.0),
+        ("a: 1:30", "1:30"),
+        ("a: 2020-01-01", "2020-01-01"),
+        ("a: 0x1F", 31),
+        ("a:", None),
+    ],
+)
+def test_yaml_is_read_as_kubectl_reads_it(text: str, value: object) -> None:
+    assert read_yaml(text) == {"a": value}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: 1\nb: [", 2),
+        ("a: 1\na: 2", 2),
+        ("a:\n  b: c\n d: e", 3),
+        ("a: !!python/object:os.system x", 1),
+        ("a: .inf", 1),
+    ],
+)
+def test_what_is_no_yaml_is_refused_with_its_line(text: str, line: int) -> None:
+    with pytest.raises(NotYaml) as refused:
+        read_yaml(text)
+    assert refused.value.line in (line, line + 1)
+    assert f"line {refused.value.line}: " in str(refused.value)
+
+
+def test_a_document_that_unfolds_without_end_is_refused() -> None:
+    layers = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9))
+    with pytest.raises(NotYaml, match="too large"):
+        read_yaml(f"a0: &a0 [x]\n{layers}")
+
+
+COMMENTED = """\
+# the whole
+apiVersion: forms.example.com/v1
+spec:
+  title: one  # its title
+  # how many
+  size: 3
+  tags:
+  - a
+  nested:
+    inner: {}
+"""
+
+
+def test_a_changed_value_leaves_comments_alone() -> None:
+    value = read_yaml(COMMENTED)
+    value["spec"]["size"] = 4
+    value["spec"]["title"] = "yes"
+    text = edited_yaml(COMMENTED, value)
+    assert text == COMMENTED.replace("size: 3", "size: 4").replace("one  #", "'yes'  #")
+
+
+def test_added_and_removed_fields_leave_comments_alone() -> None:
+    value = read_yaml(COMMENTED)
+    del value["spec"]["tags"]
+    value["spec"]["reason"] = "because"
+    text = edited_yaml(COMMENTED, value)
+    assert read_yaml(text) == value
+    assert "# how many" in text
+    assert "# the whole" in text
+
+
+@given(st.data())
+def test_whatever_the_form_changes_the_text_means_the_object(data: st.DataObject) -> None:
+    value = read_yaml(COMMENTED)
+    for _ in range(data.draw(st.integers(1, 3))):
+        name = data.draw(st.sampled_from(["title", "size", "tags", "nested", "reason"]))
+        made = data.draw(json_values | st.just(NOWHERE))
+        if made is NOWHERE:
+            value["spec"].pop(name, None)
+        else:
+            value["spec"][name] = made
+    assert read_yaml(edited_yaml(COMMENTED, value)) == value
+
+
+# What a write would change
+
+
+def shown(lines: Any) -> list[str]:
+    signs = {"same": " ", "added": "+", "removed": "-", "gap": "~"}
+    return [signs[line.kind] + ("*" if line.by_server else "") + line.text for line in lines]
+
+
+def test_a_change_is_shown_with_lines_around_it_and_who_made_it() -> None:
+    before = an_object(color="green", enabled=True) | {"status": {"ready": True}}
+    wanted = an_object(color="red", enabled=True) | {"status": {"ready": True}}
+    after = an_object(color="red", enabled=True, reason="set by a webhook") | {"status": {"ready": True}}
+    after["metadata"] = after["metadata"] | {"generation": 2, "resourceVersion": "9", "managedFields": [1]}
+    assert shown(changes(before, wanted, after, context=1)) == [
+        "~5 lines",
+        " spec:",
+        "-  color: green",
+        "+  color: red",
+        "   enabled: true",
+        "+*  reason: set by a webhook",
+        "   size: 1",
+        "~3 lines",
+    ]
+
+
+def test_a_new_object_is_shown_whole_with_what_the_server_adds() -> None:
+    lines = shown(changes(None, an_object(), an_object(enabled=True)))
+    assert "+*  enabled: true" in lines
+    assert "+  size: 1" in lines
+    assert len(lines) == 9
+
+
+def test_nothing_changed_is_nothing_shown() -> None:
+    assert changes(an_object(), an_object(), an_object()) == []
+
+
+# Two people
+
+
+def test_changes_at_different_places_come_together() -> None:
+    base = an_object(ports=[{"name": "a", "number": 1}, {"name": "b", "number": 2}], color="red")
+    mine = an_object(ports=[{"name": "a", "number": 9}, {"name": "b", "number": 2}], color="red", size=2)
+    theirs = an_object(ports=[{"name": "a", "number": 1}, {"name": "b", "number": 3}, {"name": "c"}])
+    merged = merge(base, mine, theirs, FORM)
+    assert merged.clashes == []
+    assert merged.value["spec"] == {
+        "title": "one",
+        "size": 2,
+        "ports": [{"name": "a", "number": 9}, {"name": "b", "number": 3}, {"name": "c"}],
+    }
+
+
+def test_a_place_that_both_changed_is_a_clash_and_mine_stands() -> None:
+    merged = merge(an_object(), an_object(size=2), an_object(size=3), FORM)
+    assert merged.value["spec"]["size"] == 2
+    assert merged.clashes == [Clash(("spec", "size"), 2, 3)]
+    removed = merge(an_object(reason="a"), an_object(), an_object(reason="b"), FORM)
+    assert removed.clashes == [Clash(("spec", "reason"), NOWHERE, "b")]
+
+
+@given(json_values, json_values)
+def test_a_merge_with_somebody_who_changed_nothing_is_mine(base: Any, mine: Any) -> None:
+    assert merge(base, mine, base, FORM).value == mine
+    assert merge(base, base, mine, FORM).value == mine
+
+
+def test_true_is_not_one() -> None:
+    assert changed_paths({"a": True}, {"a": 1}) == [("a",)]
+
+
+# Owners
+
+
+def owned(**fields: Any) -> dict[str, Any]:
+    entry = {"manager": "gitops", "operation": "Apply", "time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:spec": fields}}
+    value = an_object(ports=[{"name": "web", "number": 80}], tags=["a"], limits={"a.b/c": 1})
+    value["metadata"]["managedFields"] = [entry]
+    return value
+
+
+def test_owners_are_found_by_member_key_value_and_whole() -> None:
+    obj = owned(**{"f:size": {}, "f:ports": {'k:{"name":"web"}': {".": {}, "f:number": {}}}, "f:tags": {'v:"a"': {}}})
+    assert [owner.manager for owner in owners_of(obj, ("spec", "size"))] == ["gitops"]
+    assert owners_of(obj, ("spec", "title")) == []
+    assert owners_of(obj, ("spec", "ports", 0, "number"))[0].time == "2026-01-01T00:00:00Z"
+    assert owners_of(obj, ("spec", "ports", 0, "hosts")) == []
+    assert owners_of(obj, ("spec", "tags", 0))
+    assert owners_of(owned(**{"f:limits": {}}), ("spec", "limits", "a.b/c"))  # all of the map, as one value
+
+
+def test_single_hands_and_the_console_itself_are_no_conflict() -> None:
+    obj = owned(**{"f:size": {}})
+    entry = obj["metadata"]["managedFields"][0]
+    assert [owner.manager for owner in conflicts(obj, [("spec", "size")])] == ["gitops"]
+    entry["manager"], entry["operation"] = "kubectl-edit", "Update"
+    assert conflicts(obj, [("spec", "size")]) == []
+    entry["manager"] = "kubewright-console"
+    assert conflicts(obj, [("spec", "size")]) == []
+    entry["manager"], entry["subresource"] = "operator", "status"
+    assert conflicts(obj, [("spec", "size")]) == []
