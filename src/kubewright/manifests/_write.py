@@ -9,7 +9,7 @@ import contextlib
 import difflib
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal
@@ -74,16 +74,17 @@ def text_file(path: str, text: str, *, before: str = "# ", after: str = "") -> F
     return File(path, f"{before}{MARK}{after}\n{text}")
 
 
-def write(folder: Path, files: Iterable[File], *, replace_foreign: bool = False) -> Written:
+def write(folder: Path, files: Iterable[File], *, replace_foreign: bool | Collection[str] = False) -> Written:
     """Let the folder hold these files, and of earlier generated ones no others. All of it happens, or nothing.
 
     Files that are as they should be are not touched. Raises `ForeignFile` for a file that is there and has no mark,
-    unless `replace_foreign`.
+    unless `replace_foreign`, which may also be the paths of those that are replaced.
     """
     wanted = _by_path(files)
     present = {path: _read(folder / path) for path in wanted}
-    if not replace_foreign:
-        _refuse_foreign(folder, present)
+    if replace_foreign is not True:
+        allowed = replace_foreign or ()
+        _refuse_foreign(folder, {path: text for path, text in present.items() if path not in allowed})
     changed = [path for path, file in wanted.items() if present[path] != file.text]
     stale = _stale(folder, wanted)
     with contextlib.ExitStack() as undo:
