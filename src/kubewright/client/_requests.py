@@ -97,6 +97,11 @@ class Requests:
         return self._config is not None and self._config.source == "in-cluster"
 
     @property
+    def config(self) -> ClientConfig | None:
+        """Where the cluster is, and who we are there; None when this client was given its transport."""
+        return None if self._given_transport else self._config
+
+    @property
     def has_twin(self) -> bool:
         """Whether `twin` can make another client like this one."""
         return not self._given_transport and self._owner is None
