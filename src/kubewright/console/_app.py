@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Collection, Generator
+import ipaddress
+import os
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Any, Final, Self
@@ -12,59 +13,20 @@ import msgspec
 
 from kubewright.api import Untyped, info_of
 from kubewright.cache import CacheSyncError
-from kubewright.client import Client, Forbidden
-from kubewright.clock import Clock, SystemClock, Timer
+from kubewright.client import ApiError, Client, ClientConfig, Forbidden, RetryPolicy, Unauthorized
+from kubewright.clock import Clock, SystemClock
 from kubewright.console._access import All
+from kubewright.console._cabinet import Cabinet, Lease
 from kubewright.console._columns import printer_of
 from kubewright.console._conditions import ConditionBook
 from kubewright.console._events import EventIndex
 from kubewright.console._kinds import Kind, kinds_of
 from kubewright.console._shelves import Shelf
-from kubewright.console._viewers import Viewer
+from kubewright.console._sessions import INVITATION, Sessions
+from kubewright.console._viewers import SignInError, Viewer, name_of, with_token, without_credentials
 from kubewright.console.operators import Operators, OperatorView
 
-__all__ = ["Console", "Lease"]
-
-IDLE_SECONDS: Final = 60.0
-_LOOK_SECONDS: Final = 1.0
-
-
-class Lease:
-    """A shelf that is opened when it is needed, and filled when it is given.
-
-    `async with console.shelf(kind) as shelf` holds it for the block. `await console.shelf(kind)` gives it to whoever
-    subscribes next: it closes after a minute in which nobody holds it or listens to it.
-    """
-
-    def __init__(self, console: Console, kind: Kind) -> None:
-        self._console = console
-        self._kind = kind
-        self._shelf: Shelf | None = None
-
-    def __await__(self) -> Generator[Any, None, Shelf]:
-        return self._filled().__await__()
-
-    async def _filled(self) -> Shelf:
-        async with self as shelf:
-            return shelf
-
-    async def __aenter__(self) -> Shelf:
-        shelf = await self._console.open_shelf(self._kind)
-        try:
-            await shelf.filled()
-        except BaseException:
-            shelf.release()
-            raise
-        self._shelf = shelf
-        return shelf
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._shelf is not None
-        self._shelf.release()
-        self._shelf = None
-
+__all__ = ["Console", "is_loopback"]
 
 class Console:
     """The kinds of a cluster, their shelves, and who may look. Use it with `async with`; there is one in a process.
@@ -78,8 +40,10 @@ class Console:
         *,
         name: str = "",
         read_only: bool = False,
+        local: bool = True,
         only: Collection[str] = (),
         namespaces: Collection[str] = (),
+        viewers: ClientConfig | None = None,
         operators: Collection[OperatorView] = (),
         clock: Clock | None = None,
     ) -> None:
@@ -90,12 +54,16 @@ class Console:
                 with the console.
             name: what the cluster is called on the pages; its host unless given.
             read_only: refuse every write, in the server.
+            local: whether whoever started the console may look with its own credentials, by `invitation`. Never in a
+                cluster: there they are those of a service account.
             only: the paths of the only kinds to show, such as `example.com/foos`; all of them when empty.
             namespaces: the only namespaces to look at; all that the console may see when empty.
+            viewers: where the requests of viewers go, if not to the console's own server: a proxy that impersonates.
             operators: those that tell what they do: `InProcess(running)`, `Remote("127.0.0.1:8081")`.
             clock: time; the system's unless given.
         """
         self.client = client
+        self.local = local and not client.in_cluster
         self.name = name or client.host
         self.read_only = read_only
         self.only = frozenset(only)
@@ -108,12 +76,12 @@ class Console:
         self.events = EventIndex()
         """Whom the events on their shelf are about."""
         self._own = Viewer("console", client, read_only=True, namespaces=self.all_namespaces, clock=self._clock)
-        self._shelves: dict[Kind, Shelf] = {}
-        self._opening: dict[Kind, asyncio.Lock] = {}
-        self._closing: dict[Kind, Timer] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._looking: Timer | None = None
+        self.sessions = Sessions(self._clock)
+        """Who has come in."""
+        self._cabinet = Cabinet(self._made, self._clock)
         self._kinds: tuple[object, list[Kind]] | None = None
+        self._nobody = _nobody(client, viewers)
+        self._local_name = ""
 
     @classmethod
     def connect(cls, **options: Any) -> Self:
@@ -139,6 +107,11 @@ class Console:
             found = [kind for kind in found if kind.path in self.only]
         self._kinds = ((id(served), revision), found)
         return found
+
+    @property
+    def known_kinds(self) -> list[Kind]:
+        """The kinds that were there when somebody last asked: for what is drawn without waiting."""
+        return self._kinds[1] if self._kinds else []
 
     async def kind(self, path: str) -> Kind | None:
         """The kind of a path such as `example.com/foos`, or None."""
@@ -176,23 +149,18 @@ class Console:
         `async with console.shelf(kind) as shelf`, or `await console.shelf(kind)`: see `Lease`. Raises `Forbidden` when
         the console may not read the kind, and `CacheSyncError` when the API server does not answer.
         """
-        return Lease(self, kind)
+        return Lease(self._cabinet, kind)
 
     async def open_shelf(self, kind: Kind) -> Shelf:
         """The shelf, held for the caller, who releases it. It may still be filling."""
-        async with self._opening.setdefault(kind, asyncio.Lock()):
-            timer = self._closing.pop(kind, None)
-            if timer is not None:
-                timer.cancel()
-            shelf = self._shelves.get(kind)
-            if shelf is None:
-                shelf = await self._made(kind)
-                await shelf.open()
-                self._shelves[kind] = shelf
-            shelf.hold()
-            return shelf
+        return await self._cabinet.open(kind)
 
-    async def _made(self, kind: Kind) -> Shelf:
+    @property
+    def open_shelves(self) -> list[Shelf]:
+        """Those that are open just now: each costs the API server one watch."""
+        return self._cabinet.shelves
+
+    async def _made(self, kind: Kind, on_idle: Callable[[], None]) -> Shelf:
         where: Collection[str] = self.namespaces if kind.namespaced else ()
         forbidden = ""
         if not where and kind not in (_DEFINITIONS, _NAMESPACES):
@@ -206,48 +174,74 @@ class Console:
             namespaces=where,
             forbidden=forbidden,
             clock=self._clock,
-            on_idle=lambda: self._close_later(kind),
+            on_idle=on_idle,
         )
-
-    def _close_later(self, kind: Kind) -> None:
-        if kind not in self._closing and kind in self._shelves:
-            self._closing[kind] = self._clock.call_later(IDLE_SECONDS, lambda: self._close_idle(kind))
-
-    def _close_idle(self, kind: Kind) -> None:
-        self._closing.pop(kind, None)
-        shelf = self._shelves.get(kind)
-        if shelf is not None and not shelf.holds:
-            del self._shelves[kind]
-            task = asyncio.create_task(shelf.close())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-
-    @property
-    def open_shelves(self) -> list[Shelf]:
-        """Those that are open just now: each costs the API server one watch."""
-        return [*self._shelves.values()]
-
-    def _look(self) -> None:
-        for shelf in self.open_shelves:
-            shelf.look()
-        self._looking = self._clock.call_later(_LOOK_SECONDS, self._look)
 
     # Who looks
 
-    def viewer(self) -> Viewer:
-        """Who looks."""
-        return Viewer("me", self.client, read_only=self.read_only, namespaces=self.all_namespaces, clock=self._clock)
+    def viewer(self, name: str = "") -> Viewer:
+        """Whoever started the console, with the console's own credentials. Raises `SignInError` where nobody may."""
+        if not self.local:
+            raise SignInError("Sign in with a token: the console's own account is for nobody else.")
+        return self._viewer(name or self._local_name or "you", self.client)
+
+    async def local_viewer(self) -> Viewer:
+        """The same, by the name that the API server has for him."""
+        with suppress(ApiError):
+            self._local_name = self._local_name or await name_of(self.client)
+        return self.viewer()
+
+    async def viewer_with_token(self, token: str) -> Viewer:
+        """Whoever has this bearer token; the API server says who that is. Raises `SignInError` with the reason."""
+        if not token or len(token) > _TOKEN_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
+            raise SignInError("This is no bearer token: expected one word, as `kubectl create token` prints it.")
+        if self._nobody is None:
+            raise SignInError("This console reaches its cluster inside the program; there is no way for tokens.")
+        client = with_token(self._nobody, token)
+        try:
+            return self._viewer(await name_of(client), client)
+        except Unauthorized:
+            raise SignInError("The API server does not know this token; it may have expired.") from None
+        except ApiError as error:
+            raise SignInError(f"The API server could not be asked who this is: {error}") from None
+
+    def _viewer(self, name: str, client: Client) -> Viewer:
+        return Viewer(name, client, read_only=self.read_only, namespaces=self.all_namespaces, clock=self._clock)
+
+    def invitation(self) -> str:
+        """What to put behind the address that `serving` gives: it lets whoever started the console in, once."""
+        if not self.local:
+            raise SignInError("Nobody is invited to this console; sign in with a token.")
+        return f"/?{INVITATION}={self.sessions.invite()}"
 
     @asynccontextmanager
-    async def serving(self, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
-        """Serve the pages, in this event loop, until the block ends. Gives the address."""
+    async def serving(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        urls: Collection[str] = (),
+        certificate: str | os.PathLike[str] | None = None,
+        key: str | os.PathLike[str] | None = None,
+    ) -> AsyncIterator[str]:
+        """Serve the pages, in this event loop, until the block ends. Gives the address.
+
+        Args:
+            host: where to listen. Anything but loopback must be asked for, and then nobody is invited: everybody signs
+                in with a token.
+            port: a free one unless given.
+            urls: addresses under which it is reached, besides those of this machine: `https://console.example.com`.
+            certificate: a file in PEM format, to serve by TLS.
+            key: the file of its key.
+        """
         from kubewright.console._server import serve
 
-        async with serve(self, host, port) as url:
+        self.local = self.local and is_loopback(host)
+        async with serve(self, host, port, urls=urls, certificate=certificate, key=key) as url:
             yield url
 
     async def __aenter__(self) -> Self:
-        self._look()
+        self._cabinet.start()
         await self.operators.__aenter__()
         return self
 
@@ -255,15 +249,30 @@ class Console:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.operators.__aexit__(kind, error, trace)
-        if self._looking is not None:
-            self._looking.cancel()
-        for timer in self._closing.values():
-            timer.cancel()
-        shelves, self._shelves = self.open_shelves, {}
-        await asyncio.gather(*(shelf.close() for shelf in shelves), *self._tasks)
+        await self._cabinet.stop()
+        if self._nobody is not None:
+            await self._nobody.close()
         await self.client.close()
 
 
+def _nobody(client: Client, viewers: ClientConfig | None) -> Client | None:
+    """A client without credentials, on which those of viewers stand; None where there is no server to reach."""
+    config = viewers or client.config
+    return None if config is None else Client(without_credentials(config), retry=_RETRY)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach that address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+_RETRY: Final = RetryPolicy(attempts=3)  # somebody sits and waits
+_TOKEN_LENGTH: Final = 16_384
 _REFRESH_SECONDS: Final = 5.0
 
 

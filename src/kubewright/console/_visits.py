@@ -6,9 +6,10 @@ import functools
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+import nicegui
 from fastapi import Request
 from nicegui import ui
 
@@ -37,10 +38,12 @@ class Visit:
 
     console: Console
     viewer: Viewer
+    browser: nicegui.Client = field(default_factory=lambda: ui.context.client, repr=False)
+    """The page in the browser; kept here, because tasks that a page starts do not know it."""
 
     def on_leave(self, callback: Callable[[], Any]) -> None:
         """Call this once, when the browser is gone for good; not when it only lost its connection for a moment."""
-        ui.context.client.on_delete(callback)
+        self.browser.on_delete(callback)
 
     async def shelf(self, kind: Kind) -> Shelf:
         """The objects of a kind, filled; held open until this visit ends."""
@@ -66,7 +69,14 @@ def page(path: str) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., 
         async def build(request: Request, **parameters: Any) -> None:
             console: Console = request.scope[CONSOLE]
             viewer: Viewer = request.scope.get(VIEWER) or console.viewer()
-            await function(Visit(console, viewer), **parameters)
+            visit = Visit(console, viewer)
+            try:
+                await function(visit, **parameters)
+            except Exception as error:
+                # Not on top: the frame is made of pages, which are made with this module.
+                from kubewright.console.pages._frame import failed
+
+                failed(visit, error)
 
         build.__signature__ = signature.replace(parameters=[request, *others])  # type: ignore[attr-defined]
         return ui.page(path, response_timeout=_BUILD_SECONDS)(build)

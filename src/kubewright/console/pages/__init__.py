@@ -6,7 +6,11 @@ import importlib
 
 __all__ = ["register"]
 
-_MODULES = ("_kinds",)
+_MODULES = (
+    "_kinds",
+    "_list",
+    "_search",
+)
 
 
 def register() -> None:

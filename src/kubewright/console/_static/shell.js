@@ -1,0 +1,54 @@
+// What every page can: keys, the theme, and the way back.
+const STEP = { j: 1, k: -1 };
+
+function typing(element) {
+  return element?.closest?.("input, textarea, select, [contenteditable=''], [contenteditable='true']");
+}
+
+export default {
+  template: "<div hidden></div>",
+  props: { addresses: Object },
+  mounted() {
+    this.here = location.pathname + location.search;
+    document.addEventListener("keydown", this.key);
+    window.addEventListener("popstate", this.back);
+  },
+  unmounted() {
+    document.removeEventListener("keydown", this.key);
+    window.removeEventListener("popstate", this.back);
+  },
+  methods: {
+    theme(choice) {
+      const seconds = 60 * 60 * 24 * 365;
+      document.cookie = `kubewright-theme=${choice}; path=/; max-age=${seconds}; SameSite=Strict`;
+    },
+    address(url, push) {
+      history[push ? "pushState" : "replaceState"]({}, "", (window.path_prefix ?? "") + url);
+      this.here = location.pathname + location.search;
+    },
+    back() {
+      // Not for jumps inside the page, such as the skip link's.
+      if (location.pathname + location.search !== this.here) location.reload();
+    },
+    key(event) {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (typing(event.target)) {
+        if (event.key === "Escape") event.target.blur();
+        return;
+      }
+      const second = this.first === "g" ? this.addresses[event.key] : undefined;
+      this.first = event.key === "g" && !second ? "g" : undefined;
+      if (second) location.href = (window.path_prefix ?? "") + second;
+      else if (event.key === "/") this.focus();
+      else if (event.key === "?") this.$emit("help");
+      else if (event.key in STEP) document.dispatchEvent(new CustomEvent("kubewright:move", { detail: STEP[event.key] }));
+      else return;
+      event.preventDefault();
+    },
+    focus() {
+      const field = document.querySelector("[data-search=page] input, input[data-search=page]") ?? document.querySelector("[data-search=all] input, input[data-search=all]");
+      field?.focus();
+      field?.select();
+    },
+  },
+};

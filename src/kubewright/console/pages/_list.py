@@ -1,0 +1,254 @@
+"""The live list of one kind."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any, Final
+
+from fastapi import Query
+from nicegui import ui
+
+from kubewright.api import Selector, SelectorError
+from kubewright.cache import CacheSyncError
+from kubewright.client import ApiError
+from kubewright.console._kinds import Kind
+from kubewright.console._shelves import Batch, Row, Shelf
+from kubewright.console._visits import Visit, page
+from kubewright.console.pages._frame import Frame, frame
+from kubewright.console.pages._grid import LiveGrid
+from kubewright.console.pages._parts import command, heading, icon, labelled, link
+from kubewright.console.pages._problems import KindMissing, MayNotSee, draw
+from kubewright.console.pages._view import View, kind_address
+
+__all__ = ["kind_list"]
+
+_FIRST: Final = 200
+"""So many rows are sent first, to be seen at once; the others follow in larger parts."""
+_PART: Final = 2_000
+_LOOK_AGAIN_SECONDS: Final = 15.0
+"""How often it is asked anew what the viewer may see."""
+
+
+@page("/kinds/{group}/{plural}")
+async def kind_list(
+    visit: Visit,
+    group: str,
+    plural: str,
+    namespace: str = "",
+    text: Annotated[str, Query(alias="filter")] = "",
+    labels: str = "",
+    sort: str = "",
+    wide: str = "",
+) -> None:
+    """The objects of a kind, in the view that the address describes."""
+    path = f"{group}/{plural}"
+    kind = await visit.console.kind(path)
+    if kind is None:
+        raise KindMissing(path, await visit.console.kinds())
+    shown = _List(visit, kind, View(namespace if kind.namespaced else "", text, labels, sort, wide not in ("", "0")))
+    with frame(
+        visit, kind.kind, kind=kind, namespace=shown.view.namespace, on_namespace=shown.choose_namespace, fill=True
+    ) as around:
+        await shown.draw(around)
+
+
+class _List:
+    """One browser's list: what it shows, and what it was sent."""
+
+    def __init__(self, visit: Visit, kind: Kind, view: View) -> None:
+        self.visit = visit
+        self.kind = kind
+        self.view = view
+        self.selector = Selector.everything()
+        self.sent: dict[str, Row] = {}
+        self.complete = False
+        # One at a time: a part of the first rows must not come after a change that is newer.
+        self.sending = asyncio.Lock()
+
+    async def draw(self, around: Frame) -> None:
+        """All of the page. Raises what forbids it."""
+        self.shell = around.shell
+        visit, kind = self.visit, self.kind
+        if not await visit.viewer.sight(kind, [self.view.namespace or visit.viewer.client.namespace]):
+            where = await visit.viewer.namespaces_of(kind)
+            if not where or (self.view.namespace and self.view.namespace not in where):
+                raise MayNotSee("list", kind, visit.viewer.name, self.view.namespace)
+        self.shelf: Shelf = await visit.console.open_shelf(kind)
+        visit.on_leave(self.shelf.release)
+        self.selector = self._selector(self.view.labels) or Selector.everything()
+        with ui.row().classes("kw-toolbar"):
+            scope = "namespaced" if kind.namespaced else "cluster-scoped"
+            heading(kind.kind, f"{kind.api_version} · {scope}")
+            ui.space()
+            await self._create_button()
+        self._toolbar()
+        self.empty = ui.column().classes("w-full")
+        self.grid = LiveGrid(kind, self.view, on_ready=self.fill, on_sort=self.sort)
+        self.grid.props["data-testid"] = "grid"
+
+    def _toolbar(self) -> None:
+        with ui.row().classes("kw-toolbar"):
+            self.filter_field = ui.input(placeholder="Filter", value=self.view.text)
+            self.filter_field.props("outlined dense clearable debounce=150").on_value_change(self.filter)
+            self.filter_field.props["data-search"] = "page"
+            labelled(self.filter_field, "Filter rows")
+            with self.filter_field.add_slot("prepend"):
+                icon("filter_list")
+            self.label_field = ui.input(placeholder="Labels: app=web,tier!=db", value=self.view.labels)
+            self.label_field.props("outlined dense clearable")
+            self.label_field.on("keydown.enter", self.choose_labels).on("clear", self.choose_labels)
+            self.label_field.on("blur", self.choose_labels)
+            labelled(self.label_field, "Label selector")
+            with self.label_field.add_slot("prepend"):
+                icon("label")
+            if any(column.wide for column in self.kind.columns):
+                ui.switch("All columns", value=self.view.wide, on_change=self.widen).classes("kw-wide-only")
+        if self._selector(self.view.labels) is None:
+            self._refuse(self.view.labels)
+
+    async def _create_button(self) -> None:
+        self.may_create = await self._may_create()
+        if self.may_create:
+            made = ui.button(f"New {self.kind.kind}", icon="add", on_click=self._create).props(
+                "unelevated dense no-caps"
+            )
+            made.classes("q-px-md")
+
+    async def _may_create(self) -> bool:
+        if "create" not in self.kind.verbs:
+            return False
+        namespace = self.view.namespace or None
+        if await self.visit.viewer.may("create", self.kind, namespace):
+            return True
+        own = self.visit.viewer.client.namespace
+        return self.kind.namespaced and not namespace and await self.visit.viewer.may("create", self.kind, own)
+
+    def _create(self) -> None:
+        asked = f"?namespace={self.view.namespace}" if self.view.namespace else ""
+        ui.navigate.to(f"{kind_address(self.kind.path)}/new{asked}")
+
+    # What the viewer changes
+
+    def show(self, *, push: bool = False, **changes: str | bool) -> None:
+        """Change the view, and the address with it."""
+        self.view = self.view.but(**changes)
+        self.shell.show_address(self.view.address(self.kind.path), push=push)
+
+    def filter(self) -> None:
+        """Other words are looked for."""
+        self.show(text=self.filter_field.value or "")
+        self.grid.search(self.view.text)
+
+    def sort(self, sort: str) -> None:
+        """Another order."""
+        self.show(sort=sort)
+
+    def widen(self, event: Any) -> None:
+        """More columns, or fewer."""
+        self.show(wide=bool(event.value))
+        self.grid.widen(self.view.wide)
+
+    async def choose_namespace(self, namespace: str) -> None:
+        """Another namespace."""
+        self.show(push=True, namespace=namespace)
+        await self.fill()
+
+    async def choose_labels(self) -> None:
+        """Other labels; a selector that is none is refused at its field, and changes nothing."""
+        text = (self.label_field.value or "").strip()
+        selector = self._selector(text)
+        if selector is None:
+            self._refuse(text)
+            return
+        self.label_field.error = None
+        if text != self.view.labels:
+            self.selector = selector
+            self.show(push=True, labels=text)
+            await self.fill()
+
+    def _selector(self, text: str) -> Selector | None:
+        try:
+            return Selector.parse(text) if text else Selector.everything()
+        except SelectorError:
+            return None
+
+    def _refuse(self, text: str) -> None:
+        try:
+            Selector.parse(text)
+        except SelectorError as error:
+            self.label_field.error = str(error)
+
+    # What the cluster changes
+
+    async def fill(self) -> None:
+        """Send what is to be seen now, in parts; what was sent and is the same is not sent again."""
+        try:
+            await self.shelf.filled()
+        except (ApiError, CacheSyncError) as error:
+            self.grid.set_visibility(False)
+            self.empty.clear()
+            with self.empty:
+                draw(error)
+            return
+        if not self.complete:
+            subscription = self.shelf.subscribe(self.follow)
+            self.visit.on_leave(subscription.close)
+            ui.timer(_LOOK_AGAIN_SECONDS, self.look_again)
+            self.complete = True
+        await self.look_again()
+
+    async def look_again(self) -> None:
+        """Compare all that may be seen with what was sent, and send the difference."""
+        seen = await self.shelf.visible(self.visit.viewer, self.view.namespace or None)
+        keys = [one.key for one in seen if self.selector.matches(dict(one.label_items))]
+        gone = [*(self.sent.keys() - {str(key) for key in keys})]
+        ends = [_FIRST, *range(_FIRST + _PART, len(keys) + _PART, _PART)]
+        for start, end in zip([0, *ends], ends, strict=False):
+            async with self.sending:
+                rows = await self.shelf.rows_of(self.visit.viewer, keys[start:end])
+                self._send(rows, gone if start == 0 else [], last=end >= len(keys))
+            await asyncio.sleep(0)  # other pages have a turn
+        self._show_empty()
+
+    async def follow(self, batch: Batch) -> None:
+        """Send what a batch changed."""
+        async with self.sending:
+            keys = [key for key in batch.changed if self.view.namespace in ("", key.namespace)]
+            found = await self.shelf.rows_of(self.visit.viewer, keys)
+            rows = [row for row in found if self.selector.matches(_labels_of(row))]
+            still = {row["id"] for row in rows}
+            # What is there but may not be seen, or has other labels now, is gone for this list.
+            gone = [one for one in map(str, [*batch.gone, *keys]) if one in self.sent and one not in still]
+            self._send(rows, gone)
+        self._show_empty()
+
+    def _send(self, rows: list[Row], gone: list[str], *, last: bool = True) -> None:
+        changed = [row for row in rows if self.sent.get(row["id"]) is not row]
+        for one in gone:
+            self.sent.pop(one, None)
+        self.sent.update((row["id"], row) for row in changed)
+        if changed or gone or last:
+            self.grid.change(changed, gone, last=last)
+
+    def _show_empty(self) -> None:
+        self.grid.set_visibility(bool(self.sent))
+        if self.sent or len(self.empty.default_slot.children):
+            if self.sent:
+                self.empty.clear()
+            return
+        with self.empty, ui.column().classes("kw-card kw-problem").props("data-testid=empty"):
+            icon("inbox").classes("kw-muted")
+            where = f" in namespace {self.view.namespace}" if self.view.namespace else ""
+            such = f" with the labels {self.view.labels}" if self.view.labels else ""
+            ui.label(f"No {self.kind.kind}{where}{such} yet").classes("kw-problem-title")
+            if self.may_create:
+                ui.label("Create one here, or from a terminal:").classes("kw-problem-text")
+                asked = f"?namespace={self.view.namespace}" if self.view.namespace else ""
+                link(f"New {self.kind.kind}", f"{kind_address(self.kind.path)}/new{asked}")
+            command(f"kubectl apply -f {self.kind.singular}.yaml")
+            if self.view.namespace:
+                link("Look in all namespaces", kind_address(self.kind.path))
+
+
+def _labels_of(row: Row) -> dict[str, str]:
+    return dict(one.split("=", 1) for one in row["labels"].split(",") if one)

@@ -1,0 +1,91 @@
+"""The search over everything: kinds by their names, objects of custom resources by theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import quote
+
+from nicegui import ui
+
+from kubewright.cache import CacheSyncError
+from kubewright.client import Forbidden
+from kubewright.console._kinds import Kind
+from kubewright.console._visits import Visit, page
+from kubewright.console.pages._frame import frame
+from kubewright.console.pages._parts import heading, link, state_mark
+from kubewright.console.pages._view import kind_address, object_address
+
+__all__ = ["kind_named", "search", "search_address"]
+
+_OF_A_KIND: Final = 50
+
+
+def kind_named(kinds: Sequence[Kind], text: str) -> Kind | None:
+    """The kind that somebody means who types this: custom resources first."""
+    wanted = text.lower()
+
+    def names(kind: Kind) -> tuple[str, ...]:
+        return (
+            kind.plural,
+            kind.singular,
+            kind.kind.lower(),
+            kind.path,
+            f"{kind.plural}.{kind.group}",
+            *kind.short_names,
+        )
+
+    found = [kind for kind in kinds if wanted in names(kind)]
+    return min(found, key=lambda kind: not kind.custom, default=None)
+
+
+def search_address(kinds: Sequence[Kind], text: str) -> str:
+    """Where a search leads: to the list of a kind that is called so, or to all that is found."""
+    kind = kind_named(kinds, text)
+    return kind_address(kind.path) if kind else f"/search?q={quote(text, safe='')}"
+
+
+@page("/search")
+async def search(visit: Visit, q: str = "") -> None:
+    """What has these letters in its name."""
+    wanted = q.strip().lower()
+    kinds = await visit.console.kinds()
+    with frame(visit, f"Search: {q}", here="/search"):
+        heading(f"Search: {q}")
+        found = [kind for kind in kinds if wanted and wanted in f"{kind.path} {kind.kind} {kind.singular}".lower()]
+        if found:
+            ui.label("Kinds").classes("kw-nav-title")
+            with ui.element("div").classes("kw-chips"):
+                for kind in found:
+                    link(str(kind), kind_address(kind.path), "kw-chip")
+        some = False
+        for kind in kinds:
+            if wanted and kind.custom:
+                some = await _objects(visit, kind, wanted) or some
+        if not found and not some:
+            ui.label("Nothing has that in its name. Built-in objects are found in the list of their kind.").classes(
+                "kw-muted"
+            )
+
+
+async def _objects(visit: Visit, kind: Kind, wanted: str) -> bool:
+    try:
+        shelf = await visit.shelf(kind)
+    except (Forbidden, CacheSyncError):
+        return False
+    rows = [row for row in await shelf.rows(visit.viewer) if wanted in row["name"].lower()]
+    if not rows:
+        return False
+    ui.label(str(kind)).classes("kw-nav-title")
+    with ui.element("table").classes("kw-kinds"):
+        for row in rows[:_OF_A_KIND]:
+            with ui.element("tr"):
+                with ui.element("td"):
+                    link(row["name"], object_address(kind.path, row["namespace"], row["name"]))
+                with ui.element("td"):
+                    ui.label(row["namespace"])
+                with ui.element("td"):
+                    state_mark(row["state"], tooltip=row["why"])
+    if len(rows) > _OF_A_KIND:
+        link(f"All {len(rows):,}", f"{kind_address(kind.path)}?filter={quote(wanted, safe='')}")
+    return True

@@ -1,0 +1,50 @@
+"""`View`: what a list shows, as its address says it. An address that is shared shows the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from urllib.parse import quote, urlencode
+
+__all__ = ["View", "kind_address", "object_address"]
+
+
+@dataclass(frozen=True)
+class View:
+    """The part of a list's address behind its kind."""
+
+    namespace: str = ""
+    """Only this one; all of them when empty."""
+    text: str = ""
+    """Words that a row has, in any column."""
+    labels: str = ""
+    """A label selector."""
+    sort: str = ""
+    """The id of a column, with `-` before it for descending."""
+    wide: bool = False
+    """Whether the columns of lower priority are shown, too."""
+
+    def address(self, kind_path: str) -> str:
+        """The address of the list of a kind in this view."""
+        asked = {
+            "namespace": self.namespace,
+            "filter": self.text,
+            "labels": self.labels,
+            "sort": self.sort,
+            "wide": "1" if self.wide else "",
+        }
+        query = urlencode({name: value for name, value in asked.items() if value}, quote_via=quote)
+        return kind_address(kind_path) + (f"?{query}" if query else "")
+
+    def but(self, **changes: str | bool) -> View:
+        """The same view, except for this."""
+        return replace(self, **changes)  # type: ignore[arg-type]  # dataclasses.replace checks the names
+
+
+def kind_address(kind_path: str) -> str:
+    """Where the list of a kind is: `/kinds/example.com/foos`."""
+    return f"/kinds/{quote(kind_path)}"
+
+
+def object_address(kind_path: str, namespace: str, name: str) -> str:
+    """Where an object is; one without a namespace has `-` there."""
+    return f"/objects/{quote(kind_path)}/{quote(namespace or '-', safe='')}/{quote(name, safe='')}"
