@@ -1,0 +1,160 @@
+"""A pod without a node: its container's command, started on this machine as a kubelet would start it.
+
+The process gets what the Pod says, and what a kubelet adds: its variables with the fields that they refer to, a folder
+with a token that is bound to the Pod, the server's CA and the namespace, and the address of the API server. It has no
+kubeconfig, and nothing of this process's environment. One thing differs: a pod has a network of its own. Here its
+servers listen on free ports of loopback, and say in the log on which.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from kubewright.api import apps, core, to_dict
+from kubewright.client import Client, load_config
+
+__all__ = ["PodProcess", "pod_of", "started"]
+
+_ANY_ADDRESS = re.compile(r"\b0\.0\.0\.0:\d+")
+_HERE = "127.0.0.1:0"
+
+
+@dataclass
+class PodProcess:
+    """A container's process."""
+
+    pod: core.Pod
+    process: asyncio.subprocess.Process
+    log: Path
+
+    @property
+    def user(self) -> str:
+        """Who it is for the API server."""
+        assert self.pod.spec is not None
+        return f"system:serviceaccount:{self.pod.metadata.namespace}:{self.pod.spec.service_account_name}"
+
+    async def port(self, of: str) -> int:
+        """The port that it serves something at, as soon as its log says so: `/readyz`, `webhooks`."""
+        while True:
+            for line in self.lines():
+                if line.startswith("serving ") and of in line:
+                    return int(line.rpartition(":")[2])
+            await self._alive()
+
+    async def ready(self) -> None:
+        """Return when its readiness probe succeeds."""
+        assert self.pod.spec is not None
+        [container] = self.pod.spec.containers
+        probe = container.readiness_probe
+        assert probe is not None
+        assert probe.http_get is not None
+        port = await self.port(probe.http_get.path or "/")
+        while True:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(f"GET {probe.http_get.path} HTTP/1.0\r\n\r\n".encode())
+            answer = await reader.read()
+            writer.close()
+            if answer.split(maxsplit=2)[1] == b"200":
+                return
+            await self._alive()
+
+    def lines(self) -> list[str]:
+        """The messages of its log so far."""
+        complete = self.log.read_text().rpartition("\n")[0]
+        return [json.loads(line)["message"] if line.startswith("{") else line for line in complete.splitlines()]
+
+    async def _alive(self) -> None:
+        assert self.process.returncode is None, self.log.read_text()
+        await asyncio.sleep(0.05)
+
+
+async def pod_of(client: Client, deployment: apps.Deployment) -> core.Pod:
+    """The Pod of a Deployment of one replica, as soon as its controllers have made it."""
+    labels = deployment.spec.selector.match_labels
+    while True:
+        if pods := await client.list(core.Pod, deployment.metadata.namespace, labels=labels):
+            [pod] = pods
+            return pod
+        await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def started(
+    client: Client, pod: core.Pod, kubeconfig: Path, *, image: Path, folder: Path
+) -> AsyncIterator[PodProcess]:
+    """The process of the Pod's container, in a folder that stands for its image. At the end it is told to stop."""
+    assert pod.spec is not None
+    [container] = pod.spec.containers
+    assert pod.spec.automount_service_account_token is not False
+    config = load_config(kubeconfig=kubeconfig, environ={})
+    account = folder / "serviceaccount"
+    account.mkdir()
+    (account / "token").write_text(await _token(client, pod))
+    (account / "ca.crt").write_bytes(config.tls.ca_data or b"")
+    (account / "namespace").write_text(pod.metadata.namespace or "")
+    server = urlsplit(config.server)
+    environment = {
+        "PATH": str(Path(sys.executable).parent),
+        "HOME": "/nonexistent",
+        "HOSTNAME": pod.metadata.name or "",
+        "KUBERNETES_SERVICE_HOST": server.hostname or "",
+        "KUBERNETES_SERVICE_PORT": str(server.port),
+        "KUBEWRIGHT_SERVICE_ACCOUNT": str(account),
+        **{variable.name: _value(variable, pod) for variable in container.env or []},
+    }
+    log = folder / "log"
+    with log.open("wb") as output:
+        process = await asyncio.create_subprocess_exec(
+            *(_ANY_ADDRESS.sub(_HERE, word) for word in (*(container.command or []), *(container.args or []))),
+            cwd=image,
+            env={name: _ANY_ADDRESS.sub(_HERE, value) for name, value in environment.items()},
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        yield PodProcess(pod, process, log)
+        process.send_signal(signal.SIGTERM)
+        assert await process.wait() == 0, log.read_text()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def _value(variable: core.EnvVar, pod: core.Pod) -> str:
+    """The value of a variable; a field of the Pod where it refers to one."""
+    source = variable.value_from
+    if source is None:
+        return variable.value or ""
+    assert source.field_ref is not None, f"{variable.name} comes from elsewhere"
+    found = to_dict(pod)
+    for step in source.field_ref.field_path.split("."):
+        found = found[step]
+    return str(found)
+
+
+async def _token(client: Client, pod: core.Pod) -> str:
+    """A token for the Pod's account, which is good as long as the Pod is there."""
+    assert pod.spec is not None
+    bound = {"apiVersion": "v1", "kind": "Pod", "name": pod.metadata.name, "uid": pod.metadata.uid}
+    answer = await client.request(
+        "POST",
+        f"/api/v1/namespaces/{pod.metadata.namespace}/serviceaccounts/{pod.spec.service_account_name}/token",
+        body={
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"expirationSeconds": 3607, "boundObjectRef": bound},
+        },
+    )
+    return str(msgspec.json.decode(answer)["status"]["token"])

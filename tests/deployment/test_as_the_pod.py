@@ -1,0 +1,185 @@
+"""What `kubewright deploy` deploys does its job: the process of its Pod, with the roles of its account alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kubewright.api import Untyped, admissionregistration, apps, coordination, core, from_dict
+from kubewright.client import ApiError, Client, Forbidden, JsonPatch, MergePatch, load_config
+from kubewright.cluster import Cluster
+from kubewright.testing import RealCluster
+from tests.deployment.pod import PodProcess, pod_of, started
+from tests.deployment.records import Record
+
+pytestmark = [pytest.mark.clusters, pytest.mark.timeout(300)]
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """An operator in a cluster: the process of its Pod, and a namespace in which it is given work."""
+
+    cluster: Cluster | RealCluster
+    client: Client
+    namespace: str
+    program: Path
+    pod: PodProcess
+
+    async def create(self, sample: str, **spec: Any) -> Untyped:
+        """Create the object in a file of the program."""
+        content = yaml.safe_load((self.program / sample).read_text())
+        content["metadata"]["namespace"] = self.namespace
+        content["spec"] |= spec
+        kind = await self.client.kind(content["apiVersion"], content["kind"])
+        return await self.client.create(from_dict(kind, content))
+
+    async def until(self, obj: Untyped, check: Callable[[dict[str, Any]], bool]) -> None:
+        """Wait until the status of an object is so."""
+        await self.client.wait_for(
+            type(obj), obj.metadata.name, lambda found: check(found.content.get("status") or {}), self.namespace
+        )
+
+
+def is_true(status: dict[str, Any], condition: str) -> bool:
+    return any(one["type"] == condition and one["status"] == "True" for one in status.get("conditions", []))
+
+
+# The jobs
+
+
+async def guestbook(deployed: Deployed) -> None:
+    made = await deployed.create("config/samples/webapp_v1_guestbook.yaml")
+    await deployed.until(made, lambda status: is_true(status, "Ready"))
+
+
+async def foo(deployed: Deployed) -> None:
+    made = await deployed.create("example-foo.yaml", replicas=2)
+    await deployed.until(made, lambda status: status.get("availableReplicas") == 2)
+
+
+async def memcached(deployed: Deployed) -> None:
+    made = await deployed.create("example-memcached.yaml")
+    await deployed.until(made, lambda status: is_true(status, "Available") and len(status.get("nodes", [])) == 3)
+    await deployed.client.delete(made)
+    while await deployed.client.list(type(made), deployed.namespace):  # noqa: ASYNC110
+        await asyncio.sleep(0.05)  # until the finalizer is gone
+    assert await deployed.client.list(apps.Deployment, deployed.namespace) == []
+
+
+async def password(deployed: Deployed) -> None:
+    """With its webhooks, which the server trusts by the certificate that the operator made and wrote into them."""
+    await reachable(deployed, "password-operator")
+    made = None
+    while made is None:
+        try:
+            made = await deployed.create("example-password.yaml")
+        except ApiError as error:
+            if "failed calling webhook" not in str(error):
+                raise
+            await asyncio.sleep(0.05)  # until the server has heard of the address
+    assert made.content["spec"]["disallowRepeat"] is False  # filled in by one of them
+    await deployed.until(made, lambda status: status.get("state") == "InSync")
+    secret = await deployed.client.get(core.Secret, made.metadata.name, deployed.namespace)
+    assert len((secret.data or {})["password"]) == made.content["spec"]["length"]
+    with pytest.raises(ApiError, match="number of digits and symbols must be less than total length"):
+        await deployed.client.patch(
+            type(made), made.metadata.name, MergePatch({"spec": {"digit": 100}}), deployed.namespace
+        )
+
+
+async def reachable(deployed: Deployed, name: str) -> None:
+    """Lead the Service of the webhooks to the process: the work of kube-proxy, which needs a node.
+
+    kube-apiserver asks the address of a Service itself, unless its type is ExternalName; that has no port of its own.
+    """
+    port = await deployed.pod.port("webhooks")
+    namespace, service = deployed.pod.pod.metadata.namespace, f"{name}-webhook"
+    if isinstance(deployed.cluster, Cluster):
+        deployed.cluster.resolve_service(namespace or "", service, f"127.0.0.1:{port}")
+        return
+    outside = {"spec": {"type": "ExternalName", "externalName": "localhost", "clusterIP": None, "clusterIPs": None}}
+    await deployed.client.patch(core.Service, service, MergePatch(outside), namespace)
+    to_port = JsonPatch([{"op": "replace", "path": "/webhooks/0/clientConfig/service/port", "value": port}])
+    await deployed.client.patch(admissionregistration.MutatingWebhookConfiguration, name, to_port)
+    await deployed.client.patch(admissionregistration.ValidatingWebhookConfiguration, name, to_port)
+
+
+# Deploying
+
+
+async def kubewright(folder: Path, kubeconfig: Path, *arguments: str) -> None:
+    """A command, as a user runs it."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "kubewright", *arguments),
+        cwd=folder,
+        env=os.environ | {"KUBECONFIG": str(kubeconfig), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    output, _ = await process.communicate()
+    assert process.returncode == 0, output.decode()
+
+
+async def program_of(job: str, kubeconfig: Path, folder: Path) -> tuple[Path, list[str]]:
+    """The folder of a program, and what `deploy` must be told about it: nothing for a project."""
+    if job != "guestbook":
+        return EXAMPLES / job, [f"{job}.py"]
+    project = folder / "guestbook"
+    project.mkdir()
+    await kubewright(project, kubeconfig, "init", "--domain", "my.domain")
+    kind = ("--group", "webapp", "--version", "v1", "--kind", "Guestbook")
+    await kubewright(project, kubeconfig, "create", "api", *kind)
+    return project, []
+
+
+@pytest.mark.usefixtures("nodes")
+@pytest.mark.parametrize(
+    ("job", "name"),
+    [
+        (guestbook, "guestbook"),
+        (foo, "sample-controller"),
+        (password, "password-operator"),
+        (memcached, "memcached-operator"),
+    ],
+    ids=["guestbook", "foo", "password", "memcached"],
+)
+async def test_the_process_of_the_pod_does_its_job_with_the_deployed_roles_alone(
+    job: Callable[[Deployed], Awaitable[None]],
+    name: str,
+    cluster: Cluster | RealCluster,
+    client: Client,
+    namespace: str,
+    record: Record,
+    tmp_path: Path,
+) -> None:
+    await cluster.serve()
+    kubeconfig = Path(cluster.kubeconfig())
+    program, targets = await program_of(job.__name__, kubeconfig, tmp_path)
+    await kubewright(program, kubeconfig, "deploy", *targets, "--image", "registry.example.com/operator:1.0.0")
+    pod = await pod_of(client, await client.get(apps.Deployment, name, f"{name}-system"))
+    async with started(client, pod, kubeconfig, image=program, folder=tmp_path) as running:
+        await running.ready()
+        await job(Deployed(cluster, client, namespace, program, running))
+        lease = await client.get(coordination.Lease, name, pod.metadata.namespace)
+        assert lease.spec is not None
+        assert lease.spec.holder_identity
+
+    # What the account has not been given is refused; so would have been all else, and the record would show it.
+    token = (tmp_path / "serviceaccount" / "token").read_text()
+    async with Client(load_config(kubeconfig=kubeconfig, token=token)) as account:
+        with pytest.raises(Forbidden):
+            await account.list(core.Node)
+    while not record.of(running.user, 401, 403):  # noqa: ASYNC110
+        await asyncio.sleep(0.05)  # until the server has written it down
+    assert record.of(running.user, 401, 403) == {"/api/v1/nodes"}
+    assert f"/apis/coordination.k8s.io/v1/namespaces/{name}-system/leases/{name}" in record.of(running.user, 200)
