@@ -23,18 +23,27 @@ def browser_path() -> str:
 
 
 @pytest.fixture
-async def page(browser_path: str) -> AsyncIterator[Page]:
-    """A page of a browser of its own."""
+async def page(browser_path: str, console: Console, console_url: str) -> AsyncIterator[Page]:
+    """A page of a browser of its own, which is signed in as whoever started the console."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
         try:
-            yield await browser.new_page()
+            made = await browser.new_page()
+            await made.context.request.get(console_url + console.invitation(), max_redirects=0)
+            yield made
         finally:
             await browser.close()
 
 
 @pytest.fixture
-async def console_url(cluster: Cluster) -> AsyncIterator[str]:
+async def console(cluster: Cluster) -> AsyncIterator[Console]:
     """A console of the test's cluster."""
-    async with Console(cluster.client()) as console, console.serving() as url:
+    async with Console(cluster.client()) as made:
+        yield made
+
+
+@pytest.fixture
+async def console_url(console: Console) -> AsyncIterator[str]:
+    """Where it is served."""
+    async with console.serving() as url:
         yield url

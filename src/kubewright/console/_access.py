@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from kubewright.api import authorization, from_dict, to_dict
-from kubewright.client import Client
+from kubewright.client import Client, Unauthorized
 from kubewright.clock import Clock, SystemClock
 from kubewright.console._kinds import Kind
 
@@ -70,8 +70,12 @@ class Access:
     An answer that does not come raises what the client raises: not to know is not a no, and never a yes.
     """
 
-    def __init__(self, client: Client, clock: Clock | None = None) -> None:
+    def __init__(
+        self, client: Client, clock: Clock | None = None, *, on_rejected: Callable[[], None] | None = None
+    ) -> None:
+        """The access of whoever the client is. `on_rejected` is called when the server does not know him any more."""
         self._client = client
+        self._on_rejected = on_rejected
         self._clock = clock or SystemClock()
         self._answers: dict[Hashable, tuple[float, asyncio.Future[Any]]] = {}
         self._free = asyncio.Semaphore(_AT_ONCE)
@@ -168,8 +172,10 @@ class Access:
         try:
             async with self._free:
                 return await ask()
-        except BaseException:
+        except BaseException as error:
             self._answers.pop(key, None)  # only answers are remembered
+            if isinstance(error, Unauthorized) and self._on_rejected is not None:
+                self._on_rejected()
             raise
 
 

@@ -21,12 +21,13 @@ from kubewright.console._columns import printer_of
 from kubewright.console._conditions import ConditionBook
 from kubewright.console._events import EventIndex
 from kubewright.console._kinds import Kind, kinds_of
-from kubewright.console._shelves import Shelf
 from kubewright.console._sessions import INVITATION, Sessions
+from kubewright.console._shelves import Shelf
 from kubewright.console._viewers import SignInError, Viewer, name_of, with_token, without_credentials
 from kubewright.console.operators import Operators, OperatorView
 
 __all__ = ["Console", "is_loopback"]
+
 
 class Console:
     """The kinds of a cluster, their shelves, and who may look. Use it with `async with`; there is one in a process.

@@ -1,25 +1,33 @@
-"""The server: NiceGUI inside an application of ours, in the caller's event loop."""
+"""The server: NiceGUI behind the guard and the door, in the caller's event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
-from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Collection, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 import uvicorn
 from fastapi import FastAPI
+from nicegui import Client as Page
 from nicegui import ui
-from starlette.types import Receive, Scope, Send
+from starlette.middleware.gzip import GZipMiddleware
 
 from kubewright.console import pages
-from kubewright.console._visits import CONSOLE
+from kubewright.console._door import SESSION, Door
+from kubewright.console._guard import Guard, Names
+from kubewright.console._sessions import Session
 
 if TYPE_CHECKING:
     from kubewright.console._app import Console
 
 __all__ = ["serve"]
+
+_SWEEP_SECONDS: Final = 5.0
+_LAST_SECONDS: Final = 2
 
 
 class _Server(uvicorn.Server):
@@ -30,24 +38,89 @@ class _Server(uvicorn.Server):
         yield
 
 
-@contextlib.asynccontextmanager
-async def serve(console: Console, host: str, port: int) -> AsyncIterator[str]:
-    """Serve until the block ends. Gives the address."""
+@cache
+def _application() -> FastAPI:
+    """NiceGUI, once: it belongs to the process."""
     pages.register()
     application = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    ui.run_with(application, title="Kubewright", dark=None, show_welcome_message=False)
+    # Compressed further out: the guard still has to read the pages.
+    ui.run_with(application, title="Kubewright", dark=None, show_welcome_message=False, gzip_middleware_factory=None)
+    return application
 
-    async def with_console(scope: Scope, receive: Receive, send: Send) -> None:
-        scope[CONSOLE] = console
-        await application(scope, receive, send)
 
-    listener = socket.create_server((host, port))
-    server = _Server(uvicorn.Config(with_console, log_config=None, loop="none", lifespan="on"))
-    task = asyncio.create_task(server.serve([listener]))
+@contextlib.asynccontextmanager
+async def serve(
+    console: Console,
+    host: str,
+    port: int,
+    *,
+    urls: Collection[str] = (),
+    certificate: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
+) -> AsyncIterator[str]:
+    """Serve until the block ends. Gives the address. Raises `OSError` when it cannot listen there."""
+    listener = _listener(host, port)
+    names = Names(urls, [] if host in ("0.0.0.0", "::", "") else [host])  # noqa: S104  # those are no names
+    door = Door(_application(), console, console.sessions)
+    guard = Guard(door, names, secure=certificate is not None)
+    config = uvicorn.Config(
+        GZipMiddleware(guard, minimum_size=1_000, compresslevel=4),
+        log_config=None,
+        access_log=False,  # addresses hold names of objects
+        loop="none",
+        lifespan="on",
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_LAST_SECONDS,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+    server = _Server(config)
+    task = asyncio.create_task(server.serve([listener]), name="the console's server")
+    sweeping = asyncio.create_task(_sweep(console), name="the end of sessions")
     try:
         while not server.started and not task.done():  # noqa: ASYNC110  # uvicorn has no event for it
             await asyncio.sleep(0.01)
-        yield f"http://{host}:{listener.getsockname()[1]}"
+        if task.done():
+            await task
+            raise RuntimeError("the console's server ended before it began; the log says why")
+        shown = f"[{host}]" if ":" in host else host
+        yield f"{'https' if certificate else 'http'}://{shown}:{listener.getsockname()[1]}"
     finally:
+        sweeping.cancel()
         server.should_exit = True
+        for page in [*Page.instances.values()]:
+            page.delete()  # else the server would wait for browsers to go
         await task
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot listen at {host}:{port}: {os.strerror(error.errno or 0)}") from None
+
+
+async def _sweep(console: Console) -> None:
+    """End sessions whose time has come, and with each of them its pages. An open page keeps its session."""
+    while True:
+        await asyncio.sleep(_SWEEP_SECONDS)
+        for page in [*Page.instances.values()]:
+            session = _session_of(page)
+            if session is None:
+                continue
+            if not console.sessions.alive(session):
+                page.run_javascript("location.reload()")  # to the sign-in page
+                page.delete()
+            elif page.has_socket_connection:
+                console.sessions.keep(session)
+        console.sessions.sweep()
+
+
+def _session_of(page: Page) -> Session | None:
+    try:
+        session: Session | None = page.request.scope.get(SESSION)
+    except RuntimeError:  # it has no request
+        return None
+    return session

@@ -151,7 +151,7 @@ class Shelf:
 
     # Life
 
-    async def open(self) -> None:
+    def open(self) -> None:
         """Begin to fill it."""
         if self._forbidden:
             self._health = ShelfHealth("forbidden", self._clock.now(), self._forbidden)

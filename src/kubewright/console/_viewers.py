@@ -14,7 +14,7 @@ from kubewright.console._kinds import Kind
 if TYPE_CHECKING:
     from kubewright.clock import Clock
 
-__all__ = ["FIELD_MANAGER", "READ_ONLY", "Viewer", "config_with_token", "name_of"]
+__all__ = ["FIELD_MANAGER", "READ_ONLY", "SignInError", "Viewer", "name_of", "with_token", "without_credentials"]
 
 FIELD_MANAGER: Final = "kubewright-console"
 READ_ONLY: Final = "this console is read-only: it was started with --read-only"
@@ -24,6 +24,10 @@ _REVIEWS: Final = (
     "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
     "/apis/authentication.k8s.io/v1/selfsubjectreviews",
 )
+
+
+class SignInError(Exception):
+    """Why somebody may not come in, in words for him. Never with what he typed."""
 
 
 class Viewer:
@@ -55,8 +59,9 @@ class Viewer:
         self._namespaces = namespaces
         guarded = client.through(_ReadOnly) if read_only else client
         self.client = guarded.writing_as(FIELD_MANAGER)
-        self.access = Access(self.client, clock)
-        self._own = client
+        self.access = Access(self.client, clock, on_rejected=self._rejected)
+        self.on_rejected: Callable[[], None] | None = None
+        """Called when the API server does not know this viewer any more: his token has expired, say."""
 
     async def may(
         self, verb: str, kind: Kind, namespace: str | None = None, name: str | None = None, subresource: str = ""
@@ -82,9 +87,9 @@ class Viewer:
         among = await self._namespaces() if self._namespaces is not None else [self.client.namespace]
         return await self.access.namespaces_of(kind, among)
 
-    async def close(self) -> None:
-        """Close the viewer's connections."""
-        await self._own.close()
+    def _rejected(self) -> None:
+        if self.on_rejected is not None:
+            self.on_rejected()
 
     def __repr__(self) -> str:
         return f"<Viewer {self.name!r}{', who may only read' if self.read_only else ''}>"
@@ -105,10 +110,30 @@ class _ReadOnly:
         await self._transport.close()
 
 
-def config_with_token(config: ClientConfig, token: str) -> ClientConfig:
-    """The same cluster for somebody else: nothing of the first identity is left, neither credentials nor whom it
-    pretends to be."""
-    return replace(config, credentials=Credentials(token=token), impersonate=None, source="a token", context=None)
+class _WithToken:
+    """Around a transport without credentials: each request carries the token of one viewer."""
+
+    def __init__(self, transport: Transport, token: str) -> None:
+        self._transport = transport
+        self._authorization = f"Bearer {token}"
+
+    async def send(self, request: Request) -> Response:
+        # A copy: the request itself ends up in messages.
+        headers = {**request.headers, "Authorization": self._authorization}
+        return await self._transport.send(replace(request, headers=headers))
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+
+def without_credentials(config: ClientConfig) -> ClientConfig:
+    """The same cluster for nobody in particular: neither credentials are left, nor whom they pretend to be."""
+    return replace(config, credentials=Credentials(), impersonate=None, source="a viewer", context=None)
+
+
+def with_token(nobody: Client, token: str) -> Client:
+    """A client of whoever has this token, on the connections of a client that has no credentials of its own."""
+    return nobody.through(lambda transport: _WithToken(transport, token))
 
 
 async def name_of(client: Client) -> str:

@@ -13,21 +13,18 @@ import nicegui
 from fastapi import Request
 from nicegui import ui
 
+from kubewright.console._door import SESSION
 from kubewright.console._kinds import Kind
+from kubewright.console._sessions import Session
 from kubewright.console._shelves import Shelf
 from kubewright.console._viewers import Viewer
 
 if TYPE_CHECKING:
     from kubewright.console._app import Console
 
-__all__ = ["CONSOLE", "VIEWER", "Visit", "page"]
+__all__ = ["Visit", "page"]
 
 logger = logging.getLogger("kubewright.console")
-
-CONSOLE: Final = "kubewright.console"
-"""Where a request's scope has the console."""
-VIEWER: Final = "kubewright.viewer"
-"""Where a request's scope has who looks."""
 
 _BUILD_SECONDS: Final = 30.0
 
@@ -38,12 +35,18 @@ class Visit:
 
     console: Console
     viewer: Viewer
+    session: Session
     browser: nicegui.Client = field(default_factory=lambda: ui.context.client, repr=False)
     """The page in the browser; kept here, because tasks that a page starts do not know it."""
 
     def on_leave(self, callback: Callable[[], Any]) -> None:
         """Call this once, when the browser is gone for good; not when it only lost its connection for a moment."""
         self.browser.on_delete(callback)
+
+    def sign_out(self) -> None:
+        """End the session, and with it all its pages; this one goes to the sign-in page."""
+        self.console.sessions.end(self.session)
+        self.browser.open("/sign-in")
 
     async def shelf(self, kind: Kind) -> Shelf:
         """The objects of a kind, filled; held open until this visit ends."""
@@ -67,9 +70,8 @@ def page(path: str) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., 
 
         @functools.wraps(function)
         async def build(request: Request, **parameters: Any) -> None:
-            console: Console = request.scope[CONSOLE]
-            viewer: Viewer = request.scope.get(VIEWER) or console.viewer()
-            visit = Visit(console, viewer)
+            session: Session = request.scope[SESSION]
+            visit = Visit(session.console, session.viewer, session)
             try:
                 await function(visit, **parameters)
             except Exception as error:

@@ -1,0 +1,217 @@
+"""The door: nobody comes in who has not said who he is.
+
+Pure ASGI, behind the guard and before the pages. Somebody is known by the `Authorization: Bearer` of the request, which
+an authenticating proxy passes on, or by the cookie of a session. A session begins with a token on the sign-in page, or
+with the invitation that was printed for whoever started the console. Headers that name a user mean nothing here.
+"""
+
+from __future__ import annotations
+
+import logging
+from html import escape
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs, parse_qsl, quote, urlencode
+
+from starlette.datastructures import Headers
+from starlette.requests import Request, cookie_parser
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from kubewright.console._guard import SECURE, SOCKETS
+from kubewright.console._sessions import INVITATION, Session, Sessions
+from kubewright.console._sign_in import sign_in_page, style_sheet
+from kubewright.console._viewers import SignInError
+
+if TYPE_CHECKING:
+    from kubewright.console._app import Console
+
+__all__ = ["INVITATION", "SESSION", "Door"]
+
+logger = logging.getLogger("kubewright.console")
+
+SESSION: Final = "kubewright.session"
+"""Where a request's scope has the session."""
+
+SIGN_IN: Final = "/sign-in"
+SIGN_OUT: Final = "/sign-out"
+STYLE: Final = "/sign-in/style.css"
+_FORM_BYTES: Final = 65_536
+
+
+class Door:
+    """An ASGI application before another one, which is called with a `Session` in its scope, or not at all."""
+
+    def __init__(self, application: ASGIApp, console: Console, sessions: Sessions) -> None:
+        self._application = application
+        self._console = console
+        self._sessions = sessions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let in, or send to the sign-in page."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._application(scope, receive, send)
+            return
+        answer = await self._answer(scope, receive)
+        if answer is None:
+            await self._application(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": "sign in first"})
+        else:
+            await answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Response | None:
+        """What to answer instead of a page; None for somebody who may come in."""
+        headers, path = Headers(scope=scope), scope["path"]
+        try:
+            session = await self._session(scope, headers)
+        except SignInError as error:
+            return PlainTextResponse(f"{error}\n", 401, {"www-authenticate": "Bearer"})
+        if scope["type"] == "http":
+            if path == STYLE:
+                return Response(style_sheet(), media_type="text/css", headers={"cache-control": "max-age=3600"})
+            if path in (SIGN_IN, SIGN_OUT):
+                return await self._sign(Request(scope, receive), session)
+            query = parse_qs(scope["query_string"].decode("latin-1"))
+            if INVITATION in query:
+                return await self._invited(scope, headers, session, query[INVITATION][0])
+        if session is None:
+            return self._stranger(scope, headers)
+        if not _own_page(scope, session):
+            return PlainTextResponse("This is the page of somebody else.\n", 403)
+        scope[SESSION] = session
+        return None
+
+    # Who it is
+
+    async def _session(self, scope: Scope, headers: Headers) -> Session | None:
+        given = headers.get("authorization", "")
+        if given:
+            # It wins over a cookie: a proxy that passes on who it is must not be talked over by an older session.
+            scheme, _, token = given.partition(" ")
+            if scheme.lower() != "bearer" or not token.strip():
+                raise SignInError("This console knows only bearer tokens in Authorization.")
+            return await self._with_token(token.strip())
+        secret = cookie_parser(headers.get("cookie", "")).get(_cookie_name(scope, headers))
+        return self._sessions.find(secret) if secret else None
+
+    async def _with_token(self, token: str) -> Session:
+        known = self._sessions.find(token)
+        if known is not None:
+            return known
+        viewer = await self._console.viewer_with_token(token)
+        return self._sessions.begin_with(token, viewer, self._console)
+
+    # Coming and going
+
+    def _stranger(self, scope: Scope, headers: Headers) -> Response:
+        if scope["type"] == "websocket" or scope["method"] != "GET" or "text/html" not in headers.get("accept", ""):
+            return PlainTextResponse("Sign in first.\n", 401, {"www-authenticate": "Bearer"})
+        here = _here(scope)
+        if headers.get("sec-fetch-site") == "cross-site":
+            # Somebody followed a link on another site, so the browser has kept the cookie back. It comes with the next
+            # request, which is our own.
+            page = (
+                f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(here)}"><title>Kubewright</title>'
+            )
+            return HTMLResponse(page, headers={"cache-control": "no-store"})
+        return RedirectResponse(f"{SIGN_IN}?next={quote(here, safe='')}", 303, {"cache-control": "no-store"})
+
+    async def _invited(self, scope: Scope, headers: Headers, session: Session | None, word: str) -> Response:
+        """Exchange the invitation for a cookie, and show the address without it."""
+        here = RedirectResponse(_here(scope), 303, {"cache-control": "no-store"})
+        if session is not None:
+            return here
+        if not (self._console.local and self._sessions.redeem(word)):
+            problem = (
+                "This address was used already, or is old. "
+                "Start the console again for a new one, or sign in with a token."
+            )
+            return self._page(401, next_=_here(scope), problem=problem)
+        viewer = await self._console.local_viewer()
+        logger.info("%s came in by invitation", viewer.name)
+        _, secret = self._sessions.begin(viewer, self._console, local=True)
+        _remember(here, scope, headers, secret)
+        return here
+
+    async def _sign(self, request: Request, session: Session | None) -> Response:
+        if request.url.path == SIGN_OUT:
+            if request.method != "POST":
+                return RedirectResponse("/", 303)
+            if session is not None:
+                self._sessions.end(session)
+            gone = RedirectResponse(SIGN_IN, 303, {"cache-control": "no-store"})
+            _forget(gone, request.scope, request.headers)
+            return gone
+        if request.method != "POST":
+            return self._page(200, next_=_inside(request.query_params.get("next", "/")))
+        return await self._sign_in(request)
+
+    async def _sign_in(self, request: Request) -> Response:
+        form = await _form(request)
+        next_ = _inside(form.get("next", "/"))
+        try:
+            viewer = await self._console.viewer_with_token(form.get("token", "").strip())
+        except SignInError as error:
+            return self._page(401, next_=next_, problem=str(error))
+        _, secret = self._sessions.begin(viewer, self._console)
+        logger.info("%s signed in", viewer.name)
+        answer = RedirectResponse(next_, 303, {"cache-control": "no-store"})
+        _remember(answer, request.scope, request.headers, secret)
+        return answer
+
+    def _page(self, status: int, *, next_: str, problem: str = "") -> Response:
+        page = sign_in_page(self._console.name, next_=next_, problem=problem, local=self._console.local)
+        return HTMLResponse(page, status, {"cache-control": "no-store"})
+
+
+def _own_page(scope: Scope, session: Session) -> bool:
+    """Whether a web socket is of a page that was made for this very session."""
+    if not scope["path"].startswith(SOCKETS):
+        return True
+    from nicegui import Client
+
+    ids = parse_qs(scope["query_string"].decode("latin-1")).get("client_id", [])
+    pages = [Client.instances.get(one) for one in ids]
+    return all(page is None or page.request.scope.get(SESSION) is session for page in pages)
+
+
+def _here(scope: Scope) -> str:
+    """The path and query that were asked for, without an invitation."""
+    pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    query = urlencode([(name, value) for name, value in pairs if name != INVITATION])
+    path = _inside(quote(scope["path"], safe="/:@!$&'()*+,;=~-._"))
+    return f"{path}?{query}" if query else path
+
+
+def _inside(target: str) -> str:
+    """A path of ours: nobody is sent to another site from here."""
+    good = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
+    return target if good and "\\" not in target else "/"
+
+
+async def _form(request: Request) -> dict[str, str]:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _FORM_BYTES:
+            return {}
+    return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
+
+
+# Cookies. They do not tell ports apart, so the name does: two consoles on one machine are two.
+
+
+def _cookie_name(scope: Scope, headers: Headers) -> str:
+    port = headers.get("host", "").rpartition(":")[2]
+    name = f"kubewright-{port if port.isdigit() else 'console'}"
+    return f"__Host-{name}" if scope.get(SECURE) else name
+
+
+def _remember(answer: Response, scope: Scope, headers: Headers, secret: str) -> None:
+    secure = bool(scope.get(SECURE))
+    answer.set_cookie(_cookie_name(scope, headers), secret, path="/", secure=secure, httponly=True, samesite="strict")
+
+
+def _forget(answer: Response, scope: Scope, headers: Headers) -> None:
+    secure = bool(scope.get(SECURE))
+    answer.delete_cookie(_cookie_name(scope, headers), path="/", secure=secure, httponly=True, samesite="strict")
