@@ -1,0 +1,96 @@
+"""The wheel of this tree: what is in it, and what a user with nothing else can do with it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "kubewright"
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, as it would be published."""
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder, cwd=ROOT)
+    [built] = folder.glob("*.whl")
+    return built
+
+
+def run(*command: str | Path, cwd: Path, environment: Mapping[str, str] | None = None) -> str:
+    """What a command prints; it must succeed."""
+    ended = subprocess.run(
+        [str(word) for word in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, f"{command}\n{ended.stdout}\n{ended.stderr}"
+    return ended.stdout
+
+
+def test_the_wheel_has_every_file_of_the_package_and_no_others(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    files = [path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert names == {path.relative_to(PACKAGE.parent).as_posix() for path in files}
+
+
+def test_the_wheel_has_what_is_no_code(wheel: Path) -> None:
+    """Types for type checkers, the templates of projects, the data of the embedded cluster, the Go module to build."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        metadata = archive.read(next(name for name in names if name.endswith("/METADATA"))).decode()
+        scripts = archive.read(next(name for name in names if name.endswith("/entry_points.txt"))).decode()
+    for name in (
+        "kubewright/py.typed",
+        "kubewright/scaffold/templates/project/Makefile.template",
+        "kubewright/scaffold/templates/project/.github/workflows/ci.yaml.template",
+        "kubewright/cluster/schema/builtin.bin",
+        "kubewright/testing/_gomodule/go.mod",
+        "kubewright/testing/_gomodule/go.sum",
+    ):
+        assert name in names
+    assert not [name for name in names if re.search(r"__pycache__|\.pyc$|(^|/)test_[^@]*\.py$|\.so$", name)]
+    assert "License-Expression: Apache-2.0" in metadata
+    assert "Requires-Python: >=3.11" in metadata
+    assert "kubewright = kubewright.cli:main" in scripts
+
+
+@pytest.mark.timeout(600)  # packages come from the index, or from pip's cache
+def test_a_new_project_passes_its_tests_where_only_the_wheel_is_installed(wheel: Path, tmp_path: Path) -> None:
+    # Packages of the versions that everything else here is tested with: what is published today is not our test.
+    (tmp_path / "versions").write_text("\n".join(locked()))
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "KUBEWRIGHT_", "MAKE"))},
+        "PIP_CONSTRAINT": str(tmp_path / "versions"),
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
+    home = tmp_path / "environment"
+    run(sys.executable, "-m", "venv", home, cwd=tmp_path, environment=environment)
+    environment["PATH"] = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"  # as its activation does
+    python, kubewright = home / "bin" / "python", home / "bin" / "kubewright"
+    run(python, "-m", "pip", "install", wheel, cwd=tmp_path, environment=environment)
+
+    project = tmp_path / "guestbook"
+    run(kubewright, "init", project, "--domain", "my.domain", cwd=tmp_path, environment=environment)
+    kind = ("--group", "webapp", "--version", "v1", "--kind", "Guestbook", "--owns", "Deployment")
+    run(kubewright, "create", "api", *kind, cwd=project, environment=environment)
+    hooks = ("--defaulting", "--programmatic-validation")
+    run(kubewright, "create", "webhook", *kind[:6], *hooks, cwd=project, environment=environment)
+    assert re.search(r"\b[4-9] passed", run("make", "test", cwd=project, environment=environment))
+    where = run(python, "-c", "import kubewright; print(kubewright.__file__)", cwd=project, environment=environment)
+    assert Path(where.strip()).is_relative_to(home)
+    shutil.rmtree(home)  # it is large
+
+
+def locked() -> list[str]:
+    """`name==version` of every package in the lock file, without hashes, which pip takes for an order to check all."""
+    text = (ROOT / "requirements" / "dev.lock").read_text()
+    return re.findall(r"^[A-Za-z0-9][^ ;\\]*==[^ ;\\]+(?: ?;[^\\]*)?", text, re.MULTILINE)
