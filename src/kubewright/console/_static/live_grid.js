@@ -64,7 +64,7 @@ export default {
   computed: {
     summary() {
       if (!this.loaded) return "Reading …";
-      const all = this.total.toLocaleString("en");
+      const all = `${this.total.toLocaleString("en")} ${this.total === 1 ? "object" : "objects"}`;
       const parts = [this.shown === this.total ? all : `${this.shown.toLocaleString("en")} of ${all}`];
       if (this.selected) parts.push(`${this.selected.toLocaleString("en")} selected`);
       return parts.join(" · ");
@@ -125,15 +125,14 @@ export default {
         headerName: column.name,
         headerTooltip: column.description || undefined,
         sort: sorted === column.id ? direction : undefined,
-        flex: column.flex,
-        minWidth: column.width,
+        flex: column.flex ?? undefined,
+        initialWidth: column.flex ? undefined : column.width,
+        minWidth: column.flex ? column.width : undefined,
         context: { wide: column.wide },
         tooltipValueGetter: (params) => (params.value === null || params.value === undefined ? undefined : String(params.value)),
       };
       if (column.type === "name") {
         made.cellRenderer = this.nameCell;
-        made.pinned = "left";
-        made.lockPinned = true;
       } else if (column.type === "state") {
         made.cellRenderer = this.stateCell;
         made.tooltipValueGetter = (params) => params.data.why || undefined;

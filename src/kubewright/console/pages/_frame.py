@@ -74,6 +74,7 @@ def frame(
     shell = Shell(keys_dialog())
     with ui.left_drawer().classes("kw-drawer").props("width=236 breakpoint=1023") as drawer:
         labelled(drawer, "Navigation")
+        _namespaces(visit, kind, namespace, on_namespace, "kw-narrow-only")
         navigation(console.known_kinds, kind.path if kind else here, namespace)
     with ui.header().classes("kw-header"):
         labelled(ui.button(icon="menu", on_click=drawer.toggle).props("flat dense round"), "Navigation")
@@ -82,7 +83,7 @@ def frame(
         cluster.props["title"] = console.name
         ui.space()
         _search(visit)
-        _namespaces(visit, kind, namespace, on_namespace)
+        _namespaces(visit, kind, namespace, on_namespace, "kw-wide-only")
         if visit.viewer.read_only:
             ui.label("read-only").classes("kw-badge kw-wide-only")
         show_live = _live()
@@ -187,7 +188,9 @@ def _search(visit: Visit) -> None:
     field.on("keydown.enter", go)
 
 
-def _namespaces(visit: Visit, kind: Kind | None, namespace: str, on_namespace: Callable[[str], Any] | None) -> None:
+def _namespaces(
+    visit: Visit, kind: Kind | None, namespace: str, on_namespace: Callable[[str], Any] | None, where: str
+) -> None:
     if kind is not None and not kind.namespaced:
         return
 
@@ -210,7 +213,9 @@ def _namespaces(visit: Visit, kind: Kind | None, namespace: str, on_namespace: C
 
     namespace_shown = {"is": namespace}
     options = {"": _EVERYWHERE} | ({namespace: namespace} if namespace else {})
-    field = ui.select(options, value=namespace, with_input=True, on_change=choose).classes("kw-namespace kw-wide-only")
+    field = (
+        ui.select(options, value=namespace, with_input=True, on_change=choose).classes("kw-namespace").classes(where)
+    )
     field.props("outlined dense options-dense")
     labelled(field, "Namespace")
     ui.timer(0, load, once=True)

@@ -106,7 +106,7 @@ class _Table:
         first = [paths[path] for path in BUILT_IN if path in paths]
         others = [kind for kind in built_in if kind not in first]
         if first:
-            ui.label("Built in").classes("kw-nav-title")
+            ui.label("Built in").classes("kw-section")
             self._chips(first, short=True)
         if others:
             with ui.expansion(f"{len(others)} more").classes("w-full").props("dense"):

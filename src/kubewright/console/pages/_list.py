@@ -89,13 +89,15 @@ class _List:
     def _toolbar(self) -> None:
         with ui.row().classes("kw-toolbar"):
             self.filter_field = ui.input(placeholder="Filter", value=self.view.text)
-            self.filter_field.props("outlined dense clearable debounce=150").on_value_change(self.filter)
+            self.filter_field.props("outlined dense clearable hide-bottom-space debounce=150").on_value_change(
+                self.filter
+            )
             self.filter_field.props["data-search"] = "page"
             labelled(self.filter_field, "Filter rows")
             with self.filter_field.add_slot("prepend"):
                 icon("filter_list")
             self.label_field = ui.input(placeholder="Labels: app=web,tier!=db", value=self.view.labels)
-            self.label_field.props("outlined dense clearable")
+            self.label_field.props("outlined dense clearable hide-bottom-space")
             self.label_field.on("keydown.enter", self.choose_labels).on("clear", self.choose_labels)
             self.label_field.on("blur", self.choose_labels)
             labelled(self.label_field, "Label selector")

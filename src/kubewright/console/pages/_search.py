@@ -54,7 +54,7 @@ async def search(visit: Visit, q: str = "") -> None:
         heading(f"Search: {q}")
         found = [kind for kind in kinds if wanted and wanted in f"{kind.path} {kind.kind} {kind.singular}".lower()]
         if found:
-            ui.label("Kinds").classes("kw-nav-title")
+            ui.label("Kinds").classes("kw-section")
             with ui.element("div").classes("kw-chips"):
                 for kind in found:
                     link(str(kind), kind_address(kind.path), "kw-chip")
@@ -76,7 +76,7 @@ async def _objects(visit: Visit, kind: Kind, wanted: str) -> bool:
     rows = [row for row in await shelf.rows(visit.viewer) if wanted in row["name"].lower()]
     if not rows:
         return False
-    ui.label(str(kind)).classes("kw-nav-title")
+    ui.label(str(kind)).classes("kw-section")
     with ui.element("table").classes("kw-kinds"):
         for row in rows[:_OF_A_KIND]:
             with ui.element("tr"):
