@@ -4,7 +4,7 @@ BIN    := .venv/bin
 RUN    := $(BIN)/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo controlplane test faults soak check format generate bench docs lock clean
+.PHONY: help setup demo controlplane test faults soak check format generate scaffold bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -48,6 +48,9 @@ generate: setup ## Write the built-in kinds anew from Kubernetes' OpenAPI docume
 	$(RUN) tools.generate_api
 	$(RUN) tools.generate_schemas
 	$(RUN) tools.generate_cluster
+
+scaffold: setup ## Record the templates of init and create as a new version; AMEND=1: as the last, not released yet
+	$(RUN) tools.scaffold_version $(if $(AMEND),--amend)
 
 bench: .venv-bench/.ready ## Compare with the peers; FULL=1 adds 50,000 objects, BENCH="listing --rounds 1" picks
 	.venv-bench/bin/kubewright controlplane setup

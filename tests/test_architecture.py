@@ -14,6 +14,7 @@ FLOORS = [
     {"cli"},
     {"development"},
     {"testing", "console"},
+    {"olm"},
     {"cluster", "deployment"},
     {"manifests"},
     {"operator", "codegen", "scaffold"},
@@ -24,7 +25,7 @@ FLOORS = [
     {"queue", "cache", "crd"},
     {"client"},
     {"api"},
-    {"clock", "_certificates"},
+    {"clock", "_certificates", "_writing"},
 ]
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 

@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, Entry] = {
     "run": Entry("kubewright.cli._run", "Run an operator on the cluster of the kubeconfig."),
     "undeploy": Entry("kubewright.cli._undeploy", "Remove all that deploy has made."),
     "uninstall": Entry("kubewright.cli._uninstall", "Remove the program's kinds from the cluster."),
+    "upgrade": Entry("kubewright.cli._upgrade", "Merge the scaffold of this release into the project."),
     "version": Entry("kubewright.cli._version", "Print the versions of Kubewright and of the pinned Kubernetes."),
     "why": Entry("kubewright.cli._why", "Say what a running operator knows about an object."),
 }

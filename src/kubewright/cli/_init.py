@@ -9,7 +9,7 @@ import click
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._scaffolding import carried_out, tell
-from kubewright.scaffold import Record, ScaffoldError, new_project
+from kubewright.scaffold import RECORD, Record, ScaffoldError, new_project
 
 __all__ = ["command"]
 
@@ -39,11 +39,13 @@ def command(folder: Path, domain: str, repo: str, name: str | None, force: bool,
         wanted = name or (found.name if found else folder.resolve().name.lower().replace("_", "-"))
         if found and (found.name, found.domain) != (wanted, domain) and not force:
             raise ScaffoldError(f"there is a project here: {found.name}, of the domain {found.domain}")
-        plan = new_project(wanted, domain, repo=repo or (found.repo if found else ""))
+        plan = new_project(wanted, domain, repo=repo or (found.repo if found else ""), like=found)
     except ScaffoldError as error:
         raise WrongUse(str(error)) from error
+    if found and not force:
+        del plan.files[RECORD]  # it is read, and says the same
     if found and found.kinds:
-        for path in ("kubewright.toml", f"{found.package}/__init__.py"):
-            del plan.files[path]  # kinds were added to them since
+        for path in (RECORD, f"{found.package}/__init__.py"):
+            plan.files.pop(path, None)  # kinds were added to them since
     done = carried_out(plan, folder, force=force)
     tell(done, folder, output, "kubewright create api --group GROUP --version v1 --kind KIND")

@@ -48,18 +48,27 @@ def new_api(
         module = same.module
     elif clash := next((one for one in record.kinds if one.module == module), None):
         raise ScaffoldError(f"there is {clash.kind} in {clash.api_version}, whose module is {module}.py, too")
-    added = Kind(whole, version, kind, module, same.webhook if same else False)
-    values = kind_values(record, added, namespaced=namespaced)
     owned = sorted({find_owned(name) for name in owns})
+    added = Kind(
+        whole,
+        version,
+        kind,
+        module,
+        namespaced=namespaced,
+        controller=controller and not others,
+        owns=tuple(map(str, owned)),
+        webhooks=same.webhooks if same else (),
+    )
+    values = kind_values(record, added)
     values |= {
-        "controller": "yes" if controller and not others else "",
+        "controller": "yes" if added.controller else "",
         "owns_argument": f", owns=[{', '.join(map(str, owned))}]" if owned else "",
-        "resource": _decorator(added, namespaced=namespaced, further=bool(others)),
+        "resource": _decorator(added, further=bool(others)),
         "first_module": others[0].module if others else "",
         "owned_groups": ", ".join(sorted({one.group for one in owned} | {"meta"})),
         "further": "yes" if others else "",
     }
-    files = filled("api", values)
+    files = filled("api", record.scaffold, values)
     init = f"{record.package}/__init__.py"
     alias = f"{kind}{version.capitalize()}" if others else ""
     imported = with_import(read_file(folder, init), f"{record.package}.{module}", kind, alias)
@@ -69,14 +78,14 @@ def new_api(
     return Plan(files=files, changes=changes)
 
 
-def _decorator(kind: Kind, *, namespaced: bool, further: bool) -> str:
+def _decorator(kind: Kind, *, further: bool) -> str:
     arguments = [f'"{kind.api_version}"']
-    arguments += [] if namespaced else ['scope="Cluster"']
+    arguments += [] if kind.namespaced else ['scope="Cluster"']
     arguments += ["storage=False"] if further else []
     return f"@kw.resource({', '.join(arguments)})"
 
 
-def kind_values(record: Record, kind: Kind, *, namespaced: bool = True) -> dict[str, str]:
+def kind_values(record: Record, kind: Kind) -> dict[str, str]:
     """What templates may name of a kind."""
     plural = pluralize(kind.kind.lower())
     return {
@@ -90,7 +99,7 @@ def kind_values(record: Record, kind: Kind, *, namespaced: bool = True) -> dict[
         "module": kind.module,
         "plural": plural,
         "short_group": kind.group.removesuffix(record.domain).rstrip(".") or kind.group,
-        "namespaced": "yes" if namespaced else "",
+        "namespaced": "yes" if kind.namespaced else "",
         "sample": f"{kind.kind.lower()}-sample",
     }
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kubewright import __version__
+from dataclasses import replace
+
 from kubewright.scaffold._names import check_domain, check_name
 from kubewright.scaffold._plan import Plan
 from kubewright.scaffold._record import RECORD, Record
@@ -11,20 +12,23 @@ from kubewright.scaffold._templates import filled
 __all__ = ["new_project"]
 
 
-def new_project(name: str, domain: str, *, repo: str = "") -> Plan:
+def new_project(name: str, domain: str, *, repo: str = "", like: Record | None = None) -> Plan:
     """A project: its package with an operator, a Makefile, tests, the files that build an image and run CI.
 
     Args:
         name: of the project and of its operator.
         domain: what the groups of its kinds end with.
         repo: where its code is kept, for the README and the package's metadata.
+        like: a project whose version of the scaffold it gets; the present one unless given.
     """
     record = Record(name=check_name(name), domain=check_domain(domain), repo=repo)
+    if like is not None:
+        record = replace(record, scaffold=like.scaffold, kubewright=like.kubewright)
     values = {
         "name": record.name,
         "package": record.package,
         "domain": record.domain,
         "repo": record.repo,
-        "kubewright": __version__,
+        "kubewright": record.kubewright,
     }
-    return Plan(files={RECORD: record.text(), **filled("project", values)})
+    return Plan(files={RECORD: record.text(), **filled("project", record.scaffold, values)})

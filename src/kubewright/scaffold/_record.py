@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
 from kubewright import __version__
 from kubewright.scaffold._names import ScaffoldError, package_of
+from kubewright.scaffold._versions import CURRENT, FIRST
 
 __all__ = ["RECORD", "Kind", "Record"]
 
@@ -23,13 +25,17 @@ _PLAIN: Final = re.compile(r"[^\"\\\x00-\x1f\x7f]*")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Kind:
-    """A kind of the project: one version of it."""
+    """A kind of the project: one version of it, and what it was created with."""
 
     group: str
     version: str
     kind: str
     module: str
-    webhook: bool = False
+    namespaced: bool = True
+    controller: bool = True
+    owns: tuple[str, ...] = ()
+    webhooks: tuple[str, ...] = ()
+    """What its webhooks are for: defaulting, validation, conversion."""
 
     @property
     def api_version(self) -> str:
@@ -45,8 +51,10 @@ class Record:
     domain: str
     repo: str = ""
     kinds: tuple[Kind, ...] = ()
-    scaffold: str = __version__
-    """The version of Kubewright whose scaffold it has."""
+    scaffold: int = CURRENT
+    """The version of the scaffold that it has."""
+    kubewright: str = __version__
+    """The release of Kubewright that has written it."""
 
     @property
     def package(self) -> str:
@@ -65,13 +73,11 @@ class Record:
 
     def text(self) -> str:
         """The file."""
-        said = {name: getattr(self, name) for name in ("name", "domain", "repo", "scaffold")}
-        lines = [_HEAD, *(f"{name} = {_quoted(value)}\n" for name, value in said.items() if value)]
+        lines = [_HEAD, *(_line(name, getattr(self, name)) for name in ("name", "domain", "repo"))]
+        lines += [_line("scaffold", self.scaffold), _line("kubewright", self.kubewright)]
         for kind in self.kinds:
             lines.append("\n[[kinds]]\n")
-            lines += [f"{name} = {_quoted(getattr(kind, name))}\n" for name in ("group", "version", "kind", "module")]
-            if kind.webhook:
-                lines.append("webhook = true\n")
+            lines += [_line(each.name, getattr(kind, each.name), each.default) for each in fields(kind)]
         return "".join(lines)
 
     @classmethod
@@ -86,7 +92,13 @@ class Record:
             ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ScaffoldError(f"{path} cannot be read: {error}") from None
-        return cls._of(found, path)
+        record = cls._of(found, path)
+        if record.scaffold > CURRENT:
+            raise ScaffoldError(
+                f"this project has version {record.scaffold} of the scaffold, and this release of Kubewright knows"
+                f" {CURRENT} of them: install a newer one, {record.kubewright} or later"
+            )
+        return record
 
     @classmethod
     def find(cls, folder: Path) -> Self | None:
@@ -96,15 +108,42 @@ class Record:
     @classmethod
     def _of(cls, found: dict[str, Any], path: Path) -> Self:
         try:
-            kinds = tuple(sorted(Kind(**kind) for kind in found.pop("kinds", ())))
+            if isinstance(found.get("scaffold"), str):  # as it was before scaffolds had numbers
+                from kubewright.scaffold._first_record import kinds_of_first
+
+                found |= {"kubewright": found["scaffold"], "scaffold": FIRST}
+                found["kinds"] = kinds_of_first(found, path.parent)
+            kinds = tuple(sorted(_kind(kind) for kind in found.pop("kinds", ())))
             record = cls(**found, kinds=kinds)
-            texts = (record.name, record.domain, record.repo, record.scaffold)
-            if not all(isinstance(text, str) for text in texts):
-                raise TypeError("name, domain, repo and scaffold are texts")
+            texts = (record.name, record.domain, record.repo, record.kubewright)
+            if not all(isinstance(text, str) for text in texts) or type(record.scaffold) is not int:
+                raise TypeError("name, domain, repo and kubewright are texts, and scaffold is a number")
+            if record.scaffold < FIRST:
+                raise TypeError(f"there is no version {record.scaffold} of the scaffold")
             return record
         except TypeError as error:
             said = str(error).replace("Record.__init__() ", "").replace("Kind.__init__() ", "a kind ")
             raise ScaffoldError(f"{path} is not what `kubewright init` writes: {said}") from None
+
+
+def _kind(found: dict[str, Any]) -> Kind:
+    values: dict[str, Any] = {name: tuple(it) if isinstance(it, list) else it for name, it in found.items()}
+    return Kind(**values)
+
+
+def _line(name: str, value: str | bool | int | tuple[str, ...], default: object = "") -> str:
+    """A line of the file; none when it says what goes without saying."""
+    if value == default:
+        return ""
+    if isinstance(value, str):
+        return f"{name} = {_quoted(value)}\n"
+    if isinstance(value, tuple):
+        return f"{name} = [{_listed(value)}]\n"
+    return f"{name} = {str(value).lower()}\n"
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return ", ".join(map(_quoted, texts))
 
 
 def _quoted(text: str) -> str:

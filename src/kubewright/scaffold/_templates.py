@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from typing import Final
+
+from kubewright.scaffold._versions import templates_of
 
 __all__ = ["fill", "filled"]
 
 _VALUE: Final = re.compile(r"@([a-z_]+)@")
 _IF: Final = re.compile(r"@if (not )?([a-z_]+)@")
 _END: Final = "@end@"
-_SUFFIX: Final = ".template"
 
 
-def filled(folder: str, values: Mapping[str, str]) -> dict[str, str]:
-    """The files of one folder of templates, by path. A name that has no value is a KeyError."""
-    return {fill(path, values): fill(text, values) for path, text in _texts(folder).items()}
+def filled(folder: str, version: int, values: Mapping[str, str]) -> dict[str, str]:
+    """The files of one folder of templates of a version, by path. A name that has no value is a KeyError."""
+    templates = templates_of(version).items()
+    found = {path.removeprefix(f"{folder}/"): text for path, text in templates if path.startswith(f"{folder}/")}
+    return {fill(path, values): fill(text, values) for path, text in found.items()}
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
@@ -40,18 +40,3 @@ def fill(text: str, values: Mapping[str, str]) -> str:
             kept.append(line)
     made = _VALUE.sub(lambda found: values[found[1]], "".join(kept))
     return f"{made.rstrip()}\n" if made.endswith("\n") else made  # a value may be a text of its own, or none
-
-
-@cache
-def _texts(folder: str) -> dict[str, str]:
-    return dict(sorted(_walk(resources.files("kubewright.scaffold") / "templates" / folder)))
-
-
-def _walk(folder: Traversable, prefix: str = "") -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            found += _walk(entry, f"{prefix}{entry.name}/")
-        elif entry.name.endswith(_SUFFIX):
-            found.append((prefix + entry.name.removesuffix(_SUFFIX), entry.read_text(encoding="utf-8")))
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kubewright.scaffold._api import kind_values, read_file
@@ -51,7 +52,8 @@ def new_webhook(
         raise ScaffoldError(
             f"{kind} has one version, {version}, and nothing to convert to: add another with `kubewright create api`"
         )
-    added = Kind(found.group, found.version, found.kind, found.module, webhook=True)
+    asked = (("defaulting", defaulting), ("validation", validation), ("conversion", conversion))
+    added = replace(found, webhooks=tuple(name for name, wanted in asked if wanted))
     values = kind_values(record, added) | {
         "defaulting": "yes" if defaulting else "",
         "validation": "yes" if validation else "",
@@ -69,7 +71,9 @@ def new_webhook(
     }
     init = f"{record.package}/__init__.py"
     text = with_import(read_file(folder, init), record.package, f"{found.module}_webhook")
-    return Plan(files=filled("webhook", values), changes={RECORD: record.with_kind(added).text(), init: text})
+    return Plan(
+        files=filled("webhook", record.scaffold, values), changes={RECORD: record.with_kind(added).text(), init: text}
+    )
 
 
 def _alias(kind: Kind) -> str:

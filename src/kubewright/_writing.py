@@ -1,0 +1,87 @@
+"""Files, as a set: written together, or none of them.
+
+Whatever needs room fails while nothing is to be seen of it yet: new texts are staged beside their places, and what is
+there gets a second name. To put either in place takes no room, so that it can be undone on a full disk, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from itertools import count
+from pathlib import Path
+
+__all__ = ["write_all"]
+
+
+def write_all(folder: Path, texts: Mapping[str, str | None]) -> None:
+    """Let the files below a folder have these texts, and those with None be gone: all of it, or nothing.
+
+    Folders are made where they are missing, and go when they become empty. A file keeps its mode; of a link, the file
+    behind it is written. Raises OSError when it cannot be done, and then the folder is as it was.
+    """
+    places = {_place(folder / path): text for path, text in texts.items() if text is not None}
+    gone = [folder / path for path, text in texts.items() if text is None and os.path.lexists(folder / path)]
+    names = (f".kubewright-{os.getpid()}-{number}" for number in count())
+    with contextlib.ExitStack() as undo:
+        staged = {target: _stage(target, text, next(names), undo) for target, text in places.items()}
+        kept = [_keep(target, next(names), undo) for target in (*places, *gone)]
+        for target, temporary in staged.items():
+            os.replace(temporary, target)
+        for target in gone:
+            target.unlink()
+        undo.pop_all()
+    for second in kept:
+        second.unlink(missing_ok=True)
+    for target in gone:
+        _remove_empty(folder, target.parent)
+
+
+def _place(path: Path) -> Path:
+    return path.resolve() if path.is_symlink() else path
+
+
+def _stage(target: Path, text: str, name: str, undo: contextlib.ExitStack) -> Path:
+    """The text in a file beside its place, which goes away if anything fails."""
+    for missing in reversed([parent for parent in target.parents if not os.path.lexists(parent)]):
+        missing.mkdir()
+        _if_it_can(undo, missing.rmdir)
+    temporary = target.with_name(name)
+    _if_it_can(undo, temporary.unlink)
+    temporary.write_bytes(text.encode("utf-8", errors="surrogateescape"))
+    if target.exists():
+        shutil.copymode(target, temporary)
+    return temporary
+
+
+def _keep(target: Path, name: str, undo: contextlib.ExitStack) -> Path:
+    """What is there under a second name, by which it comes back if anything fails; what was not there goes again."""
+    second = target.with_name(name)
+    if not os.path.lexists(target):
+        _if_it_can(undo, target.unlink)
+        return second
+    _if_it_can(undo, second.unlink)  # where the two are still one file, the next line does nothing
+    _if_it_can(undo, lambda: os.replace(second, target))
+    try:
+        os.link(target, second, follow_symlinks=False)
+    except OSError:  # a file system without links
+        shutil.copy2(target, second, follow_symlinks=False)
+    return second
+
+
+def _if_it_can(undo: contextlib.ExitStack, what: Callable[[], object]) -> None:
+    """Later, if anything fails: one that cannot be undone must not keep the others from it."""
+
+    def attempt() -> None:
+        with contextlib.suppress(OSError):
+            what()
+
+    undo.callback(attempt)
+
+
+def _remove_empty(top: Path, folder: Path) -> None:
+    while folder != top and folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent

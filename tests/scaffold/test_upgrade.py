@@ -1,0 +1,341 @@
+"""`kubewright upgrade`: a project of an earlier scaffold gets what has changed since, and keeps what its user did."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kubewright.cli._main import run
+from kubewright.scaffold import CURRENT, RECORD, Record, ScaffoldError, carry_out, new_api, new_project, plan_upgrade
+from kubewright.scaffold import _versions as scaffold_versions
+from kubewright.scaffold._replay import scaffolded
+from tools.scaffold_version import REFERENCE
+
+FIRST_RECORD = """\
+# What this project is. Written by `kubewright init` and `kubewright create`; the other commands read it.
+name = "guest-book"
+domain = "my.domain"
+repo = "https://code.example.com/guest-book"
+scaffold = "0.1.0.dev0"
+"""
+
+
+def project_of(version: int, folder: Path) -> None:
+    """The project with everything in it, as an earlier release has left it."""
+    for path, text in scaffolded(REFERENCE, scaffold=version, kubewright="0.1.0.dev0").items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    kinds = "".join(
+        f'\n[[kinds]]\ngroup = "{kind.group}"\nversion = "{kind.version}"\nkind = "{kind.kind}"\n'
+        f'module = "{kind.module}"\n{"webhook = true" if kind.webhooks else ""}\n'
+        for kind in REFERENCE.kinds
+    )
+    (folder / RECORD).write_text(FIRST_RECORD + kinds)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One of the first scaffold, in which nobody has done anything yet; the current folder."""
+    folder = tmp_path / "guest-book"
+    folder.mkdir()
+    project_of(1, folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def tree(folder: Path) -> dict[str, str]:
+    files = (path for path in folder.rglob("*") if path.is_file() and ".git" not in path.relative_to(folder).parts[:1])
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in files}
+
+
+Templates = Callable[[dict[str, str | None]], None]
+
+
+@pytest.fixture
+def templates(monkeypatch: pytest.MonkeyPatch) -> Templates:
+    """Let the present version differ from the first in these templates alone."""
+
+    def change(changes: dict[str, str | None]) -> None:
+        present = {**scaffold_versions.frozen_templates(1), **changes}
+        made = {path: text for path, text in present.items() if text is not None}
+        monkeypatch.setattr(scaffold_versions, "present_templates", lambda: made)
+
+    return change
+
+
+def first(path: str) -> str:
+    return scaffold_versions.frozen_templates(1)[path]
+
+
+def test_what_the_first_record_did_not_say_is_read_from_the_modules(project: Path) -> None:
+    record = Record.read(project)
+    assert (record.scaffold, record.kubewright) == (1, "0.1.0.dev0")
+    assert record.kinds == REFERENCE.kinds
+
+
+def test_an_untouched_project_becomes_what_is_written_today(project: Path) -> None:
+    assert run(["upgrade"]) == 0
+    record = Record.read(project)
+    today = scaffolded(REFERENCE, scaffold=CURRENT, kubewright=record.kubewright)
+    found = tree(project)
+    assert (record.scaffold, found.pop(RECORD)) == (CURRENT, record.text())
+    assert found == today
+
+
+def test_the_changes_of_both_are_kept_and_its_own_tests_pass(project: Path) -> None:
+    """The real thing: from the first scaffold to that of today, in a project that somebody has worked on."""
+    makefile, readme = project / "Makefile", project / "README.md"
+    makefile.write_text(makefile.read_text().replace("\nvet:", "\nmine: ## A target of my own\n\ttrue\n\nvet:"))
+    readme.write_text(readme.read_text().replace("A Kubernetes operator, written with Kubewright.", "Books of guests."))
+    module = project / "guest_book" / "page.py"
+    module.write_text(module.read_text().replace("foo is %s", "my foo is %s"))
+    (project / "tests" / "test_mine.py").write_text("def test_mine() -> None:\n    assert True\n")
+    (project / ".containerignore").unlink()
+    assert run(["upgrade"]) == 0
+    assert not plan_upgrade(project).needed
+    assert "mine: ## A target of my own" in makefile.read_text()
+    assert "Books of guests." in readme.read_text()
+    assert "kubewright upgrade" in readme.read_text()
+    assert "my foo is %s" in module.read_text()
+    assert not (project / ".containerignore").exists()
+    for targets in re.findall(r"^\.PHONY: (.*)$", makefile.read_text(), re.MULTILINE):
+        for target in targets.split():
+            assert f"\n{target}:" in makefile.read_text()
+    environment = {**os.environ, "PYTHONPATH": str(project)}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--cluster=embedded", "-W", "error"]
+    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_to_do_it_twice_is_harmless(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["upgrade"]) == 0
+    before = tree(project)
+    capsys.readouterr()
+    assert run(["upgrade"]) == 0
+    told = f"The project has the scaffold of this release, version {CURRENT}: there is nothing to do.\n"
+    assert capsys.readouterr().out == told
+    assert run(["upgrade", "--check"]) == 0
+    assert tree(project) == before
+
+
+def test_a_check_writes_nothing_and_tells_that_there_is_something(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = tree(project)
+    assert run(["upgrade", "--check"]) == 3
+    assert "run `kubewright upgrade`" in capsys.readouterr().out
+    assert tree(project) == before
+
+
+def test_files_come_and_go_and_stay_away(project: Path, templates: Templates) -> None:
+    templates(
+        {
+            "project/NEWS.md": "New in @name@.\n",
+            "project/.containerignore": None,
+            "project/.gitignore": None,
+            "project/Containerfile": first("project/Containerfile") + "# more\n",
+        }
+    )
+    (project / ".gitignore").write_text("mine\n")
+    (project / "Containerfile").unlink()
+    upgrade = plan_upgrade(project)
+    assert {file.path: file.what for file in upgrade.files} == {
+        ".containerignore": "removed",
+        ".gitignore": "kept",
+        "Containerfile": "deleted",
+        "NEWS.md": "added",
+    }
+    assert run(["upgrade"]) == 0
+    assert (project / "NEWS.md").read_text() == "New in guest-book.\n"
+    assert (project / ".gitignore").read_text() == "mine\n"
+    assert not (project / ".containerignore").exists()
+    assert not (project / "Containerfile").exists()
+
+
+CONFLICT = """\
+    <<<<<<< yours
+    My line.
+    ||||||| scaffold 1
+    A Kubernetes operator, written with Kubewright.
+    =======
+    Another line.
+    >>>>>>> scaffold {}
+"""
+
+
+@pytest.fixture
+def conflict(project: Path, templates: Templates) -> Path:
+    """One file in conflict, another one without."""
+    line = "A Kubernetes operator, written with Kubewright."
+    templates(
+        {
+            "project/README.md": first("project/README.md").replace(line, "Another line."),
+            "project/Containerfile": first("project/Containerfile") + "# more\n",
+        }
+    )
+    readme = project / "README.md"
+    readme.write_text(readme.read_text().replace(line, "My line."))
+    return readme
+
+
+def test_a_conflict_is_shown_and_its_file_is_left_alone(
+    project: Path, conflict: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = conflict.read_text()
+    assert run(["upgrade"]) == 3
+    told = capsys.readouterr().out
+    assert "conflict  README.md: you and the scaffold changed the same lines\n  README.md:3\n" in told
+    assert CONFLICT.format(CURRENT) in told
+    assert "Left as it is: README.md. Say --write-conflicts" in told
+    assert conflict.read_text() == before
+    assert (project / "Containerfile").read_text().endswith("# more\n")
+    assert Record.read(project).scaffold == 1  # so that the next try finds the conflict again
+    assert run(["upgrade"]) == 3
+    assert "Containerfile" not in capsys.readouterr().out  # which has the changes already
+
+
+def test_a_conflict_is_written_with_markers_where_that_is_asked_for(project: Path, conflict: Path) -> None:
+    assert run(["upgrade", "--write-conflicts"]) == 3
+    written = "".join(f"    {line}" for line in conflict.read_text().splitlines(keepends=True))
+    assert CONFLICT.format(CURRENT) in written
+    assert Record.read(project).scaffold == CURRENT
+    assert run(["upgrade"]) == 0
+
+
+def test_a_conflict_is_over_when_the_user_keeps_the_file(project: Path, conflict: Path) -> None:
+    before = conflict.read_text()
+    assert run(["upgrade", "--keep", "README.md"]) == 0
+    assert (conflict.read_text(), Record.read(project).scaffold) == (before, CURRENT)
+
+
+def test_only_what_is_in_the_way_can_be_kept(project: Path, conflict: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["upgrade", "--keep", "READMEE.md"]) == 2
+    assert "the upgrade does not change READMEE.md" in capsys.readouterr().err
+
+
+def test_a_file_that_both_made_is_a_conflict(project: Path, templates: Templates) -> None:
+    templates({"project/NEWS.md": "Theirs.\n"})
+    (project / "NEWS.md").write_text("Mine.\n")
+    [file] = plan_upgrade(project).files
+    assert (file.what, [one.ours for one in file.conflicts]) == ("conflict", ["Mine.\n"])
+    assert run(["upgrade"]) == 3
+    assert (project / "NEWS.md").read_text() == "Mine.\n"
+    (project / "NEWS.md").write_text("Theirs.\n")
+    assert run(["upgrade"]) == 0
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", None], ids=["no text", "a folder"])
+def test_what_cannot_be_merged_is_a_conflict(project: Path, templates: Templates, content: bytes | None) -> None:
+    templates({"project/NEWS.md": "Theirs.\n"})
+    news = project / "NEWS.md"
+    news.mkdir() if content is None else news.write_bytes(content)
+    [file] = plan_upgrade(project).files
+    assert (file.what, "is in the way" in file.why) == ("conflict", True)
+    assert run(["upgrade", "--write-conflicts"]) == 3
+    assert Record.read(project).scaffold == 1
+
+
+def test_the_ends_of_lines_stay_as_they_are(project: Path, templates: Templates) -> None:
+    file = project / "Containerfile"
+    templates({"project/Containerfile": first("project/Containerfile") + "# more\n"})
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    assert run(["upgrade"]) == 0
+    assert file.read_bytes().endswith(b"\r\n# more\r\n")
+    assert file.read_bytes().count(b"\n") == file.read_bytes().count(b"\r\n")
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.com", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_changes_that_are_not_committed_are_in_the_way(
+    project: Path, conflict: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    top = project.parent  # the project is a folder of the repository
+    git(top, "init", "--quiet")
+    git(top, "add", "--all")
+    git(top, "commit", "--quiet", "--message", "as it was")
+    (project / "notes.txt").write_text("mine")
+    before = tree(project)
+    assert run(["upgrade"]) == 1
+    said = capsys.readouterr().err
+    assert "there are changes that are not committed: notes.txt. Commit them first, so that you can see what" in said
+    assert tree(project) == before
+    (project / "notes.txt").unlink()
+    assert run(["upgrade"]) == 3
+    assert run(["upgrade", "--write-conflicts"]) == 3  # what the first try has written is not in the way
+    assert Record.read(project).scaffold == CURRENT
+
+
+def test_changes_may_be_there_where_that_is_allowed(project: Path) -> None:
+    git(project, "init", "--quiet")
+    assert run(["upgrade"]) == 1
+    assert run(["upgrade", "--allow-dirty"]) == 0
+
+
+def test_without_git_it_works_as_well(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert run(["upgrade"]) == 0
+
+
+def test_scripts_get_a_document(project: Path, conflict: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["upgrade", "--output", "json"]) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert told["scaffold"] == {"from": 1, "to": CURRENT}
+    assert {one["path"]: one["what"] for one in told["files"]} == {"README.md": "conflict", "Containerfile": "updated"}
+    assert (told["conflicts"], told["written"]) == (["README.md"], ["Containerfile"])
+
+
+def test_a_project_of_a_later_scaffold_is_left_alone(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / RECORD).write_text('name = "x"\ndomain = "x.y"\nscaffold = 99\nkubewright = "9.9"\n')
+    for command in (["upgrade"], ["create", "api", "--group", "a", "--version", "v1", "--kind", "A"], ["manifests"]):
+        assert run(command) == 2
+        assert "install a newer one, 9.9 or later" in capsys.readouterr().err
+
+
+def test_outside_of_a_project_there_is_nothing_to_upgrade(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["upgrade"]) == 2
+    assert "run this in a project's folder" in capsys.readouterr().err
+
+
+def test_a_project_stays_at_its_version_until_it_is_upgraded(project: Path, templates: Templates) -> None:
+    """So that what is created in between can be upgraded with the rest."""
+    templates({"api/@package@/@module@.py": first("api/@package@/@module@.py") + "\n# the scaffold of today\n"})
+    carry_out(new_api(project, group="webapp", version="v1", kind="Late"), project)
+    assert "scaffold of today" not in (project / "guest_book" / "late.py").read_text()
+    assert Record.read(project).scaffold == 1
+    assert run(["init", "--domain", "my.domain"]) == 0  # and so does the project that is made again
+    assert run(["upgrade"]) == 0
+    assert "scaffold of today" in (project / "guest_book" / "late.py").read_text()
+
+
+def test_what_a_kind_was_created_with_is_kept_in_the_record(tmp_path: Path) -> None:
+    carry_out(new_project("guestbook", "my.domain"), tmp_path)
+    carry_out(
+        new_api(tmp_path, group="web", version="v1", kind="Page", namespaced=False, owns=["Deployment"]), tmp_path
+    )
+    text = (tmp_path / RECORD).read_text()
+    assert f'scaffold = {CURRENT}\nkubewright = "' in text
+    assert 'module = "page"\nnamespaced = false\nowns = ["apps.Deployment"]\n' in text
+    [kind] = Record.read(tmp_path).kinds
+    assert (kind.namespaced, kind.controller, kind.owns) == (False, True, ("apps.Deployment",))
+
+
+def test_webhooks_that_are_none_are_told(tmp_path: Path) -> None:
+    (tmp_path / RECORD).write_text(
+        'name = "x"\ndomain = "x.y"\nscaffold = 1\nkubewright = "0"\n[[kinds]]\ngroup = "a.x.y"\nversion = "v1"\n'
+        'kind = "A"\nmodule = "a"\nwebhooks = ["defaults"]\n'
+    )
+    with pytest.raises(ScaffoldError, match="A has webhooks for defaults, which are none"):
+        plan_upgrade(tmp_path)
