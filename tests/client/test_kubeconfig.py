@@ -199,3 +199,13 @@ class TestLookingUp:
         file = write(tmp_path / "empty", content)
         with pytest.raises(ConfigError, match="it is empty; expected clusters, users and contexts"):
             read(file).context(None)
+
+
+def test_the_contexts_of_a_kubeconfig_can_be_listed_in_their_order(tmp_path: Path) -> None:
+    from kubewright.client import context_names
+
+    file = tmp_path / "config"
+    file.write_text("contexts: [{name: two, context: {}}, {name: one, context: {}}]")
+    assert context_names(file) == ["two", "one"]
+    assert context_names(environ={"KUBECONFIG": str(file)}) == ["two", "one"]
+    assert context_names(environ={"HOME": str(tmp_path / "nowhere")}) == []

@@ -16,7 +16,15 @@ from __future__ import annotations
 
 from kubewright.client._blocking import BlockingClient
 from kubewright.client._client import Client, Propagation
-from kubewright.client._config import TLS, ClientConfig, Credentials, ExecPlugin, Impersonation, load_config
+from kubewright.client._config import (
+    TLS,
+    ClientConfig,
+    Credentials,
+    ExecPlugin,
+    Impersonation,
+    context_names,
+    load_config,
+)
 from kubewright.client._discovery import Discovery, ServedResource, ServerVersion
 from kubewright.client._errors import (
     AlreadyExists,
@@ -98,6 +106,7 @@ __all__ = [
     "Watch",
     "WatchEvent",
     "WatchStream",
+    "context_names",
     "current_trace",
     "load_config",
 ]

@@ -16,7 +16,16 @@ from urllib.parse import urlsplit, urlunsplit
 
 from kubewright.client._config_errors import ConfigError
 
-__all__ = ["TLS", "ClientConfig", "Credentials", "ExecPlugin", "Impersonation", "InteractiveMode", "load_config"]
+__all__ = [
+    "TLS",
+    "ClientConfig",
+    "Credentials",
+    "ExecPlugin",
+    "Impersonation",
+    "InteractiveMode",
+    "context_names",
+    "load_config",
+]
 
 log = logging.getLogger("kubewright.client")
 
@@ -197,16 +206,11 @@ def _find(
     from kubewright.client._sources import from_kubeconfig, from_service_account
 
     home = environ.get("HOME") or os.path.expanduser("~")
-    listed = list(dict.fromkeys(filter(None, environ.get("KUBECONFIG", "").split(os.pathsep))))
-    if kubeconfig is not None:
-        path = os.fspath(kubeconfig)
-        files = [os.path.join(home, path[2:]) if path.startswith("~/") else path]
-    elif listed:
-        files = listed
-    elif context is None and (config := from_service_account(environ, folder)) is not None:
+    listed = _listed(environ)
+    in_file = kubeconfig is not None or bool(listed)
+    if not in_file and context is None and (config := from_service_account(environ, folder)) is not None:
         return config
-    else:
-        files = [os.path.join(home, ".kube", "config")]
+    files = _files(kubeconfig, environ)
     found = read_kubeconfig(files, must_exist=kubeconfig is not None)
     if found is not None:
         return from_kubeconfig(found, context, home=home)
@@ -220,6 +224,30 @@ def _find(
         f"no cluster is configured: KUBECONFIG is not set, {pod}, and {files[0]} does not exist; "
         "name a kubeconfig file or a server"
     )
+
+
+def _listed(environ: Mapping[str, str]) -> list[str]:
+    return list(dict.fromkeys(filter(None, environ.get("KUBECONFIG", "").split(os.pathsep))))
+
+
+def _files(kubeconfig: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> list[str]:
+    """The kubeconfig files that count."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    if kubeconfig is None:
+        return _listed(environ) or [os.path.join(home, ".kube", "config")]
+    path = os.fspath(kubeconfig)
+    return [os.path.join(home, path[2:]) if path.startswith("~/") else path]
+
+
+def context_names(
+    kubeconfig: str | os.PathLike[str] | None = None, *, environ: Mapping[str, str] | None = None
+) -> list[str]:
+    """The contexts of the kubeconfig that `load_config` reads, in their order; none where there is no such file."""
+    from kubewright.client._kubeconfig import read_kubeconfig
+
+    files = _files(kubeconfig or None, os.environ if environ is None else environ)
+    found = read_kubeconfig(files, must_exist=bool(kubeconfig))
+    return [] if found is None else [*found.contexts]
 
 
 def _override_tls(
