@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from kubewright.clock import Clock, SystemClock
+from kubewright.console._events import time_of
 
 __all__ = ["Condition", "ConditionBook", "Transition", "conditions_of"]
 
@@ -58,7 +59,7 @@ def conditions_of(obj: Mapping[str, Any]) -> list[Condition]:
                 status=_text(one.get("status")),
                 reason=_text(one.get("reason")),
                 message=_text(one.get("message")),
-                since=_time(one.get("lastTransitionTime")),
+                since=time_of(one.get("lastTransitionTime")),
                 observed_generation=generation if isinstance(generation, int) else None,
             )
     return [*found.values()]
@@ -111,13 +112,3 @@ class ConditionBook:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _time(value: Any) -> datetime | None:
-    if not isinstance(value, str):
-        return None
-    try:
-        at = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)

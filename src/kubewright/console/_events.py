@@ -14,7 +14,7 @@ import msgspec
 
 from kubewright.cache import ObjectKey, Snapshot
 
-__all__ = ["About", "EventIndex", "EventLine", "lines_of"]
+__all__ = ["About", "EventIndex", "EventLine", "lines_of", "time_of"]
 
 _LINES_AT_MOST: Final = 500
 
@@ -92,8 +92,8 @@ def _line(event: Mapping[str, Any]) -> EventLine:
     counts = (series.get("count"), event.get("count"), event.get("deprecatedCount"))
     firsts = (event.get("eventTime"), event.get("firstTimestamp"), event.get("deprecatedFirstTimestamp"))
     lasts = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("deprecatedLastTimestamp"))
-    created = _time(_map(event.get("metadata")).get("creationTimestamp"))
-    first = next((at for at in map(_time, firsts) if at), created)
+    created = time_of(_map(event.get("metadata")).get("creationTimestamp"))
+    first = next((at for at in map(time_of, firsts) if at), created)
     return EventLine(
         about=_about(event),
         type=_text(event.get("type")) or "Normal",
@@ -102,7 +102,7 @@ def _line(event: Mapping[str, Any]) -> EventLine:
         source=_source(event),
         times=max((one for one in counts if isinstance(one, int) and not isinstance(one, bool)), default=1) or 1,
         first=first,
-        last=next((at for at in map(_time, lasts) if at), first),
+        last=next((at for at in map(time_of, lasts) if at), first),
     )
 
 
@@ -131,7 +131,8 @@ def _decoded(raw: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _time(value: Any) -> datetime | None:
+def time_of(value: Any) -> datetime | None:
+    """A time as objects have it; None for anything else."""
     if not isinstance(value, str):
         return None
     try:

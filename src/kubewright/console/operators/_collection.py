@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -13,6 +14,8 @@ from kubewright.console.operators._watched import WatchedOperator
 from kubewright.observe import ControllerReport, KindName
 
 __all__ = ["Operators", "Teller"]
+
+logger = logging.getLogger("kubewright.console")
 
 
 class Teller(NamedTuple):
@@ -30,6 +33,7 @@ class Operators:
         self._interval = interval
         self._tasks: dict[WatchedOperator, asyncio.Task[None]] = {}
         self._running = False
+        self._listeners: list[Callable[[], object]] = []
         self._all = [self._watched(view) for view in views]
 
     def __iter__(self) -> Iterator[WatchedOperator]:
@@ -39,7 +43,21 @@ class Operators:
         return len(self._all)
 
     def _watched(self, view: OperatorView) -> WatchedOperator:
-        return WatchedOperator(view, self._clock, interval=self._interval)
+        made = WatchedOperator(view, self._clock, interval=self._interval)
+        made.subscribe(self._tell)
+        return made
+
+    def subscribe(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """Call this each time that one was asked, and when one was removed; until what this returns is called."""
+        self._listeners.append(callback)
+        return lambda: self._listeners.remove(callback) if callback in self._listeners else None
+
+    def _tell(self) -> None:
+        for listener in tuple(self._listeners):
+            try:
+                listener()
+            except Exception:
+                logger.exception("a page about operators could not be brought up to date")
 
     def add(self, view: OperatorView) -> WatchedOperator:
         """One more."""
@@ -54,6 +72,7 @@ class Operators:
         if operator in self._all:
             self._all.remove(operator)
         await self._end(operator)
+        self._tell()
 
     def tellers(self, group: str, kind: str) -> list[Teller]:
         """The operators that reconcile a kind, and their controllers of it."""

@@ -9,7 +9,10 @@ __all__ = ["register"]
 _MODULES = (
     "_kinds",
     "_list",
+    "_object",
+    "_operator",
     "_search",
+    "_lost",  # the last one: it takes every address that is left
 )
 
 

@@ -1,0 +1,181 @@
+"""The reconcile timeline: what an operator knows about an object, in words. Pure.
+
+What a write changed is told as lines of YAML where its values are known and may be shown; otherwise as the paths of
+the fields; and not at all where the operator does not remember it any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from kubewright.console._states import State
+from kubewright.console.forms._changes import Line, changes
+from kubewright.console.operators import Known
+from kubewright.console.operators._view import BeforeAfter
+from kubewright.observe import FieldChange, QueueState, ReconcileRecord, WriteRecord
+
+__all__ = ["Turn", "Wrote", "ago", "duration", "queue_text", "resource_of", "turns_of", "until"]
+
+_LINES_AT_MOST: Final = 200
+
+_STATES: Final = {
+    "success": State.READY,
+    "requeue": State.PROGRESSING,
+    "requeue_after": State.PROGRESSING,
+    "error": State.FAILING,
+    "terminal_error": State.FAILING,
+}
+_WORDS: Final = {
+    "success": "succeeded",
+    "requeue": "asked to come back",
+    "requeue_after": "asked to come back later",
+    "error": "failed",
+    "terminal_error": "failed for good",
+}
+_PAST: Final = {
+    "create": "created",
+    "update": "updated",
+    "patch": "patched",
+    "apply": "applied",
+    "delete": "deleted",
+    "deletecollection": "deleted all",
+}
+
+
+@dataclass(frozen=True)
+class Wrote:
+    """A request that was to change something."""
+
+    record: WriteRecord
+    text: str
+    """`applied deployments.apps web`."""
+    failed: bool
+    answer: str
+    """What the API server said: `200`, or that nothing came."""
+    lines: tuple[Line, ...] | None = None
+    """What it changed, as YAML; None when the values are not known, or not for this viewer."""
+    fields: tuple[FieldChange, ...] | None = None
+    """Which fields it changed; None when that is not known."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One reconcile."""
+
+    record: ReconcileRecord
+    state: State
+    text: str
+    """`succeeded in 12 ms`."""
+    why: str
+    """What woke it: `Deployment updated (default/web)`."""
+    writes: tuple[Wrote, ...]
+
+    @property
+    def id(self) -> str:
+        """What tells it from the other turns of the same object."""
+        return f"{self.record.began_at.timestamp():.6f} {self.record.attempt}"
+
+
+def turns_of(known: Known, may_show: Callable[[WriteRecord], bool]) -> list[Turn]:
+    """The reconciles that are remembered, the newest first. `may_show` decides whose values may be told."""
+    return [
+        Turn(
+            record=record,
+            state=_STATES.get(record.result, State.UNKNOWN),
+            text=f"{_WORDS.get(record.result, record.result)} in {duration(record.seconds)}"
+            + (f", attempt {record.attempt}" if record.attempt > 1 else ""),
+            why=f"{record.trigger} ({record.cause})" if record.cause else record.trigger,
+            writes=tuple(
+                _wrote(write, known.values.get((number, place)), may_show) for place, write in enumerate(record.writes)
+            ),
+        )
+        for number, record in enumerate(known.inspection.results)
+    ]
+
+
+def _wrote(record: WriteRecord, values: BeforeAfter | None, may_show: Callable[[WriteRecord], bool]) -> Wrote:
+    plural, _, part = record.resource.partition("/")
+    text = f"{_PAST.get(record.verb, record.verb)} {plural} {record.name}" + (f", its {part}" if part else "")
+    return Wrote(
+        record=record,
+        text=text,
+        failed=not 200 <= record.status < 300,
+        answer=str(record.status) if record.status else "no answer",
+        lines=_lines(*values) if values is not None and may_show(record) else None,
+        fields=record.changes,
+    )
+
+
+def _lines(before: bytes | None, after: bytes) -> tuple[Line, ...]:
+    old, new = None if before is None else _decoded(before), _decoded(after)
+    found = changes(old, new, new)
+    if len(found) > _LINES_AT_MOST:
+        found = [*found[:_LINES_AT_MOST], Line("gap", f"{len(found) - _LINES_AT_MOST} lines")]
+    return tuple(found)
+
+
+def _decoded(raw: bytes) -> dict[str, Any]:
+    found = msgspec.json.decode(raw)
+    return found if isinstance(found, dict) else {}
+
+
+def resource_of(write: WriteRecord) -> str:
+    """The path of the kind that was written: `apps/deployments`, of the core group `core/configmaps`."""
+    plural, _, group = write.resource.partition("/")[0].partition(".")
+    return f"{group or 'core'}/{plural}"
+
+
+def queue_text(queue: QueueState, now: datetime) -> tuple[State, str]:
+    """Where the object is in its controller's queue, in a sentence."""
+    retries = f", after {_counted(queue.retries, 'retry', 'retries')}" if queue.retries else ""
+    if queue.state == "running":
+        again = ", and once more after that" if queue.runs_again else ""
+        return State.PROGRESSING, f"being reconciled since {ago(queue.since, now)}{again}{retries}"
+    if queue.state == "waiting":
+        return State.PROGRESSING, f"waiting for a worker since {ago(queue.since, now)}{retries}"
+    if queue.state == "delayed":
+        state = State.FAILING if queue.retries else State.READY
+        return state, f"next reconcile {until(queue.ready_at, now)}{retries}"
+    return State.READY, "nothing to do until something changes"
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+_UNITS: Final[Sequence[tuple[float, str]]] = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
+
+
+def duration(seconds: float) -> str:
+    """A length of time, for people: `12 ms`, `1.3 s`, `4 min`."""
+    seconds = max(seconds, 0.0)
+    if seconds < 0.001:
+        return f"{seconds * 1e6:.0f} µs"
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    for size, unit in _UNITS:
+        if seconds >= size:
+            whole = int(seconds // size)
+            return f"{whole} {unit}"
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def ago(at: datetime | None, now: datetime) -> str:
+    """`3 min ago`."""
+    if at is None:
+        return "some time ago"
+    seconds = (now - at).total_seconds()
+    return "just now" if seconds < 1 else f"{duration(seconds)} ago"
+
+
+def until(at: datetime | None, now: datetime) -> str:
+    """`in 3 min`."""
+    if at is None:
+        return "later"
+    seconds = (at - now).total_seconds()
+    return "now" if seconds <= 0 else f"in {duration(seconds)}"

@@ -1,0 +1,142 @@
+"""The head of an object's page: who it is, how it is, and what is the matter with it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from nicegui import ui
+
+from kubewright.console._events import time_of
+from kubewright.console._look import Look
+from kubewright.console.pages._object_parts import Moments, banner
+from kubewright.console.pages._parts import link, state_mark
+from kubewright.console.pages._view import kind_address, object_address
+
+__all__ = ["Head"]
+
+
+class Head:
+    """Name, state, owners, what may be done; and banners for what must not be missed."""
+
+    def __init__(self, look: Look, moments: Moments) -> None:
+        self._look = look
+        self._moments = moments
+        self._shown: Any = None
+        self._away = ""
+
+    def draw(self) -> None:
+        """Draw it."""
+        self._place = ui.column().classes("kw-object-head")
+        self.update()
+
+    def away(self, problem: str) -> None:
+        """The API server does not answer: what is shown is what was known."""
+        self._away = problem
+        self._redraw()
+
+    def update(self) -> None:
+        """Draw it anew where something is different."""
+        self._away = ""
+        look = self._look
+        metadata = _metadata(look)
+        content = (
+            look.health,
+            look.gone,
+            look.hidden,
+            look.uid,
+            metadata.get("deletionTimestamp"),
+            str(metadata.get("finalizers")),
+            str(metadata.get("ownerReferences")),
+            metadata.get("generation"),
+            self._problem(),
+        )
+        if content != self._shown:
+            self._shown = content
+            self._redraw()
+
+    def _redraw(self) -> None:
+        self._place.clear()
+        with self._place:
+            self._names()
+            self._banners()
+
+    def _names(self) -> None:
+        look = self._look
+        with ui.row().classes("kw-crumbs").props("role=navigation aria-label='Where this is'"):
+            link(look.kind.kind, kind_address(look.kind.path))
+            if look.key.namespace:
+                ui.label("in").classes("kw-muted")
+                link(look.key.namespace, f"{kind_address(look.kind.path)}?namespace={look.key.namespace}")
+            for owner in _owners(look):
+                ui.label("· owned by").classes("kw-muted")
+                ui.label(owner).classes("kw-muted")
+        with ui.row().classes("kw-object-title"):
+            with ui.element("h1").classes("kw-title"):
+                ui.label(look.key.name).style("display: inline").props("data-testid=object-name")
+            if look.obj is not None and not look.gone:
+                state_mark(look.health.state).props("data-testid=object-state")
+                if look.health.why:
+                    ui.label(look.health.why).classes("kw-muted kw-why")
+            ui.space()
+            if look.obj is not None and not look.gone and not look.viewer.read_only:
+                address = object_address(look.kind.path, look.key.namespace, look.key.name)
+                ui.button("Edit", icon="edit", on_click=lambda: ui.navigate.to(f"{address}/edit")).props(
+                    "flat dense data-testid=edit"
+                )
+        created = _created(look)
+        if created is not None:
+            with ui.row().classes("kw-subtitle kw-line"):
+                ui.label(f"{look.kind.api_version} · generation {_metadata(look).get('generation', 0)} · created")
+                self._moments.label(created)
+
+    def _banners(self) -> None:
+        look = self._look
+        if self._away:
+            banner(f"The API server does not answer: this is what was known last. {self._away}", "failing", "cloud_off")
+        if look.hidden:
+            banner("You may not see this object any more.", "failing", "lock")
+        elif look.obj is None:
+            where = f" in namespace {look.key.namespace}" if look.key.namespace else ""
+            text = f"There is no {look.kind.kind} {look.key.name}{where}. When somebody makes it, it shows here."
+            banner(text, "unknown", "search_off").props("data-testid=absent")
+        elif look.gone:
+            text = "This object was deleted while you looked at it. What you see is how it was last."
+            banner(text, "terminating", "delete").props("data-testid=gone")
+        elif _metadata(look).get("deletionTimestamp"):
+            finalizers = [str(one) for one in _metadata(look).get("finalizers") or ()]
+            held = f"It is held by {', '.join(finalizers)}." if finalizers else "Nothing holds it any more."
+            banner(f"This object is being deleted. {held}", "terminating", "auto_delete").props(
+                "data-testid=terminating"
+            )
+        if problem := self._problem():
+            banner(f"The operator cannot use this object: {problem}", "failing", "broken_image").props(
+                "data-testid=undecodable"
+            )
+
+    def _problem(self) -> str:
+        """Why the object does not fit the operator's model: the field's path, and what is wrong with it."""
+        for told in self._look.told:
+            if told.known is not None and told.known.inspection.cached is not None:
+                inspection = told.known.inspection
+                if told.known.inspection.cached.problem:
+                    return told.known.inspection.cached.problem
+                newest = inspection.results[0] if inspection.results else None
+                if newest is not None and newest.error.startswith("DecodeError: "):
+                    return newest.error.removeprefix("DecodeError: ")
+        return ""
+
+
+def _metadata(look: Look) -> dict[str, Any]:
+    metadata = (look.obj or {}).get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _created(look: Look) -> datetime | None:
+    return time_of(_metadata(look).get("creationTimestamp"))
+
+
+def _owners(look: Look) -> list[str]:
+    listed = _metadata(look).get("ownerReferences")
+    owners = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return [f"{one.get('kind', '')} {one.get('name', '')}" for one in owners[:5]]

@@ -1,0 +1,117 @@
+"""Operators: what they do just now, how fast, who leads, and whether they hear what happens in the cluster."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from nicegui import ui
+
+from kubewright.console._timeline import duration
+from kubewright.console._visits import Visit, page
+from kubewright.console.operators import WatchedOperator
+from kubewright.console.pages import _problems as problems
+from kubewright.console.pages._frame import frame
+from kubewright.console.pages._object_parts import Moments, banner, style
+from kubewright.console.pages._operator_charts import ControllerCharts
+from kubewright.console.pages._operator_parts import Caches, Controllers, Leader, Requests, Webhooks
+from kubewright.console.pages._parts import heading, icon
+
+__all__ = ["show_operators"]
+
+_NOBODY = problems.Problem(
+    "support_agent",
+    "This console knows no operator",
+    "Start the operator with --health-bind, and name that address when you start the console. For an operator in a "
+    "cluster, forward a port to it; its pages are then served with --debug-pages.",
+    [
+        "kubewright run foo.py --health-bind 127.0.0.1:8081",
+        "kubewright ui --operator 127.0.0.1:8081",
+        "kubectl port-forward deploy/my-operator 8081",
+    ],
+)
+
+
+@page("/operator")
+async def show_operators(visit: Visit, controller: str = "") -> None:
+    """All operators that the console knows, one below the other."""
+    with frame(visit, "Operator"):
+        style()
+        operators = [*visit.console.operators]
+        if not operators:
+            problems.draw(_NOBODY)
+            return
+        for operator in operators:
+            OperatorPart(visit, operator, controller).draw()
+
+
+class OperatorPart:
+    """The part of the page about one operator, which follows it until the browser is gone."""
+
+    def __init__(self, visit: Visit, operator: WatchedOperator, controller: str) -> None:
+        self._visit = visit
+        self._operator = operator
+        self._moments = Moments()
+        self._controller = controller
+        self._charts: dict[str, ControllerCharts] = {}
+
+    def draw(self) -> None:
+        """Draw it, and listen."""
+        with ui.column().classes("kw-tab").props("data-testid=operator"):
+            self._head = ui.column().classes("kw-object-head")
+            self._body = ui.column().classes("kw-tab")
+        self._shown: object = None
+        self._update()
+        self._visit.on_leave(self._operator.subscribe(self._update))
+
+    def _update(self) -> None:
+        self._draw_head()
+        report = self._operator.report
+        if report is None:
+            return
+        names = [one.name for one in report.controllers]
+        if self._controller in names:
+            names = [self._controller]
+        shape = (names, len(report.webhooks), report.leader is None)
+        if shape != self._shown:
+            self._shown = shape
+            self._draw_body(names)
+        for part in self._parts:
+            part.update(report)
+        for name, charts in self._charts.items():
+            charts.update(self._operator.samples(name))
+        self._moments.tick()
+
+    def _draw_head(self) -> None:
+        operator, report = self._operator, self._operator.report
+        self._head.clear()
+        with self._head:
+            subtitle = [f"at {operator.address}"]
+            if report is not None:
+                subtitle.append(f"Kubewright {report.version}")
+                if report.started_at is not None:
+                    running = duration((datetime.now(UTC) - report.started_at).total_seconds())
+                    subtitle.append(f"running for {running}")
+            with ui.row().classes("kw-line"):
+                icon("support_agent").classes("kw-muted")
+                heading(operator.name, " · ".join(subtitle))
+            if operator.away_since is not None:
+                since = operator.away_since.astimezone(UTC).strftime("%H:%M:%S UTC")
+                banner(f"Away since {since}. {operator.problem}", "failing", "cloud_off").props("data-testid=away")
+            elif report is None:
+                ui.label("It has not answered yet.").classes("kw-muted")
+
+    def _draw_body(self, names: list[str]) -> None:
+        report = self._operator.report
+        assert report is not None
+        self._body.clear()
+        self._charts = {}
+        with self._body:
+            controllers = Controllers(self._moments)
+            leader = Leader(self._moments)
+            for name in names:
+                self._charts[name] = ControllerCharts(name, self._operator.samples(name))
+            caches = Caches(self._moments)
+            others = [Requests(self._moments)]
+            self._parts = [controllers, leader, caches, *others]
+            if report.webhooks:
+                self._parts.append(Webhooks(self._moments))

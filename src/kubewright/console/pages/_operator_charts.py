@@ -1,0 +1,74 @@
+"""The charts of one controller: how much it does, how long that takes, and what waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from nicegui import ui
+
+from kubewright.console.operators import Sample, latencies, rates
+from kubewright.console.pages._charts import line_chart, line_options
+from kubewright.console.pages._object_parts import section
+
+__all__ = ["ControllerCharts"]
+
+_RESULTS: Final = {
+    "success": "succeeded",
+    "requeue_after": "come back later",
+    "requeue": "come back",
+    "error": "failed",
+    "terminal_error": "failed for good",
+}
+
+
+class ControllerCharts:
+    """Three charts that move on with each sample."""
+
+    def __init__(self, name: str, samples: Sequence[Sample]) -> None:
+        section(f"Controller {name}")
+        with ui.element("div").classes("kw-charts"):
+            self._rates = self._chart("Reconciles a second", _rates(samples), "reconciles")
+            self._latencies = self._chart("Duration, of the last 30 s", _latencies(samples), "durations")
+            self._queue = self._chart("In the queue", _queue(samples), "queue")
+
+    @staticmethod
+    def _chart(title: str, options: dict[str, Any], name: str) -> ui.echart:
+        with ui.column().classes("kw-card kw-box"):
+            section(title)
+            return line_chart(options, title).props(f"data-testid=chart-{name}")
+
+    def update(self, samples: Sequence[Sample]) -> None:
+        """There are new samples."""
+        for chart, options in (
+            (self._rates, _rates(samples)),
+            (self._latencies, _latencies(samples)),
+            (self._queue, _queue(samples)),
+        ):
+            chart.options["series"] = options["series"]
+            chart.update()
+
+
+def _rates(samples: Sequence[Sample]) -> dict[str, Any]:
+    found = {title: rates(samples, result) for result, title in _RESULTS.items()}
+    shown = {title: points for title, points in found.items() if title == "succeeded" or any(y for _, y in points)}
+    return line_options(dict(shown), "1/s", stacked=True)
+
+
+def _latencies(samples: Sequence[Sample]) -> dict[str, Any]:
+    series = {
+        name: [(at, None if y is None else y * 1000) for at, y in latencies(samples, quantile)]
+        for name, quantile in (("p50", 0.5), ("p99", 0.99))
+    }
+    return line_options(dict(series), "ms")
+
+
+def _queue(samples: Sequence[Sample]) -> dict[str, Any]:
+    return line_options(
+        {
+            "ready": [(one.at, one.ready) for one in samples],
+            "running": [(one.at, one.active) for one in samples],
+            "delayed": [(one.at, one.delayed) for one in samples],
+        },
+        "keys",
+    )
