@@ -15,13 +15,22 @@ import pytest
 from kubewright.api import Untyped, apiextensions, apps, core, rbac
 from kubewright.client import Client, MergePatch, NotFound
 from kubewright.cluster import Cluster
-from kubewright.testing import RealCluster
+from kubewright.testing import RealCluster, setup_binaries
 
 pytestmark = [pytest.mark.clusters, pytest.mark.timeout(300)]
 
 DEFINITION = "guestbooks.webapp.my.domain"
 SYSTEM = "guestbook-system"
 Guestbook = Untyped.kind_of("webapp.my.domain/v1", "Guestbook", plural="guestbooks")
+EDITS = {
+    "foo: str | None = None": "greeting: str = 'hello'",
+    'ctx.log.info("foo is %s", guestbook.spec.foo)': (
+        "config = core.ConfigMap(metadata=meta.ObjectMeta(name=guestbook.metadata.name))\n"
+        "    config.data = {'greeting': guestbook.spec.greeting}\n"
+        "    await ctx.apply(config)"
+    ),
+}
+"""What a user makes of the module: a field of their own, and something that comes of it."""
 
 
 class Shell:
@@ -35,8 +44,11 @@ class Shell:
         }
 
     async def start(self, *arguments: str) -> asyncio.subprocess.Process:
+        return await self._start(sys.executable, "-m", "kubewright", *arguments)
+
+    async def _start(self, *command: str) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "kubewright", *arguments),
+            *command,
             cwd=self.folder,
             env=self.environment,
             stdout=asyncio.subprocess.PIPE,
@@ -55,6 +67,13 @@ class Shell:
         process = await self.start(*arguments)
         output, errors = await process.communicate()
         assert process.returncode == 0, f"kubewright {' '.join(arguments)}: {errors.decode()}"
+        return output.decode()
+
+    async def kubectl(self, *arguments: str) -> str:
+        """What kubectl prints."""
+        process = await self._start(str(setup_binaries() / "kubectl"), *arguments)
+        output, errors = await process.communicate()
+        assert process.returncode == 0, f"kubectl {' '.join(arguments)}: {errors.decode()}"
         return output.decode()
 
     @asynccontextmanager
@@ -98,30 +117,32 @@ async def exists(
         return False
 
 
-async def test_the_quick_start(shell: Shell, user: Client) -> None:
+async def test_the_quick_start(shell: Shell, user: Client, namespace: str) -> None:
     assert "wrote pyproject.toml" in await shell.run("init", "--domain", "my.domain")
-    await shell.run("create", "api", "--group", "webapp", "--version", "v1", "--kind", "Guestbook")
+    kind = ("--group", "webapp", "--version", "v1", "--kind", "Guestbook", "--owns", "ConfigMap")
+    await shell.run("create", "api", *kind)
+    files = [path for path in shell.folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert len(files) < 25
+
     module = shell.folder / "guestbook" / "guestbook.py"
-    module.write_text(module.read_text().replace("foo: str | None = None", "foo: str = 'hello'"))
+    for before, after in EDITS.items():
+        assert before in module.read_text()
+        module.write_text(module.read_text().replace(before, after))
+    sample = shell.folder / "config/samples/webapp_v1_guestbook.yaml"
+    sample.write_text(sample.read_text().replace("foo: bar", "greeting: welcome"))
     await shell.run("manifests")
     assert (shell.folder / "config/crd/bases/webapp.my.domain_guestbooks.yaml").is_file()
     assert {path.name for path in (shell.folder / "config/rbac").glob("webapp*")} == {
         f"webapp.my.domain_guestbooks_{role}_role.yaml" for role in ("viewer", "editor", "admin")
     }
     assert "are up to date" in await shell.run("manifests", "--check")
-    files = [path for path in shell.folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-    assert len([path for path in files if "config" not in path.parts or "samples" in path.parts]) < 25
 
     assert (await shell.run("install")).splitlines() == [f"installed {DEFINITION}"]
     await shell.run("install")
-    async with shell.running(), asyncio.timeout(60):
-        sample = (shell.folder / "config/samples/webapp_v1_guestbook.yaml").read_text()
-        assert "kind: Guestbook" in sample
-        made = Guestbook()
-        made.metadata.name, made.content = "guestbook-sample", {"spec": {"foo": "bar"}}
-        made.metadata.namespace = "default"
-        await user.create(made)
-        await user.wait_for(Guestbook, "guestbook-sample", ready, "default")
+    async with shell.running(), asyncio.timeout(120):
+        await shell.kubectl("apply", "--namespace", namespace, "-f", "config/samples")
+        await user.wait_for(Guestbook, "guestbook-sample", ready, namespace)
+        assert (await user.get(core.ConfigMap, "guestbook-sample", namespace)).data == {"greeting": "welcome"}
     await shell.run("uninstall", "--yes")
     assert not await exists(user, apiextensions.CustomResourceDefinition, DEFINITION)
 
