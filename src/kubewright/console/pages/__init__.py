@@ -7,6 +7,8 @@ import importlib
 __all__ = ["register"]
 
 _MODULES = (
+    "_delete",
+    "_edit",
     "_kinds",
     "_list",
     "_object",

@@ -1,0 +1,44 @@
+"""Creating and changing objects: the pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nicegui import ui
+
+from kubewright.console._kinds import Kind
+from kubewright.console._visits import Visit, page
+from kubewright.console.pages._edit_change import ChangePage
+from kubewright.console.pages._edit_new import NewPage
+from kubewright.console.pages._frame import frame
+from kubewright.console.pages._problems import KindMissing
+
+__all__ = ["edit", "kind_at", "new"]
+
+ui.add_css((Path(__file__).parents[1] / "_static" / "forms.css").read_text(), shared=True)
+
+
+@page("/kinds/{group}/{plural}/new")
+async def new(visit: Visit, group: str, plural: str, namespace: str = "") -> None:
+    """A new object of a kind."""
+    kind = await kind_at(visit, group, plural)
+    with frame(visit, f"New {kind.kind}", kind=kind, namespace=namespace):
+        await NewPage(visit, kind, namespace).draw()
+
+
+@page("/objects/{group}/{plural}/{namespace}/{name}/edit")
+async def edit(visit: Visit, group: str, plural: str, namespace: str, name: str) -> None:
+    """Change an object."""
+    kind = await kind_at(visit, group, plural)
+    place = namespace if kind.namespaced else ""
+    with frame(visit, f"Edit {name}", kind=kind, namespace=place):
+        await ChangePage(visit, kind, place, name).draw()
+
+
+async def kind_at(visit: Visit, group: str, plural: str) -> Kind:
+    """The kind of an address; `KindMissing` when the cluster has none."""
+    path = f"{group}/{plural}"
+    kind = await visit.console.kind(path)
+    if kind is None:
+        raise KindMissing(path, await visit.console.kinds())
+    return kind
