@@ -59,14 +59,18 @@ class PodProcess:
         probe = container.readiness_probe
         assert probe is not None
         assert probe.http_get is not None
-        port = await self.port(probe.http_get.path or "/")
+        await self.page(probe.http_get.path or "/")
+
+    async def page(self, path: str) -> str:
+        """A page that it serves, as soon as it is served and well."""
+        port = await self.port(path)
         while True:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(f"GET {probe.http_get.path} HTTP/1.0\r\n\r\n".encode())
-            answer = await reader.read()
+            writer.write(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+            answer = (await reader.read()).decode()
             writer.close()
-            if answer.split(maxsplit=2)[1] == b"200":
-                return
+            if answer.split(maxsplit=2)[1] == "200":
+                return answer
             await self._alive()
 
     def lines(self) -> list[str]:

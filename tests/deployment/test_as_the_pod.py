@@ -173,6 +173,7 @@ async def test_the_process_of_the_pod_does_its_job_with_the_deployed_roles_alone
         lease = await client.get(coordination.Lease, name, pod.metadata.namespace)
         assert lease.spec is not None
         assert lease.spec.holder_identity
+        assert 'rest_client_requests_total{code="403"' not in await running.page("/metrics")
 
     # What the account has not been given is refused; so would have been all else, and the record would show it.
     token = (tmp_path / "serviceaccount" / "token").read_text()
