@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import click
+from click.shell_completion import CompletionItem
 
 __all__ = ["COMMANDS", "Entry", "LazyGroup"]
 
@@ -21,9 +22,12 @@ class Entry:
 
 # Each module has the command as `command`. The summary is here so that showing the list imports none of them.
 COMMANDS: Mapping[str, Entry] = {
+    "bundle": Entry("kubewright.cli._bundle", "Write a bundle for the Operator Lifecycle Manager."),
+    "catalog": Entry("kubewright.cli._catalog", "Write a catalog of bundles."),
     "chart": Entry("kubewright.cli._chart", "Write a Helm chart of the operator."),
     "codegen": Entry("kubewright.cli._codegen", "Write typed models from CustomResourceDefinitions."),
     "cluster": Entry("kubewright.cli._cluster", "Run the embedded cluster: an API server inside this program."),
+    "completion": Entry("kubewright.cli._completion", "Print the script that lets your shell complete all this."),
     "controlplane": Entry("kubewright.cli._controlplane", "Run a real Kubernetes control plane on this machine."),
     "create": Entry("kubewright.cli._create", "Add a kind, or webhooks of one, to the project in this folder."),
     "deploy": Entry("kubewright.cli._deploy", "Run the operator in the cluster, with all that it needs."),
@@ -34,6 +38,8 @@ COMMANDS: Mapping[str, Entry] = {
     "installer": Entry("kubewright.cli._installer", "Write one file with all that runs the operator."),
     "manifests": Entry("kubewright.cli._manifests", "Write definitions and roles from the program that needs them."),
     "run": Entry("kubewright.cli._run", "Run an operator on the cluster of the kubeconfig."),
+    "ui": Entry("kubewright.cli._ui", "Serve the console: a web page for every custom resource."),
+    "run-bundle": Entry("kubewright.cli._run_bundle", "Have the Operator Lifecycle Manager install a bundle."),
     "undeploy": Entry("kubewright.cli._undeploy", "Remove all that deploy has made."),
     "uninstall": Entry("kubewright.cli._uninstall", "Remove the program's kinds from the cluster."),
     "upgrade": Entry("kubewright.cli._upgrade", "Merge the scaffold of this release into the project."),
@@ -69,6 +75,12 @@ class LazyGroup(click.Group):
             hint = f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(sorted(COMMANDS))}."
             ctx.fail(f"No such command {name!r}.{hint}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """What a shell offers, without importing any command."""
+        names = [name for name in sorted(COMMANDS) if name.startswith(incomplete)]
+        found = [CompletionItem(name, help=COMMANDS[name].summary) for name in names]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list in the help text, from the summaries alone."""

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from kubewright.console._access import ALL, Sight
 from kubewright.console._app import Console
+from kubewright.console._attach import attach
 from kubewright.console._columns import Column
 from kubewright.console._kinds import Kind
 from kubewright.console._shelves import Batch, Row, Shelf, ShelfHealth, Subscription
-from kubewright.console._viewers import Viewer
+from kubewright.console._viewers import SignInError, Viewer
 
 __all__ = [
     "ALL",
@@ -31,6 +32,8 @@ __all__ = [
     "Shelf",
     "ShelfHealth",
     "Sight",
+    "SignInError",
     "Subscription",
     "Viewer",
+    "attach",
 ]

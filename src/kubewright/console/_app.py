@@ -13,12 +13,13 @@ import msgspec
 
 from kubewright.api import Untyped, info_of
 from kubewright.cache import CacheSyncError
-from kubewright.client import ApiError, Client, ClientConfig, Forbidden, RetryPolicy, Unauthorized
+from kubewright.client import ApiError, Client, ClientConfig, Forbidden, RetryPolicy, Unauthorized, load_config
 from kubewright.clock import Clock, SystemClock
 from kubewright.console._access import All
 from kubewright.console._cabinet import Cabinet, Lease
 from kubewright.console._columns import printer_of
 from kubewright.console._conditions import ConditionBook
+from kubewright.console._contexts import Contexts
 from kubewright.console._events import EventIndex
 from kubewright.console._kinds import Kind, kinds_of
 from kubewright.console._sessions import INVITATION, Sessions
@@ -57,7 +58,7 @@ class Console:
             read_only: refuse every write, in the server.
             local: whether whoever started the console may look with its own credentials, by `invitation`. Never in a
                 cluster: there they are those of a service account.
-            only: the paths of the only kinds to show, such as `example.com/foos`; all of them when empty.
+            only: the only kinds to show, as `example.com/foos`, or `example.com/*` for a group; all when empty.
             namespaces: the only namespaces to look at; all that the console may see when empty.
             viewers: where the requests of viewers go, if not to the console's own server: a proxy that impersonates.
             operators: those that tell what they do: `InProcess(running)`, `Remote("127.0.0.1:8081")`.
@@ -81,13 +82,32 @@ class Console:
         """Who has come in."""
         self._cabinet = Cabinet(self._made, self._clock)
         self._kinds: tuple[object, list[Kind]] | None = None
+        self.contexts: Contexts | None = None
+        """The contexts that whoever started the console may choose from, if there are any."""
+        self.first: Console = self
+        """The console that was started, where this is one of another context."""
         self._nobody = _nobody(client, viewers)
         self._local_name = ""
 
     @classmethod
-    def connect(cls, **options: Any) -> Self:
-        """With a client of its own; the options are those of `Client.connect`."""
-        return cls(Client.connect(**options))
+    def connect(
+        cls, *, kubeconfig: str | os.PathLike[str] | None = None, context: str | None = None, **settings: Any
+    ) -> Self:
+        """A console of the cluster that `load_config` finds. The settings are those of `Console`.
+
+        Whoever started it may choose another context of the same kubeconfig on the pages.
+        """
+        config = load_config(kubeconfig=kubeconfig, context=context)
+        console = cls(Client(config), **{"name": config.context or "", **settings})
+        if config.context is not None and console.local:
+            console.contexts = Contexts(kubeconfig, config.context, lambda client, name: console._other(client, name))
+        return console
+
+    def _other(self, client: Client, context: str) -> Console:
+        """The same console for another cluster. Who has come in here has come in there."""
+        made = Console(client, name=context, read_only=self.read_only, clock=self._clock)
+        made.sessions, made.contexts, made.first = self.sessions, self.contexts, self
+        return made
 
     # Kinds
 
@@ -105,7 +125,7 @@ class Console:
             definitions = [msgspec.json.decode(one.raw) for one in snapshots]
         found = kinds_of(definitions, served)
         if self.only:
-            found = [kind for kind in found if kind.path in self.only]
+            found = [kind for kind in found if {kind.path, f"{kind.group or 'core'}/*"} & self.only]
         self._kinds = ((id(served), revision), found)
         return found
 
@@ -250,6 +270,8 @@ class Console:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.operators.__aexit__(kind, error, trace)
+        if self.contexts is not None and self.first is self:
+            await self.contexts.close()
         await self._cabinet.stop()
         if self._nobody is not None:
             await self._nobody.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,6 +42,21 @@ class Visit:
     def on_leave(self, callback: Callable[[], Any]) -> None:
         """Call this once, when the browser is gone for good; not when it only lost its connection for a moment."""
         self.browser.on_delete(callback)
+
+    @property
+    def contexts(self) -> Sequence[str]:
+        """The contexts that this viewer may choose from; none unless he started the console."""
+        return self.console.contexts.names if self.session.local and self.console.contexts is not None else ()
+
+    async def use_context(self, name: str) -> None:
+        """Look at the cluster of another context from now on. Raises `ConfigError` when that cannot be."""
+        contexts = self.console.contexts
+        if not self.session.local or contexts is None:
+            return
+        chosen = await contexts.console(name, self.console.first)
+        self.session.viewer = await chosen.local_viewer()
+        self.session.console = chosen
+        self.browser.open("/")
 
     def sign_out(self) -> None:
         """End the session, and with it all its pages; this one goes to the sign-in page."""

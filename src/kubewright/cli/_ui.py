@@ -1,0 +1,309 @@
+"""`kubewright ui`: the console, for the cluster of the kubeconfig or of the pod."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import click
+
+from kubewright.cli._connecting import cluster_options
+from kubewright.cli._exit_codes import WrongUse
+from kubewright.cli._output import Output, output_option
+
+if TYPE_CHECKING:
+    from kubewright.client import ClientConfig
+    from kubewright.console import Console
+
+__all__ = ["MISSING", "command", "console_installed"]
+
+MISSING: Final = "the console needs NiceGUI, which is not installed: pip install 'kubewright[console]'"
+_PORT: Final = 8088
+_REACH_SECONDS: Final = 15.0
+
+
+def console_installed() -> bool:
+    """Whether the extra `kubewright[console]` is there."""
+    return importlib.util.find_spec("nicegui") is not None
+
+
+def _url(_: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    for url in given:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/") or parts.query:
+            raise click.BadParameter(f"{url!r} is not an address such as https://console.example.com", param=parameter)
+    return given
+
+
+@click.command("ui")
+@cluster_options
+@click.option(
+    "--bind",
+    metavar="ADDRESS",
+    default="127.0.0.1",
+    show_default=True,
+    help="Listen at this address. Elsewhere than on loopback, everybody signs in with a token.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help=f"Listen on this port; 0 is a free one. [default: {_PORT}, or a free one when that is taken]",
+)
+@click.option("--read-only", is_flag=True, help="Refuse every write, in the server.")
+@click.option("-n", "--namespace", "namespaces", multiple=True, metavar="NAME", help="Look at this namespace only.")
+@click.option(
+    "--kind", "kinds", multiple=True, metavar="GROUP/PLURAL", help="Show this kind only, such as example.com/foos."
+)
+@click.option(
+    "--operator",
+    "operators",
+    multiple=True,
+    metavar="HOST:PORT",
+    help="Show what the operator there knows: its --health-bind.",
+)
+@click.option(
+    "--url",
+    "urls",
+    multiple=True,
+    metavar="URL",
+    callback=_url,
+    help="An address under which browsers reach the console, such as https://console.example.com.",
+)
+@click.option("--tls-certificate", type=click.Path(exists=True, dir_okay=False), help="Serve by TLS with this file.")
+@click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="The key of the certificate.")
+@click.option(
+    "--viewer-server",
+    metavar="URL",
+    help="Send the requests of viewers to this server: a proxy that authenticates them and impersonates.",
+)
+@click.option(
+    "--viewer-server-ca", type=click.Path(exists=True, dir_okay=False), help="The CA of --viewer-server, in PEM format."
+)
+@click.option("--open/--no-open", "open_", default=None, help="Open a browser. [default: on a terminal with a display]")
+@click.option(
+    "--manifests",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Write a kustomize folder that runs the console in a cluster, and do nothing else.",
+)
+@click.option("--image", metavar="IMAGE", help="The container image of --manifests.")
+@output_option
+def command(
+    kubeconfig: str | None,
+    context: str | None,
+    bind: str,
+    port: int | None,
+    read_only: bool,
+    namespaces: Sequence[str],
+    kinds: Sequence[str],
+    operators: Sequence[str],
+    urls: Sequence[str],
+    tls_certificate: str | None,
+    tls_key: str | None,
+    viewer_server: str | None,
+    viewer_server_ca: str | None,
+    open_: bool | None,
+    manifests: Path | None,
+    image: str | None,
+    output: Output,
+) -> None:
+    """Serve the console: a web page for every custom resource, and for the operator behind it.
+
+    The address that is printed lets you in, once, with the rights of your kubeconfig. Others sign in with a token of
+    their own, and see what it may see. In a pod everybody does.
+
+    \b
+    Example:
+      kubewright ui
+      kubewright ui --context staging --read-only
+      kubewright run foo.py --health-bind 8081 & kubewright ui --operator 127.0.0.1:8081
+      kubewright ui --manifests console/ && kubectl apply -k console/
+    """
+    _check(bind, namespaces, kinds, tls_certificate, tls_key, viewer_server, viewer_server_ca)
+    if manifests is not None:
+        _write_manifests(manifests, image, kinds, read_only=read_only, output=output)
+        return
+    if image is not None:
+        raise click.UsageError("--image is about --manifests")
+    if not console_installed():
+        raise click.ClickException(MISSING)
+    settings = {"read_only": read_only, "namespaces": namespaces, "only": kinds}
+    _serve(
+        lambda: _console(kubeconfig, context, operators, viewer_server, viewer_server_ca, settings),
+        bind=bind,
+        port=port,
+        serving={"urls": urls, "certificate": tls_certificate, "key": tls_key},
+        open_=open_,
+        output=output,
+    )
+
+
+def _check(
+    bind: str,
+    namespaces: Sequence[str],
+    kinds: Sequence[str],
+    tls_certificate: str | None,
+    tls_key: str | None,
+    viewer_server: str | None,
+    viewer_server_ca: str | None,
+) -> None:
+    import re
+
+    if not re.fullmatch(r"[A-Za-z0-9.-]+|[0-9a-fA-F:]*:[0-9a-fA-F:.]*", bind) or re.fullmatch(r".*\w:\d+", bind):
+        raise click.BadParameter(
+            f"{bind!r} is not an address such as 127.0.0.1, 0.0.0.0 or ::1; the port is --port", param_hint="'--bind'"
+        )
+    if (tls_certificate is None) != (tls_key is None):
+        raise click.UsageError("--tls-certificate and --tls-key belong together")
+    if viewer_server_ca is not None and viewer_server is None:
+        raise click.UsageError("--viewer-server-ca is about --viewer-server")
+    for name in namespaces:
+        if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", name):
+            raise click.BadParameter(f"{name!r} is not the name of a namespace", param_hint="'--namespace'")
+    for kind in kinds:
+        if not re.fullmatch(r"[a-z0-9.-]+/([a-z0-9.-]+|\*)", kind):
+            raise click.BadParameter(
+                f"{kind!r} is not a kind such as example.com/foos, core/pods or example.com/*", param_hint="'--kind'"
+            )
+
+
+def _console(
+    kubeconfig: str | None,
+    context: str | None,
+    operators: Sequence[str],
+    viewer_server: str | None,
+    viewer_server_ca: str | None,
+    settings: dict[str, Any],
+) -> Console:
+    from kubewright.client import ConfigError
+    from kubewright.console import Console
+    from kubewright.console.operators import AddressError, Remote
+
+    try:
+        found = [Remote(address) for address in operators]
+        viewers = _viewers(viewer_server, viewer_server_ca)
+        return Console.connect(kubeconfig=kubeconfig, context=context, operators=found, viewers=viewers, **settings)
+    except (AddressError, ConfigError) as error:
+        raise WrongUse(str(error)) from error
+
+
+def _viewers(server: str | None, ca_file: str | None) -> ClientConfig | None:
+    from kubewright.client import load_config
+
+    return None if server is None else load_config(server=server, ca_file=ca_file, environ={})
+
+
+def _serve(
+    make: Callable[[], Console],
+    *,
+    bind: str,
+    port: int | None,
+    serving: dict[str, Any],
+    open_: bool | None,
+    output: Output,
+) -> None:
+    from kubewright.client import ApiError
+
+    async def run() -> None:
+        stopped = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
+                asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+        async with make() as console:
+            with output.waiting(f"asking {console.name}"):
+                async with asyncio.timeout(_REACH_SECONDS):
+                    version = await console.client.server_version()
+            async with _listening(console, bind, port, serving) as url, contextlib.AsyncExitStack() as files:
+                inside = url + console.invitation() if console.local else url
+                _tell(console, url, inside, str(version), output)
+                if _wants_browser(open_, output):
+                    files.enter_context(_opened(inside))
+                await stopped.wait()
+
+    try:
+        asyncio.run(run(), debug=False)
+    except TimeoutError:
+        raise click.ClickException(
+            f"the API server has not answered within {_REACH_SECONDS:.0f} s; is the cluster running, and the context "
+            "the right one?"
+        ) from None
+    except ApiError as error:
+        raise click.ClickException(str(error)) from error
+
+
+@contextlib.asynccontextmanager
+async def _listening(console: Console, bind: str, port: int | None, serving: dict[str, Any]) -> AsyncIterator[str]:
+    import errno
+
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            url = await stack.enter_async_context(console.serving(bind, _PORT if port is None else port, **serving))
+        except OSError as error:
+            if port is not None or error.errno != errno.EADDRINUSE:
+                hint = "; choose another with --port" if error.errno == errno.EADDRINUSE else ""
+                raise click.ClickException(f"{error.strerror}{hint}") from None
+            url = await stack.enter_async_context(console.serving(bind, 0, **serving))
+        yield url
+
+
+def _tell(console: Console, url: str, inside: str, version: str, output: Output) -> None:
+    if output.json:
+        import msgspec
+
+        # One line, at once: whoever reads it waits for the address.
+        told = {"url": url, "open": inside, "cluster": console.name, "version": version, "readOnly": console.read_only}
+        click.echo(msgspec.json.encode(told).decode())
+        sys.stdout.flush()
+        return
+    what = f"The console of {console.name} ({version}{', read-only' if console.read_only else ''})"
+    click.echo(f"{what} is at\n\n  {inside}\n")
+    if console.local:
+        click.echo("The address lets you in, once, with the rights of your kubeconfig. Ctrl-C stops it.")
+    else:
+        click.echo("Whoever opens it signs in with a token of their own. Ctrl-C stops it.")
+
+
+def _wants_browser(asked: bool | None, output: Output) -> bool:
+    if asked is not None:
+        return asked
+    has_display = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")) or sys.platform == "darwin"
+    return has_display and sys.stdout.isatty() and not output.json
+
+
+@contextlib.contextmanager
+def _opened(address: str) -> Iterator[None]:
+    """Open a browser. By a file that nobody else can read: all users of the machine see the arguments of programs."""
+    import webbrowser
+
+    with tempfile.TemporaryDirectory(prefix="kubewright-") as folder:
+        file = Path(folder) / "console.html"
+        file.touch(0o600)
+        file.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address)}">', "utf-8")
+        if not webbrowser.open(file.as_uri()):
+            click.echo("No browser could be opened; open the address yourself.", err=True)
+        yield
+
+
+def _write_manifests(folder: Path, image: str | None, kinds: Sequence[str], *, read_only: bool, output: Output) -> None:
+    from kubewright.console.manifests import write_manifests
+    from kubewright.manifests import ForeignFile
+
+    try:
+        written = write_manifests(folder, image=image, kinds=kinds, read_only=read_only)
+    except ForeignFile as error:
+        raise click.ClickException(str(error)) from error
+    for path in written:
+        output.step("wrote", str(folder / path))
+    output.line(f"\nBuild the image, then: kubectl apply -k {folder}")
+    output.document(steps=output.steps)

@@ -1,0 +1,53 @@
+"""The contexts of a kubeconfig: one console for each that somebody chooses."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from kubewright.client import Client, ConfigError, context_names, load_config
+
+if TYPE_CHECKING:
+    from kubewright.console._app import Console
+
+__all__ = ["Contexts"]
+
+
+class Contexts:
+    """What whoever started the console may choose from. Consoles are opened on first use, and closed with the first."""
+
+    def __init__(
+        self, kubeconfig: str | os.PathLike[str] | None, first: str, make: Callable[[Client, str], Console]
+    ) -> None:
+        """`first` is the context of the console that there is already; `make` makes one for another."""
+        self._kubeconfig = kubeconfig
+        self._first = first
+        self._make = make
+        self._opened: dict[str, Console] = {}
+        self._opening = asyncio.Lock()
+
+    @property
+    def names(self) -> Sequence[str]:
+        """All contexts, in the order of the file; read each time, since files change."""
+        try:
+            return context_names(self._kubeconfig)
+        except ConfigError:
+            return [self._first]
+
+    async def console(self, name: str, first: Console) -> Console:
+        """The console of a context. Raises `ConfigError` when there is no such context."""
+        async with self._opening:
+            if name == self._first:
+                return first
+            if name not in self._opened:
+                client = Client(load_config(kubeconfig=self._kubeconfig, context=name))
+                self._opened[name] = await self._make(client, name).__aenter__()
+            return self._opened[name]
+
+    async def close(self) -> None:
+        """Close those that were opened."""
+        opened, self._opened = [*self._opened.values()], {}
+        for console in opened:
+            await console.__aexit__(None, None, None)
