@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from kubewright.cli._completing import Complete, contexts, files, one_of
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._importing import importing
 from kubewright.cli._projects import targets_or_project
@@ -34,6 +35,15 @@ def _reader(setting: Setting) -> Callable[[click.Context, click.Parameter, Any],
     return read
 
 
+def _offered(setting: Setting) -> Complete | None:
+    if setting.name == "context":
+        return contexts
+    if setting.kind.choices:
+        choices = setting.kind.choices
+        return one_of(lambda _: choices)
+    return files if setting.kind.metavar == "FILE" else None
+
+
 def _option(setting: Setting) -> Callable[[Any], Any]:
     flags, several = setting.flags, setting.kind is values.names
     shown: str | None = setting.kind.metavar
@@ -48,6 +58,7 @@ def _option(setting: Setting) -> Callable[[Any], Any]:
         metavar=shown,
         multiple=several,
         callback=_reader(setting),
+        shell_complete=_offered(setting),
         help=f"{setting.help} [{setting.variable}]",
     )
 
@@ -60,11 +71,18 @@ def _settings(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command("run")
-@click.argument("target", metavar="[FILE_OR_MODULE]", default=None, required=False)
+@click.argument("target", metavar="[FILE_OR_MODULE]", default=None, required=False, shell_complete=files)
 @_settings
+@click.option(
+    "--console-bind",
+    metavar="ADDRESS",
+    envvar="KUBEWRIGHT_CONSOLE_BIND",
+    help="Serve a console of the operator's kinds at this address; a port alone is on loopback. "
+    "[KUBEWRIGHT_CONSOLE_BIND]",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Log more: the same as --log-level debug.")
 @click.pass_context
-def command(ctx: click.Context, /, target: str | None, verbose: bool, **given: Any) -> None:
+def command(ctx: click.Context, /, target: str | None, console_bind: str | None, verbose: bool, **given: Any) -> None:
     """Run an operator until SIGTERM or SIGINT.
 
     FILE_OR_MODULE is a Python file or the name of a module that has an Operator. When it has several, say which one:
@@ -82,4 +100,21 @@ def command(ctx: click.Context, /, target: str | None, verbose: bool, **given: A
     said = {name: value for name, value in given.items() if ctx.get_parameter_source(name) is _COMMANDLINE}
     if verbose:
         said.setdefault("log_level", "debug")
+    if console_bind:
+        _attach_console(operator, console_bind)
     operator.run(**said)
+
+
+def _attach_console(operator: Operator, bind: str) -> None:
+    from kubewright.cli._ui import MISSING, console_installed
+
+    try:
+        host, port = values.split_address(bind)
+    except values.Unsuitable as error:
+        raise click.UsageError(f"--console-bind is {error}, not {bind!r}") from None
+    if not console_installed():
+        raise click.ClickException(MISSING)
+    from kubewright.console import attach
+
+    # Printed, not logged: the address lets in whoever has it.
+    attach(operator, host=host, port=port, announce=lambda url: click.echo(f"The console is at {url}", err=True))
