@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from kubewright.cli._output import Output, output_option
-from kubewright.cli._projects import OPTIONAL_TARGETS, project_from, targets_or_project
+from kubewright.cli._projects import project_from, targets_argument, targets_or_project
 
 __all__ = ["command"]
 
 
 @click.command("chart")
-@click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
+@targets_argument
 @click.option("--image", metavar="IMAGE", help="The operator's image; <operator>:<version> unless given.")
 @click.option(
     "--out",

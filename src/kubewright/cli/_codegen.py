@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubewright.cli._completing import contexts, files
 from kubewright.cli._connecting import connected
 from kubewright.cli._exit_codes import WrongUse, differs
 from kubewright.cli._output import Output, output_option
@@ -21,7 +22,7 @@ __all__ = ["command"]
 
 
 @click.command("codegen")
-@click.argument("sources", metavar="[SOURCE]...", nargs=-1)
+@click.argument("sources", metavar="[SOURCE]...", nargs=-1, shell_complete=files)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -63,7 +64,9 @@ __all__ = ["command"]
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="With --cluster: the file that names it; otherwise KUBECONFIG, the pod's own account, ~/.kube/config.",
 )
-@click.option("--context", metavar="NAME", help="With --cluster: the context in the kubeconfig.")
+@click.option(
+    "--context", metavar="NAME", shell_complete=contexts, help="With --cluster: the context in the kubeconfig."
+)
 @output_option
 def command(
     sources: Sequence[str],

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from kubewright.cli._completing import contexts, files
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.client import ApiError, Client, ConfigError, Forbidden, RetryPolicy, load_config
 
@@ -20,10 +21,13 @@ _RETRY = RetryPolicy(attempts=4)  # somebody sits and waits
 
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command `--kubeconfig` and `--context`."""
-    command = click.option("--context", metavar="NAME", help="The context in the kubeconfig.")(command)
+    command = click.option("--context", metavar="NAME", shell_complete=contexts, help="The context in the kubeconfig.")(
+        command
+    )
     return click.option(
         "--kubeconfig",
         metavar="FILE",
+        shell_complete=files,
         help="The file that names the cluster; otherwise KUBECONFIG, the pod, ~/.kube/config.",
     )(command)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from kubewright.cli._completing import groups, kinds, owned, versions
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._scaffolding import carried_out, tell
@@ -22,12 +23,12 @@ def command() -> None:
 
 
 def _kind(wrapped: Callable[..., Any]) -> Callable[..., Any]:
-    for flag, help_ in (
-        ("--kind", "The kind, in CamelCase."),
-        ("--version", "Its version, such as v1alpha1."),
-        ("--group", "Its group, without the project's domain."),
+    for flag, help_, offered in (
+        ("--kind", "The kind, in CamelCase.", kinds),
+        ("--version", "Its version, such as v1alpha1.", versions),
+        ("--group", "Its group, without the project's domain.", groups),
     ):
-        wrapped = click.option(flag, required=True, help=help_)(wrapped)
+        wrapped = click.option(flag, required=True, help=help_, shell_complete=offered)(wrapped)
     return wrapped
 
 
@@ -38,7 +39,13 @@ def _kind(wrapped: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--resource/--no-resource", default=True, help="Whether the class and its sample are written.")
 @click.option("--controller/--no-controller", default=True, help="Whether it gets a reconciler.")
-@click.option("--owns", multiple=True, metavar="KIND", help="A kind that its reconciler makes. May be repeated.")
+@click.option(
+    "--owns",
+    multiple=True,
+    metavar="KIND",
+    shell_complete=owned,
+    help="A kind that its reconciler makes. May be repeated.",
+)
 @click.option("--force", is_flag=True, help="Overwrite files that are in the way.")
 @output_option
 def api(

@@ -9,7 +9,7 @@ import click
 
 from kubewright.cli._connecting import cluster_options, connected
 from kubewright.cli._output import Output, output_option
-from kubewright.cli._projects import OPTIONAL_TARGETS, program_of, targets_or_project
+from kubewright.cli._projects import program_of, targets_argument, targets_or_project
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -21,7 +21,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 
 
 @click.command("doctor")
-@click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
+@targets_argument
 @cluster_options
 @output_option
 def command(targets: Sequence[str], kubeconfig: str | None, context: str | None, output: Output) -> None:

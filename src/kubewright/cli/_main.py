@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import traceback
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import shell_complete
 
 from kubewright import __version__
 from kubewright.cli._commands import LazyGroup
+from kubewright.cli._completion import VARIABLE
 from kubewright.cli._exit_codes import CommandExit
 
 __all__ = ["cli", "run"]
@@ -27,6 +30,8 @@ def cli(ctx: click.Context) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the program and answer with its exit code."""
+    if VARIABLE in os.environ:
+        return _complete()
     try:
         result = cli.main(arguments, prog_name="kubewright", standalone_mode=False)
         sys.stdout.flush()
@@ -46,6 +51,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return CommandExit.FAILED
     # click answers with the exit code when a command or --help ends early, else with what the command returned.
     return result if isinstance(result, int) else CommandExit.DONE
+
+
+def _complete() -> int:
+    """Answer the shell, which asks while somebody types: nothing but offers may be seen of that."""
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere), contextlib.suppress(Exception):
+        return shell_complete(cli, {}, "kubewright", VARIABLE, os.environ[VARIABLE])
+    return CommandExit.FAILED
 
 
 def _message(error: click.ClickException) -> str:

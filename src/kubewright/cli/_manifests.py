@@ -11,7 +11,7 @@ import click
 
 from kubewright.cli._exit_codes import differs
 from kubewright.cli._output import Output, output_option
-from kubewright.cli._projects import OPTIONAL_TARGETS, program_of, project_from, targets_or_project
+from kubewright.cli._projects import program_of, project_from, targets_argument, targets_or_project
 
 if TYPE_CHECKING:
     from kubewright.api import Object
@@ -24,7 +24,7 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 @click.command("manifests")
-@click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
+@targets_argument
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),

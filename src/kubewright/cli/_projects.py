@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubewright.cli._completing import files
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._importing import importing
 from kubewright.operator._load import LoadError
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
     from kubewright.crd._descriptions import Descriptions
     from kubewright.manifests import Program, Project
 
-__all__ = ["OPTIONAL_TARGETS", "program_of", "project_from", "targets_or_project"]
+__all__ = ["OPTIONAL_TARGETS", "program_of", "project_from", "targets_argument", "targets_or_project"]
 
 OPTIONAL_TARGETS = "[FILE_OR_MODULE]..."
+
+targets_argument = click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1, shell_complete=files)
+"""The program that a command is about, which need not be named in a project's folder."""
 
 
 def targets_or_project(targets: Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import click
 
 from kubewright.cli._connecting import cluster_options, connected
 from kubewright.cli._output import Output, output_option
-from kubewright.cli._projects import OPTIONAL_TARGETS, project_from, targets_or_project
+from kubewright.cli._projects import project_from, targets_argument, targets_or_project
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -18,7 +18,7 @@ __all__ = ["command"]
 
 
 @click.command("undeploy")
-@click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
+@targets_argument
 @cluster_options
 @click.option("--namespace", metavar="NAME", help="Where it runs; <operator>-system unless given.")
 @click.option(

@@ -9,7 +9,7 @@ import click
 
 from kubewright.cli._connecting import cluster_options, connected
 from kubewright.cli._output import Output, output_option
-from kubewright.cli._projects import OPTIONAL_TARGETS, program_of, targets_or_project
+from kubewright.cli._projects import program_of, targets_argument, targets_or_project
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -18,7 +18,7 @@ __all__ = ["command"]
 
 
 @click.command("uninstall")
-@click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
+@targets_argument
 @cluster_options
 @click.option(
     "--timeout",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubewright.cli._completing import files
 from kubewright.cli._exit_codes import WrongUse, differs
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._scaffolding import carried_out
@@ -37,7 +38,13 @@ _TOLD = {
     is_flag=True,
     help="Write conflicts into the files, with markers around both sides, as git does.",
 )
-@click.option("--keep", multiple=True, metavar="FILE", help="Leave this file as it is. May be given several times.")
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="FILE",
+    shell_complete=files,
+    help="Leave this file as it is. May be given several times.",
+)
 @click.option("--allow-dirty", is_flag=True, help="Also where git knows of changes that are not committed.")
 @output_option
 def command(check: bool, write_conflicts: bool, keep: Sequence[str], allow_dirty: bool, output: Output) -> None:

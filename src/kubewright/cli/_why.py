@@ -14,6 +14,7 @@ from urllib.parse import quote
 import click
 import msgspec
 
+from kubewright.cli._completing import objects
 from kubewright.observe import Inspection, QueueState, ReconcileRecord
 
 __all__ = ["command"]
@@ -27,7 +28,7 @@ _NO_PROXY: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @click.command("why")
-@click.argument("target", metavar="KIND/NAME")
+@click.argument("target", metavar="KIND/NAME", shell_complete=objects)
 @click.option("-n", "--namespace", default="default", show_default=True, help="The object's namespace.")
 @click.option(
     "--address",

@@ -11,7 +11,7 @@ import kubewright.api
 from kubewright.api import Object
 from kubewright.scaffold._names import ScaffoldError
 
-__all__ = ["OwnedKind", "find_owned"]
+__all__ = ["OwnedKind", "all_owned", "find_owned"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -28,7 +28,7 @@ class OwnedKind:
 def find_owned(name: str) -> OwnedKind:
     """The kind of a name such as `Deployment`, or `apps/Deployment` where several groups have one."""
     group, _, kind = name.replace(".", "/").rpartition("/")
-    known = [one for one in _all() if not group or one.group == group]
+    known = [one for one in all_owned() if not group or one.group == group]
     found = [one for one in known if one.kind.lower() == kind.lower()]
     if not found:
         near = difflib.get_close_matches(kind.lower(), {one.kind.lower(): one for one in known}, 1)
@@ -40,7 +40,8 @@ def find_owned(name: str) -> OwnedKind:
     return found[0]
 
 
-def _all() -> list[OwnedKind]:
+def all_owned() -> list[OwnedKind]:
+    """All of them, sorted."""
     found = []
     for package in pkgutil.iter_modules(kubewright.api.__path__):
         if not package.ispkg:

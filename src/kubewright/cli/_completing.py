@@ -1,0 +1,90 @@
+"""What the shell offers for the values of options: names that this machine knows, at once.
+
+No cluster is asked: a completion that waits for one, or fails, is worse than none. Whatever goes wrong offers nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+__all__ = ["Complete", "contexts", "files", "groups", "kinds", "objects", "one_of", "owned", "versions"]
+
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def one_of(names: Callable[[click.Context], Iterable[str]]) -> Complete:
+    """Offer those of the names that begin with what is there already."""
+
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        try:
+            found = sorted({*names(ctx)})
+        except Exception:  # whatever it is, it is not what somebody asks for who presses a key
+            return []
+        return [CompletionItem(name) for name in found if name.lower().startswith(incomplete.lower())]
+
+    return complete
+
+
+def files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer files, as the shell does."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+@one_of
+def contexts(ctx: click.Context) -> Iterable[str]:
+    """The contexts of the kubeconfig."""
+    import yaml
+
+    said = ctx.params.get("kubeconfig") or os.environ.get("KUBECONFIG") or "~/.kube/config"
+    found = []
+    for name in str(said).split(os.pathsep):
+        path = Path(name).expanduser()
+        if path.is_file():
+            document = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+            found += [str(context["name"]) for context in document.get("contexts") or []]
+    return found
+
+
+@one_of
+def owned(_: click.Context) -> Iterable[str]:
+    """The kinds of Kubernetes that a reconciler may own."""
+    from kubewright.scaffold._owned import all_owned
+
+    return [one.kind for one in all_owned()]
+
+
+@one_of
+def kinds(_: click.Context) -> Iterable[str]:
+    """The kinds of the project in this folder."""
+    return [kind for _, _, kind in _recorded()]
+
+
+@one_of
+def groups(_: click.Context) -> Iterable[str]:
+    """Their groups."""
+    return [group for group, _, _ in _recorded()]
+
+
+@one_of
+def versions(ctx: click.Context) -> Iterable[str]:
+    """Their versions; of the kind that was named, if one was."""
+    wanted = ctx.params.get("kind")
+    return [version for _, version, kind in _recorded() if wanted in (None, kind)]
+
+
+@one_of
+def objects(_: click.Context) -> Iterable[str]:
+    """The kinds of the project, as the beginning of KIND/NAME."""
+    return [f"{kind}/" for _, _, kind in _recorded()]
+
+
+def _recorded() -> list[tuple[str, str, str]]:
+    from kubewright.scaffold import Record
+
+    record = Record.find(Path.cwd())
+    return [(kind.group, kind.version, kind.kind) for kind in record.kinds] if record else []
