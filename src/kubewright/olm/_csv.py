@@ -1,0 +1,148 @@
+"""The ClusterServiceVersion of a project, as plain JSON: the same project always gives the same."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from kubewright.api import Object, info_of, to_dict
+from kubewright.crd import crds_of
+from kubewright.manifests import Project, webhook_definitions
+from kubewright.olm._descriptors import spec_descriptors, status_descriptors
+from kubewright.olm._examples import examples_json
+from kubewright.olm._install import install_modes, install_strategy
+from kubewright.olm._listing import Listing
+from kubewright.olm._words import first_sentence, title_of
+
+__all__ = ["CSV_API", "cluster_service_version", "csv_name"]
+
+CSV_API: Final = "operators.coreos.com/v1alpha1"
+
+
+def csv_name(package: str, version: str) -> str:
+    """`foo.v1.0.0`: how one version of a package is called. The name of an object has no capitals and no `+`."""
+    return f"{package}.v{version.lower().replace('+', '-')}"
+
+
+def cluster_service_version(
+    project: Project, listing: Listing, samples: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """The ClusterServiceVersion. `samples` are objects of the project's kinds, which become its examples."""
+    kinds = list(project.kinds or ())
+    annotations = {
+        "alm-examples": examples_json(kinds, samples),
+        "capabilities": "Basic Install",
+        "containerImage": project.image,
+    }
+    if listing.skip_range:
+        annotations["olm.skipRange"] = listing.skip_range
+    metadata = {
+        "name": csv_name(project.name, project.version),
+        "namespace": "placeholder",  # OLM puts it where its Subscription is
+        "annotations": annotations,
+        "labels": project.labels,
+    }
+    return {
+        "apiVersion": CSV_API,
+        "kind": "ClusterServiceVersion",
+        "metadata": metadata,
+        "spec": {**_told(project, listing, kinds), **_done(project, listing)},
+    }
+
+
+def _told(project: Project, listing: Listing, kinds: Sequence[type[Object]]) -> dict[str, Any]:
+    """What people read."""
+    told: dict[str, Any] = {
+        "displayName": title_of(project.name),
+        "description": _description(listing, kinds),
+        "keywords": list(listing.keywords) or sorted({info_of(kind).singular for kind in kinds}),
+        "maturity": "alpha" if re.match(r"0\.|.*-", project.version) else "stable",
+        "maintainers": [{"name": name, "email": email} for name, email in listing.maintainers.items()],
+        "links": [{"name": name, "url": url} for name, url in sorted(listing.links.items())],
+    }
+    if listing.provider:
+        told["provider"] = {"name": listing.provider}
+    if listing.icon:
+        told["icon"] = [{"mediatype": listing.icon[0], "base64data": listing.icon[1]}]
+    return {name: value for name, value in told.items() if value}
+
+
+def _done(project: Project, listing: Listing) -> dict[str, Any]:
+    """What OLM does."""
+    done: dict[str, Any] = {
+        "version": project.version,
+        "minKubeVersion": listing.min_kube_version,
+        "installModes": install_modes(project),
+        "install": install_strategy(project),
+        "customresourcedefinitions": {"owned": _owned(project)},
+        "webhookdefinitions": webhook_definitions(project),
+        "relatedImages": [{"name": "manager", "image": project.image}],
+        "replaces": listing.replaces,
+        "skips": list(listing.skips),
+    }
+    if not done["customresourcedefinitions"]["owned"]:
+        del done["customresourcedefinitions"]
+    return {name: value for name, value in done.items() if value}
+
+
+def _description(listing: Listing, kinds: Sequence[type[Object]]) -> str:
+    lines = [listing.description.strip()] if listing.description.strip() else []
+    for kind in kinds:
+        info = info_of(kind)
+        lines.append(f"* **{info.kind}** ({info.api_version}): {_doc(kind)}".removesuffix(": "))
+    return "\n".join([*lines[:1], *([""] if len(lines) > 1 and listing.description.strip() else []), *lines[1:]])
+
+
+def _doc(kind: type[Object]) -> str:
+    return first_sentence(inspect.cleandoc(kind.__doc__ or ""))
+
+
+def _owned(project: Project) -> list[dict[str, Any]]:
+    """Each version of each kind that is served, with its fields and with what is made for it."""
+    classes = {(info_of(kind).group, info_of(kind).kind, info_of(kind).version): kind for kind in project.kinds or ()}
+    owned = []
+    for definition in crds_of(*classes.values(), descriptions=True):
+        described: dict[str, Any] = to_dict(definition)
+        spec, names = described["spec"], described["spec"]["names"]
+        for version in spec["versions"]:
+            if not version["served"]:
+                continue
+            kind = classes[spec["group"], names["kind"], version["name"]]
+            entry = {
+                "name": described["metadata"]["name"],
+                "version": version["name"],
+                "kind": names["kind"],
+                "displayName": title_of(names["kind"]),
+                "description": _doc(kind) or f"{title_of(names['kind'])}.",
+                "resources": _resources(project, names["kind"], spec["group"]),
+                **_described(version),
+            }
+            owned.append({name: value for name, value in entry.items() if value})
+    return owned
+
+
+def _described(version: Mapping[str, Any]) -> dict[str, Any]:
+    schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    scale = (version.get("subresources") or {}).get("scale") or {}
+    fields = schema.get("properties") or {}
+    return {
+        "specDescriptors": spec_descriptors(
+            fields.get("spec") or {}, replicas=scale.get("specReplicasPath", "").removeprefix(".spec.")
+        ),
+        "statusDescriptors": status_descriptors(fields.get("status") or {}),
+    }
+
+
+def _resources(project: Project, kind: str, group: str) -> list[dict[str, str]]:
+    """The kinds that the operator makes or watches for this one; for kinds of its own, by the definition's name."""
+    found = {}
+    for registration in project.operator.registrations():
+        if (registration.info.kind, registration.info.group) != (kind, group):
+            continue
+        for other in [*(one.kind for one in registration.owns), *(one.kind for one in registration.watches)]:
+            info = info_of(other)
+            name = f"{info.plural}.{info.group}" if hasattr(other, "__definition__") else ""
+            found[info.kind, info.version] = {"kind": info.kind, "name": name, "version": info.version}
+    return [one for _, one in sorted(found.items())]

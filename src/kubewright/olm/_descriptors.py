@@ -1,0 +1,76 @@
+"""Descriptors: how the fields of a kind are shown in a console, from the kind's schema.
+
+Each field of `spec` and `status` has one, and so has each field of an object in it, unless that is a large one, such as
+the template of a pod. The descriptor says by itself how a field is edited: a switch, a number, a choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from kubewright.olm._words import first_sentence, title_of
+
+__all__ = ["CONDITIONS", "spec_descriptors", "status_descriptors"]
+
+_UI: Final = "urn:alm:descriptor:com.tectonic.ui:"
+CONDITIONS: Final = "urn:alm:descriptor:io.kubernetes.conditions"
+_MOST_INSIDE: Final = 12
+"""An object with more fields is one of Kubernetes' own; a form of all of them would help nobody."""
+
+
+def spec_descriptors(schema: Mapping[str, Any], *, replicas: str = "") -> list[dict[str, Any]]:
+    """The descriptors of the schema of a spec, in the order of their paths.
+
+    `replicas` is the path of the number that `/scale` changes.
+    """
+
+    def edited(path: str, field: Mapping[str, Any]) -> list[str]:
+        return [f"{_UI}podCount"] if path == replicas else _edited(field)
+
+    return sorted(_fields(schema, "", edited), key=lambda one: one["path"])
+
+
+def status_descriptors(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The descriptors of the schema of a status, in the order of their paths."""
+    return sorted(_fields(schema, "", lambda _, field: _shown(field)), key=lambda one: one["path"])
+
+
+def _fields(
+    schema: Mapping[str, Any], before: str, ways_of: Callable[[str, Mapping[str, Any]], list[str]]
+) -> Iterator[dict[str, Any]]:
+    for name, field in (schema.get("properties") or {}).items():
+        path = f"{before}{name}"
+        shown: dict[str, Any] = {"displayName": title_of(name), "path": path}
+        if text := field.get("description"):
+            shown["description"] = first_sentence(text)
+        if ways := ways_of(path, field):
+            shown["x-descriptors"] = ways
+        yield shown
+        inside = field.get("properties") or {}
+        if not before and not ways and 0 < len(inside) <= _MOST_INSIDE:
+            yield from _fields(field, f"{path}.", ways_of)
+
+
+def _edited(field: Mapping[str, Any]) -> list[str]:
+    """How a field is edited; nothing where there is no special way."""
+    kind, inside = field.get("type"), field.get("properties") or {}
+    if choices := field.get("enum"):
+        return [f"{_UI}select:{choice}" for choice in choices]
+    if kind == "string":
+        return [f"{_UI}password" if field.get("format") == "password" else f"{_UI}text"]
+    if kind in ("integer", "number"):
+        return [f"{_UI}number"]
+    if kind == "boolean":
+        return [f"{_UI}booleanSwitch"]
+    if kind == "object" and {"limits", "requests"} <= set(inside):
+        return [f"{_UI}resourceRequirements"]
+    return []
+
+
+def _shown(field: Mapping[str, Any]) -> list[str]:
+    """How a field is shown: conditions as a table, plain values as a text."""
+    kind, inside = field.get("type"), (field.get("items") or {}).get("properties") or {}
+    if kind == "array" and {"lastTransitionTime", "status", "type"} <= set(inside):
+        return [CONDITIONS]
+    return [f"{_UI}text"] if kind in ("string", "integer", "number", "boolean") else []

@@ -1,0 +1,168 @@
+"""Examples of a package's kinds: the samples of the project, and for the rest the least that is valid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from kubewright.api import DecodeError, Object, from_dict, info_of
+from kubewright.crd import ValidationError, schema_of, validate
+
+__all__ = ["ExampleError", "examples_json", "minimal", "read_samples"]
+
+_FORMATS: Final = {
+    "date": "2030-01-01",
+    "date-time": "2030-01-01T00:00:00Z",
+    "duration": "1m",
+    "email": "someone@example.com",
+    "cidr": "10.0.0.0/24",
+    "ipv4": "10.0.0.1",
+    "ipv6": "fd00::1",
+    "hostname": "example.com",
+    "uri": "https://example.com",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+    "byte": "",
+}
+# What a pattern may want: tried one after another.
+_TEXTS: Final = (
+    "example",
+    "example.com",
+    "example/example:1.0.0",
+    "1",
+    "1Gi",
+    "10.0.0.0/24",
+    "10.0.0.1",
+    "1m",
+    "a",
+    "A",
+)
+
+
+class ExampleError(ValueError):
+    """A sample cannot be read, or is not valid."""
+
+
+def read_samples(paths: Iterable[Path], kinds: Sequence[type[Object]]) -> list[dict[str, Any]]:
+    """The objects of these kinds in files, and in the YAML files of folders, in the order of their names.
+
+    Objects of other kinds are left out. Raises `ExampleError` for a file that is no YAML and for an object that is not
+    valid.
+    """
+    import yaml
+
+    wanted = {(info_of(kind).api_version, info_of(kind).kind): kind for kind in kinds}
+    found: list[dict[str, Any]] = []
+    for file in _files(paths):
+        try:
+            documents = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
+        except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
+            raise ExampleError(f"{file} cannot be read as YAML: {error}") from error
+        for document in documents:
+            if not isinstance(document, Mapping):
+                continue
+            kind = wanted.get((str(document.get("apiVersion")), str(document.get("kind"))))
+            if kind is not None:
+                found.append(_checked(file, kind, dict(document)))
+    return found
+
+
+def _files(paths: Iterable[Path]) -> Iterable[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(one for one in path.iterdir() if one.suffix in (".yaml", ".yml"))
+        else:
+            yield path
+
+
+def _checked(file: Path, kind: type[Object], document: dict[str, Any]) -> dict[str, Any]:
+    try:
+        validate(from_dict(kind, document))
+    except (ValidationError, DecodeError) as error:
+        raise ExampleError(f"{file}: {error}") from error
+    return document
+
+
+def examples_json(kinds: Sequence[type[Object]], samples: Sequence[Mapping[str, Any]]) -> str:
+    """The text of `alm-examples`: the samples, and a minimal object of each kind that has none."""
+    there = {(one["apiVersion"], one["kind"]) for one in samples}
+    made = [minimal(kind) for kind in kinds if (info_of(kind).api_version, info_of(kind).kind) not in there]
+    shown = sorted(
+        [*samples, *made], key=lambda one: (one["kind"], one["apiVersion"], one.get("metadata", {}).get("name", ""))
+    )
+    return json.dumps(shown, indent=2, sort_keys=True, ensure_ascii=False)
+
+
+def minimal(kind: type[Object]) -> dict[str, Any]:
+    """An object with what must be said, and with the defaults, so that readers see what there is.
+
+    It is valid as far as the schema tells; a rule in CEL may still want more, and a pattern something else.
+    """
+    info = info_of(kind)
+    schema = schema_of(kind)
+    shown = {"apiVersion": info.api_version, "kind": info.kind, "metadata": {"name": f"{info.singular}-sample"}}
+    for name, field in (schema.get("properties") or {}).items():
+        if name in ("apiVersion", "kind", "metadata", "status"):
+            continue
+        if name == "spec" or name in schema.get("required", ()):
+            shown[name] = _value(field)
+    return shown
+
+
+def _value(schema: Mapping[str, Any]) -> Any:
+    if "default" in schema:
+        return schema["default"] if schema["default"] != {} else _by_type(schema)
+    if schema.get("enum"):
+        return schema["enum"][0]
+    return _by_type(schema)
+
+
+def _by_type(schema: Mapping[str, Any]) -> Any:
+    match schema.get("type"):
+        case "object":
+            needed = schema.get("required", ())
+            fields = schema.get("properties") or {}
+            return {name: _value(field) for name, field in fields.items() if name in needed or "default" in field}
+        case "array":
+            return [_value(schema.get("items", {}))] * schema.get("minItems", 0)
+        case "boolean":
+            return False
+        case "integer" | "number" as kind:
+            return _number(schema, whole=kind == "integer")
+        case "string":
+            return _text(schema)
+    return 1 if schema.get("x-kubernetes-int-or-string") else {}
+
+
+def _number(schema: Mapping[str, Any], *, whole: bool) -> float:
+    least: float | None = schema.get("minimum")
+    most: float | None = schema.get("maximum")
+    step: float = schema.get("multipleOf") or (1 if whole else 0.5)
+    if least is not None:
+        return least + step if schema.get("exclusiveMinimum") else _rounded_up(least, schema.get("multipleOf"))
+    if most is not None and most < step:
+        return most - step if schema.get("exclusiveMaximum") else most
+    return step
+
+
+def _rounded_up(value: float, step: float | None) -> float:
+    return value if not step else -(-value // step) * step
+
+
+def _text(schema: Mapping[str, Any]) -> str:
+    import re
+
+    if (known := _FORMATS.get(schema.get("format", ""))) is not None:
+        return known
+    least: int = schema.get("minLength", 0)
+    most: int = schema.get("maxLength", 1 << 20)
+    fitting = [text + "a" * (least - len(text)) for text in _TEXTS]
+    fitting = [text for text in fitting if len(text) <= most] or ["a" * least]
+    pattern = schema.get("pattern")
+    if pattern is None:
+        return fitting[0]
+    try:
+        return next((text for text in fitting if re.search(pattern, text)), fitting[0])
+    except re.error:  # Go's patterns are not all Python's
+        return fitting[0]

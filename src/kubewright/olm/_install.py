@@ -1,0 +1,90 @@
+"""How OLM installs the operator: its Deployment, what it may do, and in which namespaces it can work.
+
+OLM makes the account and the roles itself. What stands under `permissions` it grants in the namespaces of the
+OperatorGroup, and in the whole cluster when that selects all; what stands under `clusterPermissions` always in the
+whole cluster. It also tells the program which namespaces those are, by an annotation of its pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Final
+
+from kubewright.api import core, to_dict
+from kubewright.controller._permissions import CLUSTER, OWN, WATCHED, Permission
+from kubewright.manifests import Project, rules_of
+from kubewright.manifests._manager import Addition, deployment
+from kubewright.manifests._monitoring import metrics_addition
+from kubewright.manifests._webhooks import webhook_addition
+
+__all__ = ["INSTALL_MODES", "install_modes", "install_strategy"]
+
+INSTALL_MODES: Final = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
+_TARGETS: Final = "metadata.annotations['olm.targetNamespaces']"
+
+
+def install_modes(project: Project) -> list[dict[str, Any]]:
+    """Which OperatorGroups it can live with.
+
+    An operator that converts kinds, or reconciles kinds that live in no namespace, looks at the whole cluster and at
+    nothing less. One that is confined to namespaces by its program never looks at all of them. Others do as they are
+    told.
+    """
+    confined = bool(project.operator.namespaces)
+    supported = {"AllNamespaces": not confined}
+    for mode in INSTALL_MODES[:3]:
+        supported[mode] = confined or not _is_for_the_whole_cluster(project)
+    return [{"type": mode, "supported": supported[mode]} for mode in INSTALL_MODES]
+
+
+def _is_for_the_whole_cluster(project: Project) -> bool:
+    return bool(project.conversions) or any(not one.info.namespaced for one in project.operator.registrations())
+
+
+def install_strategy(project: Project) -> dict[str, Any]:
+    """`spec.install`: the Deployment, and the rules of its account, by where OLM grants them."""
+    everywhere, where_told = _by_place(project)
+    spec: dict[str, Any] = {"deployments": [_deployment(project)]}
+    for name, permissions in (("clusterPermissions", everywhere), ("permissions", where_told)):
+        if permissions:
+            spec[name] = [{"serviceAccountName": project.prefix, "rules": to_dict(rules_of(permissions))}]
+    return {"strategy": "deployment", "spec": spec}
+
+
+def _by_place(project: Project) -> tuple[list[Permission], list[Permission]]:
+    """What is granted in the whole cluster, and what where the OperatorGroup says.
+
+    A rule for one namespace by name has no place in a bundle, but the whole cluster.
+    """
+    whole = _is_for_the_whole_cluster(project) and not project.operator.namespaces
+    everywhere: list[Permission] = []
+    where_told: list[Permission] = []
+    for one in project.operator.permissions():
+        told = one.where == OWN or (one.where == WATCHED and not whole)
+        (where_told if told else everywhere).append(replace(one, where=WATCHED if told else CLUSTER))
+    granted = {_what(one) for one in everywhere}
+    return everywhere, [one for one in where_told if _what(one) not in granted]
+
+
+def _what(one: Permission) -> tuple[str, ...]:
+    return one.group, one.resource, one.verb, one.name, one.url
+
+
+def _deployment(project: Project) -> dict[str, Any]:
+    made = deployment(project, list(_additions(project)))
+    # OLM says where to look; a flag would come before what it says.
+    container = made.spec.template.spec.containers[0]
+    container.args = [text for text in container.args or () if not text.startswith("--namespace=")]
+    described: dict[str, Any] = to_dict(made)
+    return {"name": project.prefix, "label": described["metadata"]["labels"], "spec": described["spec"]}
+
+
+def _additions(project: Project) -> Iterable[Addition]:
+    source = core.EnvVarSource(field_ref=core.ObjectFieldSelector(field_path=_TARGETS))
+    yield Addition(env=[core.EnvVar(name="KUBEWRIGHT_NAMESPACES", value_from=source)])
+    if project.metrics:
+        yield metrics_addition(project)
+    if project.serves_webhooks:
+        yield webhook_addition(project)
+        yield Addition(env=[core.EnvVar(name="KUBEWRIGHT_WEBHOOK_CERTIFICATES", value="olm")])

@@ -1,0 +1,103 @@
+"""`Listing`: what a package says about itself, beyond what its operator does."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["OLDEST_KUBERNETES", "Listing", "icon_of"]
+
+OLDEST_KUBERNETES: Final = "1.29.0"
+"""Rules in CEL, which definitions carry, are for good since this version."""
+
+_PICTURES: Final = {
+    ".gif": "image/gif",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+}
+_CHANNEL: Final = re.compile(r"[a-zA-Z0-9]([-a-zA-Z0-9._]*[a-zA-Z0-9])?")
+_VERSION: Final = re.compile(r"\d+\.\d+\.\d+([-+].*)?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """What users of a catalog see, and how they get from version to version. A wrong value raises ValueError.
+
+    Everything here can also be edited in the ClusterServiceVersion, where it survives the next generation.
+
+    Args:
+        channels: those that the version is released in; `stable` unless given.
+        default_channel: the one that users get who name none; the first of the channels unless given.
+        description: what the operator does, in Markdown; the texts of its kinds unless given.
+        keywords: what it is found by; the names of its kinds unless given.
+        maintainers: names, and the mail address of each.
+        provider: who offers it.
+        links: names, and the address of each.
+        icon: a picture, as its media type and its bytes in base64; `icon_of` reads a file.
+        min_kube_version: the oldest Kubernetes that it works with.
+        replaces: the ClusterServiceVersion that this one follows, such as `foo.v1.0.0`.
+        skips: those that an upgrade passes over.
+        skip_range: a range of versions from which an upgrade comes here at once, such as `>=1.0.0 <1.2.0`.
+    """
+
+    channels: Sequence[str] = ()
+    default_channel: str = ""
+    description: str = ""
+    keywords: Sequence[str] = ()
+    maintainers: Mapping[str, str] = field(default_factory=dict)
+    provider: str = ""
+    links: Mapping[str, str] = field(default_factory=dict)
+    icon: tuple[str, str] | None = None
+    min_kube_version: str = OLDEST_KUBERNETES
+    replaces: str = ""
+    skips: Sequence[str] = ()
+    skip_range: str = ""
+
+    def __post_init__(self) -> None:
+        channels = tuple(self.channels) or ("stable",)
+        object.__setattr__(self, "channels", channels)
+        object.__setattr__(self, "default_channel", self.default_channel or channels[0])
+        for channel in channels:
+            if not _CHANNEL.fullmatch(channel):
+                raise ValueError(f"channel {channel!r} must be letters, digits, '-', '.' and '_', such as stable-v1")
+        if self.default_channel not in channels:
+            raise ValueError(f"default channel {self.default_channel!r} is none of the channels {', '.join(channels)}")
+        if not _VERSION.fullmatch(self.min_kube_version):
+            raise ValueError(f"min_kube_version {self.min_kube_version!r} must be a whole version, such as 1.29.0")
+
+    @classmethod
+    def from_pyproject(cls, file: Path, **given: Any) -> Listing:
+        """A listing with the description, the keywords, the authors and the links of a `pyproject.toml`.
+
+        What is given comes first. A file that is not there says nothing; one that is no TOML raises ValueError.
+        """
+        import tomllib
+
+        try:
+            project = tomllib.loads(file.read_text(encoding="utf-8")).get("project", {})
+        except FileNotFoundError:
+            project = {}
+        people = [*project.get("maintainers", ()), *project.get("authors", ())]
+        named = {one["name"]: one["email"] for one in people if "name" in one and "email" in one}
+        found = {
+            "description": project.get("description", ""),
+            "keywords": project.get("keywords", ()),
+            "maintainers": dict(sorted(named.items())),
+            "provider": next((one["name"] for one in people if "name" in one), ""),
+            "links": project.get("urls", {}),
+        }
+        return cls(**{**found, **given})
+
+
+def icon_of(file: Path) -> tuple[str, str]:
+    """The picture in a file, for `Listing.icon`. Raises ValueError for a file that no catalog shows."""
+    media = _PICTURES.get(file.suffix.lower())
+    if media is None:
+        raise ValueError(f"{file} is no picture that catalogs show: use {', '.join(sorted(_PICTURES))}")
+    return media, base64.b64encode(file.read_bytes()).decode()

@@ -1,0 +1,203 @@
+"""What is put into a cluster so that OLM installs a bundle: a catalog with a server, an OperatorGroup, a Subscription.
+
+The catalog is carried in a ConfigMap, and `opm` serves it, in a Deployment behind a Service, whose address OLM is told.
+(OLM's own way with a ConfigMap, the source types `configmap` and `internal`, takes only the older format of packages.)
+A catalog that is an image already needs none of that: OLM starts it itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kubewright.api import Object, ObjectMeta, apps, core, meta
+from kubewright.olm._catalog import OPM_IMAGE, Catalog
+from kubewright.olm._install import INSTALL_MODES
+from kubewright.olm._kinds import (
+    CatalogSource,
+    CatalogSourceSpec,
+    OperatorGroup,
+    OperatorGroupSpec,
+    Subscription,
+    SubscriptionSpec,
+)
+from kubewright.olm._read import Bundle, BundleError
+
+__all__ = ["PACKAGE_LABEL", "Installation"]
+
+PACKAGE_LABEL: Final = "olm.kubewright.dev/package"
+_PORT: Final = 50051
+_MOST: Final = 1_000_000
+"""What fits into a ConfigMap, with a little room for its metadata."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installation:
+    """A bundle, and where and how OLM is to install it. What cannot be raises `BundleError`.
+
+    Args:
+        bundle: the version.
+        namespace: where the operator runs, and where the Subscription is.
+        channel: the channel that is subscribed to; the bundle's default unless given.
+        install_mode: `AllNamespaces`, `OwnNamespace`, or `SingleNamespace` or `MultiNamespace` with `targets`; the
+            widest that the bundle supports unless given.
+        targets: the namespaces that the operator looks at, for those two.
+        index_image: an image of a catalog that the bundle is in; unless given, a catalog of it alone is carried along.
+        opm_image: the server of that catalog.
+    """
+
+    bundle: Bundle
+    namespace: str
+    channel: str = ""
+    install_mode: str = ""
+    targets: Sequence[str] = ()
+    index_image: str = ""
+    opm_image: str = OPM_IMAGE
+
+    def __post_init__(self) -> None:
+        supported = [
+            mode
+            for mode in reversed(INSTALL_MODES)
+            if any(one.get("type") == mode and one.get("supported") for one in self.bundle.spec.get("installModes", []))
+        ]
+        usable = [mode for mode in supported if mode in ("AllNamespaces", "OwnNamespace") or self.targets]
+        mode = self.install_mode or (self._by_targets() if self.targets else next(iter(usable), ""))
+        if mode not in supported:
+            told = ", ".join(supported) or "none"
+            raise BundleError(
+                f"{self.bundle.name} does not support the install mode {mode or 'of its own'}, but {told}"
+            )
+        if mode in ("SingleNamespace", "MultiNamespace") and not self.targets:
+            raise BundleError(f"{mode} needs the namespaces that the operator looks at")
+        object.__setattr__(self, "install_mode", mode)
+        channel = self.channel or self.bundle.default_channel
+        if channel not in self.bundle.channels:
+            raise BundleError(f"{self.bundle.name} is not in the channel {channel!r}, but {self.bundle.channels}")
+        object.__setattr__(self, "channel", channel)
+
+    def _by_targets(self) -> str:
+        if len(self.targets) > 1:
+            return "MultiNamespace"
+        return "OwnNamespace" if self.targets[0] == self.namespace else "SingleNamespace"
+
+    @property
+    def package(self) -> str:
+        """The package, after which everything is named."""
+        return self.bundle.package
+
+    @property
+    def catalog_name(self) -> str:
+        """The name of the CatalogSource, and of what serves it."""
+        return f"{self.package}-catalog"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What all objects here are known by."""
+        return {"app.kubernetes.io/managed-by": "kubewright", PACKAGE_LABEL: self.package}
+
+    def target_namespaces(self) -> list[str] | None:
+        """What the OperatorGroup says; None means all."""
+        own = [self.namespace] if self.install_mode == "OwnNamespace" else sorted(self.targets)
+        return None if self.install_mode == "AllNamespaces" else own
+
+    def objects(self) -> list[Object]:
+        """All of them, the namespace aside, in the order in which they are made."""
+        return [*self.catalog_objects(), self.operator_group(), self.subscription()]
+
+    def catalog_objects(self) -> list[Object]:
+        """The catalog, and what serves it."""
+        if self.index_image:
+            return [self._source(CatalogSourceSpec(source_type="grpc", image=self.index_image))]
+        address = f"{self.catalog_name}.{self.namespace}.svc:{_PORT}"
+        text = Catalog.of([self.bundle]).text()
+        if len(text.encode()) > _MOST:
+            raise BundleError(
+                f"the catalog of {self.bundle.name} is too large for a ConfigMap: make an image of it with"
+                " `kubewright catalog`, and name that as the index image"
+            )
+        return [
+            core.ConfigMap(metadata=self._meta(self.catalog_name), data={"catalog.yaml": text}),
+            self._server(hashlib.sha256(text.encode()).hexdigest()),
+            self._service(),
+            self._source(CatalogSourceSpec(source_type="grpc", address=address)),
+        ]
+
+    def operator_group(self) -> OperatorGroup:
+        """Which namespaces the operator is for."""
+        return OperatorGroup(
+            metadata=self._meta(self.package), spec=OperatorGroupSpec(target_namespaces=self.target_namespaces())
+        )
+
+    def subscription(self) -> Subscription:
+        """That this version is wanted."""
+        return Subscription(
+            metadata=self._meta(self.package),
+            spec=SubscriptionSpec(
+                name=self.package,
+                channel=self.channel,
+                source=self.catalog_name,
+                source_namespace=self.namespace,
+                starting_csv=self.bundle.name,
+                install_plan_approval="Automatic",
+            ),
+        )
+
+    def _source(self, spec: CatalogSourceSpec) -> CatalogSource:
+        spec.display_name = f"{self.package}, by kubewright run-bundle"
+        spec.publisher = "kubewright"
+        return CatalogSource(metadata=self._meta(self.catalog_name), spec=spec)
+
+    def _meta(self, name: str) -> ObjectMeta:
+        return ObjectMeta(name=name, namespace=self.namespace, labels=self.labels)
+
+    def _service(self) -> core.Service:
+        port = core.ServicePort(name="grpc", port=_PORT, target_port="grpc", protocol="TCP")
+        spec = core.ServiceSpec(selector=self._selector(), ports=[port])
+        return core.Service(metadata=self._meta(self.catalog_name), spec=spec)
+
+    def _selector(self) -> dict[str, str]:
+        return {**self.labels, "app.kubernetes.io/component": "catalog"}
+
+    def _server(self, digest: str) -> apps.Deployment:
+        """`opm`, which reads the catalog when it starts: so another catalog starts it anew."""
+        template = core.PodTemplateSpec(
+            metadata=ObjectMeta(labels=self._selector(), annotations={"olm.kubewright.dev/catalog": digest}),
+            spec=core.PodSpec(
+                automount_service_account_token=False,
+                security_context=core.PodSecurityContext(
+                    run_as_non_root=True,
+                    run_as_user=1001,
+                    seccomp_profile=core.SeccompProfile(type="RuntimeDefault"),
+                ),
+                containers=[self._opm()],
+                volumes=[
+                    core.Volume(name="catalog", config_map=core.ConfigMapVolumeSource(name=self.catalog_name)),
+                    core.Volume(name="cache", empty_dir=core.EmptyDirVolumeSource()),
+                ],
+            ),
+        )
+        selector = meta.LabelSelector(match_labels=self._selector())
+        return apps.Deployment(
+            metadata=self._meta(self.catalog_name),
+            spec=apps.DeploymentSpec(replicas=1, selector=selector, template=template),
+        )
+
+    def _opm(self) -> core.Container:
+        return core.Container(
+            name="opm",
+            image=self.opm_image,
+            command=["/bin/opm", "serve", "/configs", "--cache-dir=/cache", "--termination-log=/cache/termination-log"],
+            ports=[core.ContainerPort(name="grpc", container_port=_PORT, protocol="TCP")],
+            readiness_probe=core.Probe(tcp_socket=core.TCPSocketAction(port="grpc"), period_seconds=2),
+            security_context=core.SecurityContext(
+                allow_privilege_escalation=False,
+                read_only_root_filesystem=True,
+                capabilities=core.Capabilities(drop=["ALL"]),
+            ),
+            volume_mounts=[
+                core.VolumeMount(name="catalog", mount_path="/configs", read_only=True),
+                core.VolumeMount(name="cache", mount_path="/cache"),
+            ],
+        )

@@ -1,0 +1,46 @@
+"""A bundle out of an image: its files are copied out of a container that is never started."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from kubewright.manifests._image import Image
+from kubewright.olm._read import Bundle, BundleError
+
+__all__ = ["pulled"]
+
+_TOOLS: Final = ("docker", "podman")
+
+
+def pulled(image: str) -> Bundle:
+    """The bundle in an image, by docker or podman, whichever is there. Raises `BundleError`."""
+    try:
+        parsed = Image.parse(image)
+    except ValueError:
+        parsed = None
+    if parsed is None or not (parsed.tag or parsed.digest):
+        raise BundleError(f"{image} is neither a folder nor an image, such as registry.example.com/foo-bundle:v1.0.0")
+    tool = next((found for found in map(shutil.which, _TOOLS) if found), None)
+    if tool is None:
+        raise BundleError(f"{image} is no folder, and there is neither docker nor podman to pull it: name the folder")
+    # The command is never run: an image of files alone has none, and the tools want one.
+    container = _done(tool, "create", image, "nothing").splitlines()[-1].strip()
+    try:
+        with tempfile.TemporaryDirectory() as temporary:
+            for part in ("manifests", "metadata"):
+                _done(tool, "cp", f"{container}:/{part}", str(Path(temporary) / part))
+            return Bundle.read(Path(temporary))
+    finally:
+        _done(tool, "rm", container)
+
+
+def _done(tool: str, *arguments: str) -> str:
+    done = subprocess.run([tool, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        why = done.stderr.strip().splitlines()[-1:] or ["it does not say why"]
+        raise BundleError(f"`{Path(tool).name} {arguments[0]}` has failed: {why[0]}")
+    return done.stdout

@@ -1,0 +1,180 @@
+"""A bundle as it lies in a folder: `Bundle.read`. What cannot be read there is for `validate` to tell."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kubewright.olm._problems import Problem, problem
+
+__all__ = ["Bundle", "BundleError", "load_yaml"]
+
+ANNOTATION = "operators.operatorframework.io.bundle"
+
+
+class BundleError(Exception):
+    """A folder is no bundle, or one that cannot be used; the text says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The files of a bundle, read. Everything in it is as the files say, checked by nobody yet."""
+
+    folder: Path
+    manifests: Mapping[str, Mapping[str, Any]]
+    """The object in each file of `manifests/`, by the file's path below the folder."""
+    annotations: Mapping[str, Any]
+    """What `metadata/annotations.yaml` says."""
+    properties: list[dict[str, Any]] = field(default_factory=list)
+    """What `metadata/properties.yaml` says."""
+    dependencies: list[dict[str, Any]] = field(default_factory=list)
+    """What `metadata/dependencies.yaml` says."""
+    packed_size: int = 0
+    """How large it is when it is compressed, as OLM keeps it."""
+    unreadable: list[Problem] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, folder: Path) -> Bundle:
+        """Read the files below a folder. Raises `BundleError` only when there is none."""
+        if not folder.is_dir():
+            raise BundleError(f"{folder} is no folder; a bundle is one, with manifests/ and metadata/ in it")
+        found: list[Problem] = []
+        manifests: dict[str, Mapping[str, Any]] = {}
+        for path in _manifest_files(folder, found):
+            if (document := _document(folder, path, found)) is not None:
+                manifests[path] = document
+        metadata = {
+            name: _metadata(folder, f"metadata/{name}.yaml", found)
+            for name in ("annotations", "properties", "dependencies")
+        }
+        return cls(
+            folder=folder,
+            manifests=manifests,
+            annotations=_mapping(metadata["annotations"].get("annotations")),
+            properties=_list(metadata["properties"].get("properties")),
+            dependencies=_list(metadata["dependencies"].get("dependencies")),
+            packed_size=sum(_packed(path) for path in folder.rglob("*") if path.is_file()),
+            unreadable=found,
+        )
+
+    def of_kind(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """The objects of a kind, with their files."""
+        return ((path, document) for path, document in self.manifests.items() if document.get("kind") == kind)
+
+    @property
+    def csv_path(self) -> str:
+        """The file of the ClusterServiceVersion; "" when there is none."""
+        return next((path for path, _ in self.of_kind("ClusterServiceVersion")), "")
+
+    @property
+    def csv(self) -> Mapping[str, Any]:
+        """The ClusterServiceVersion; empty when there is none."""
+        return self.manifests.get(self.csv_path, {})
+
+    @property
+    def name(self) -> str:
+        """The name of the ClusterServiceVersion, such as `foo.v1.0.0`."""
+        return str(_mapping(self.csv.get("metadata")).get("name") or "")
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """The spec of the ClusterServiceVersion."""
+        return _mapping(self.csv.get("spec"))
+
+    @property
+    def version(self) -> str:
+        """The version, without the package."""
+        return str(self.spec.get("version") or "")
+
+    @property
+    def package(self) -> str:
+        """The package that it is a version of."""
+        return str(self.annotations.get(f"{ANNOTATION}.package.v1") or "")
+
+    @property
+    def channels(self) -> list[str]:
+        """The channels that it is released in."""
+        text = str(self.annotations.get(f"{ANNOTATION}.channels.v1") or "")
+        return [name.strip() for name in text.split(",") if name.strip()]
+
+    @property
+    def default_channel(self) -> str:
+        """The channel of users who name none."""
+        told = str(self.annotations.get(f"{ANNOTATION}.channel.default.v1") or "").strip()
+        return told or (self.channels[0] if len(self.channels) == 1 else "")
+
+
+def load_yaml(text: str) -> list[Any]:
+    """The documents of a text, with dates left as the texts they are: Kubernetes knows no others."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    resolvers = {
+        first: [one for one in found if one[0] != "tag:yaml.org,2002:timestamp"]
+        for first, found in loader.yaml_implicit_resolvers.items()
+    }
+    without_dates = type("WithoutDates", (loader,), {"yaml_implicit_resolvers": resolvers})
+    return list(yaml.load_all(text, without_dates))  # it is a SafeLoader
+
+
+def _manifest_files(folder: Path, found: list[Problem]) -> Iterator[str]:
+    place = folder / "manifests"
+    if not place.is_dir():
+        found.append(problem("error", "", "manifests/ is not there", "run `kubewright bundle`, or name another folder"))
+        return
+    for path in sorted(place.iterdir()):
+        below = path.relative_to(folder).as_posix()
+        if path.is_dir():
+            found.append(problem("error", below, "it is a folder", "OLM reads the files right in manifests/ only"))
+        elif path.name.startswith("."):
+            found.append(problem("error", below, "it is a hidden file", "remove it: OLM refuses hidden files"))
+        else:
+            yield below
+
+
+def _document(folder: Path, path: str, found: list[Problem]) -> Mapping[str, Any] | None:
+    documents = _documents(folder, path, found)
+    if documents is None:
+        return None
+    if not documents or not isinstance(documents[0], Mapping) or not documents[0].get("kind"):
+        found.append(problem("error", path, "it is no Kubernetes object", "give it apiVersion and kind, or remove it"))
+        return None
+    if len(documents) > 1:
+        found.append(
+            problem("warning", path, f"of its {len(documents)} documents only the first counts", "give each a file")
+        )
+    return dict(documents[0])
+
+
+def _metadata(folder: Path, path: str, found: list[Problem]) -> Mapping[str, Any]:
+    if not (folder / path).is_file():
+        return {}
+    documents = _documents(folder, path, found) or [{}]
+    return _mapping(documents[0])
+
+
+def _documents(folder: Path, path: str, found: list[Problem]) -> list[Any] | None:
+    import yaml
+
+    try:
+        return load_yaml((folder / path).read_text(encoding="utf-8"))
+    except (yaml.YAMLError, OSError, UnicodeDecodeError, ValueError) as error:
+        where = " ".join(str(error).split())
+        found.append(problem("error", path, f"it cannot be read as YAML: {where}", "mend it"))
+        return None
+
+
+def _packed(path: Path) -> int:
+    return len(base64.b64encode(gzip.compress(path.read_bytes(), mtime=0)))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[dict[str, Any]]:
+    return [dict(one) for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []

@@ -1,0 +1,198 @@
+"""`run` and `remove`: a bundle into a cluster by way of OLM, and out of it again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Final
+
+from kubewright.api import Object, ObjectMeta, apiextensions, core, from_dict
+from kubewright.client import Client, NotFound
+from kubewright.deployment import uninstall
+from kubewright.deployment._deploy import Say, title
+from kubewright.olm._diagnosis import what_is_missing
+from kubewright.olm._kinds import (
+    ClusterServiceVersion,
+    ClusterServiceVersionSpec,
+    Condition,
+    InstallPlan,
+    OperatorGroup,
+    Subscription,
+)
+from kubewright.olm._objects import PACKAGE_LABEL, Installation
+
+__all__ = ["NotInstalled", "remove", "run"]
+
+FIELD_MANAGER: Final = "kubewright-run-bundle"
+
+
+class NotInstalled(Exception):
+    """OLM has not installed a bundle. The text says how far it has come and what is missing."""
+
+
+async def run(client: Client, installation: Installation, say: Say, *, timeout: float = 300.0) -> None:
+    """Ask OLM for a bundle, and wait until its operator runs: the ClusterServiceVersion has `Succeeded`.
+
+    To run it again changes what is different; a newer version that replaces the one there is an upgrade. Raises
+    `NotInstalled` when there is no OLM, when OLM gives up, and when it takes longer than `timeout` seconds.
+    """
+    await _require_olm(client)
+    applying = client.writing_as(FIELD_MANAGER)
+    group = await _other_group(client, installation)
+    await _make_namespace(client, installation, say)
+    for obj in installation.objects():
+        if group is not None and isinstance(obj, OperatorGroup):
+            say("kept", title(group))
+            continue
+        await applying.apply(obj, force=True)
+        say("applied", title(obj))
+    try:
+        async with asyncio.timeout(timeout):
+            await _installed(client, installation, say)
+    except TimeoutError:
+        missing = await what_is_missing(client, installation)
+        raise NotInstalled(f"{installation.bundle.name} is not installed after {timeout:g} s: {missing}") from None
+
+
+async def remove(
+    client: Client, installation: Installation, say: Say, *, definitions: bool = True, timeout: float = 60.0
+) -> None:
+    """Remove what `run` has made, and what OLM has made of it. What is gone already is no error.
+
+    The definitions go first, with all objects of theirs, while the operator is there to clean up; with
+    `definitions=False` they stay. A namespace and an OperatorGroup that `run` has not made stay.
+    """
+    if definitions:
+        owned = [from_dict(_Definition, one) for _, one in installation.bundle.of_kind("CustomResourceDefinition")]
+        await uninstall(client, owned, say, timeout=timeout)
+    await _require_olm(client)
+    versions = await _versions_of(client, installation)
+    # The Subscription first: it would install again what goes.
+    await _delete(client, installation.subscription(), say)
+    for name in versions:
+        await _delete(client, _version(name, installation.namespace), say)
+    for obj in reversed([*installation.catalog_objects(), installation.operator_group()]):
+        if not isinstance(obj, OperatorGroup) or await _is_ours(client, obj, installation):
+            await _delete(client, obj, say)
+    namespace = _namespace(installation)
+    if await _is_ours(client, namespace, installation):
+        await _delete(client, namespace, say)
+
+
+def _version(name: str, namespace: str) -> ClusterServiceVersion:
+    metadata = ObjectMeta(name=name, namespace=namespace)
+    return ClusterServiceVersion(metadata=metadata, spec=ClusterServiceVersionSpec())
+
+
+_Definition = apiextensions.CustomResourceDefinition
+
+
+async def _require_olm(client: Client) -> None:
+    try:
+        await client.get(_Definition, "subscriptions.operators.coreos.com")
+    except NotFound:
+        raise NotInstalled(
+            "the Operator Lifecycle Manager is not in this cluster: it has no Subscriptions. Install OLM first, or use"
+            " `kubewright deploy`, which needs none"
+        ) from None
+
+
+async def _other_group(client: Client, installation: Installation) -> OperatorGroup | None:
+    """The OperatorGroup of somebody else in the namespace, if it fits; there may be one only."""
+    found = await client.list(OperatorGroup, installation.namespace)
+    others = [one for one in found if (one.metadata.labels or {}).get(PACKAGE_LABEL) != installation.package]
+    if not others:
+        return None
+    wanted = installation.target_namespaces()
+    said = sorted(others[0].spec.target_namespaces or []) if others[0].spec else []
+    if said != (wanted or []):
+        raise NotInstalled(
+            f"{title(others[0])} is there, and is for {', '.join(said) or 'all namespaces'}, but the bundle is to be"
+            f" installed for {', '.join(wanted or []) or 'all namespaces'}: choose another namespace, or the install"
+            " mode that fits"
+        )
+    return others[0]
+
+
+def _namespace(installation: Installation) -> core.Namespace:
+    return core.Namespace(metadata=ObjectMeta(name=installation.namespace, labels=installation.labels))
+
+
+async def _make_namespace(client: Client, installation: Installation, say: Say) -> None:
+    try:
+        await client.get(core.Namespace, installation.namespace)
+    except NotFound:
+        namespace = await client.create(_namespace(installation), field_manager=FIELD_MANAGER)
+        say("applied", title(namespace))
+
+
+async def _installed(client: Client, installation: Installation, say: Say) -> None:
+    """Follow OLM: Subscription, InstallPlan, ClusterServiceVersion."""
+    where, wanted = installation.namespace, installation.bundle.name
+    tell = _Telling(say)
+
+    def is_planned(subscription: Subscription) -> bool:
+        status = subscription.status
+        return bool(status.current_csv == wanted and status.install_plan_ref and status.install_plan_ref.name)
+
+    def is_decided(plan: InstallPlan) -> bool:
+        tell("InstallPlan", plan.metadata.name, plan.status.phase)
+        return plan.status.phase in ("Complete", "Failed")
+
+    def has_succeeded(version: ClusterServiceVersion) -> bool:
+        tell("ClusterServiceVersion", wanted, version.status.phase, version.status.message)
+        return version.status.phase == "Succeeded"
+
+    subscription = await client.wait_for(Subscription, installation.package, is_planned, where)
+    reference = subscription.status.install_plan_ref
+    name = (reference.name if reference else None) or ""
+    plan = await client.wait_for(InstallPlan, name, is_decided, where)
+    if plan.status.phase == "Failed":
+        raise NotInstalled(f"InstallPlan {where}/{name} has failed: {_said(plan.status.conditions)}")
+    await client.wait_for(ClusterServiceVersion, wanted, has_succeeded, where)
+
+
+class _Telling:
+    """Tells each phase once, as it is reached."""
+
+    def __init__(self, say: Say) -> None:
+        self._say, self._told = say, ""
+
+    def __call__(self, kind: str, name: str | None, phase: str | None, message: str | None = None) -> None:
+        text = f"{kind} {name}: {phase or 'no phase yet'}"
+        if text != self._told:
+            self._told = text
+            self._say("waiting", f"{text} ({message})" if message and phase != "Succeeded" else text)
+
+
+def _said(conditions: Iterable[Condition] | None) -> str:
+    told = [f"{one.type}: {one.message or one.reason}" for one in conditions or () if one.message or one.reason]
+    return "; ".join(told) or "it does not say why"
+
+
+async def _versions_of(client: Client, installation: Installation) -> list[str]:
+    """The versions that are there: what the Subscription names, and the bundle's own."""
+    names = {installation.bundle.name}
+    try:
+        found = await client.get(Subscription, installation.package, installation.namespace)
+        names |= {name for name in (found.status.current_csv, found.status.installed_csv) if name}
+    except NotFound:
+        pass
+    return sorted(names)
+
+
+async def _is_ours(client: Client, obj: Object, installation: Installation) -> bool:
+    try:
+        found = await client.get(type(obj), obj.metadata.name or "", obj.metadata.namespace)
+    except NotFound:
+        return False
+    return (found.metadata.labels or {}).get(PACKAGE_LABEL) == installation.package
+
+
+async def _delete(client: Client, obj: Object, say: Say) -> None:
+    try:
+        await client.delete(type(obj), obj.metadata.name or "", obj.metadata.namespace)
+    except NotFound:
+        say("absent", title(obj))
+    else:
+        say("removed", title(obj))
