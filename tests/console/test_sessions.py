@@ -1,0 +1,99 @@
+"""Sessions and invitations: how they begin, and how they end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubewright.clock import VirtualClock
+from kubewright.console._sessions import Sessions
+from kubewright.console._viewers import Viewer
+
+ANY: Any = None  # a session only carries its console
+
+
+class Nobody(Viewer):
+    def __init__(self) -> None:
+        self.name = "nobody"
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture
+def sessions(clock: VirtualClock) -> Sessions:
+    return Sessions(clock)
+
+
+def test_a_session_is_found_by_its_secret_alone(sessions: Sessions) -> None:
+    session, secret = sessions.begin(Nobody(), ANY)
+    assert sessions.find(secret) is session
+    assert len(secret) >= 43  # 256 bits
+    assert secret not in repr(session)
+    assert secret != session.key
+    assert sessions.find(session.key) is None  # what is kept here opens nothing
+    assert sessions.find(secret + "x") is None
+    assert sessions.find("") is None
+
+
+async def test_a_session_ends_after_two_quiet_hours(sessions: Sessions, clock: VirtualClock) -> None:
+    session, secret = sessions.begin(Nobody(), ANY)
+    await clock.advance(7100)
+    assert sessions.find(secret) is session
+    await clock.advance(7100)
+    assert sessions.find(secret) is session
+    await clock.advance(7201)
+    assert sessions.find(secret) is None
+    assert len(sessions) == 0
+
+
+async def test_a_session_ends_after_twelve_hours_however_busy_it_was(sessions: Sessions, clock: VirtualClock) -> None:
+    session, secret = sessions.begin(Nobody(), ANY)
+    for _ in range(11):
+        await clock.advance(3600)
+        sessions.keep(session)
+        assert sessions.alive(session)
+    await clock.advance(3601)
+    assert sessions.find(secret) is None
+
+
+def test_signing_out_tells_whoever_wants_to_know(sessions: Sessions) -> None:
+    session, secret = sessions.begin(Nobody(), ANY)
+    ended: list[str] = []
+    session.on_end.append(lambda: ended.append("once"))
+    sessions.end(session)
+    sessions.end(session)
+    assert ended == ["once"]
+    assert sessions.find(secret) is None
+    assert not sessions.alive(session)
+
+
+def test_a_viewer_whom_the_server_does_not_know_any_more_is_signed_out(sessions: Sessions) -> None:
+    viewer = Nobody()
+    _session, secret = sessions.begin(viewer, ANY)
+    assert viewer.on_rejected is not None
+    viewer.on_rejected()
+    assert sessions.find(secret) is None
+
+
+def test_there_are_not_more_sessions_than_the_memory_is_worth(sessions: Sessions) -> None:
+    first = sessions.begin(Nobody(), ANY)[1]
+    second = sessions.begin(Nobody(), ANY)[1]
+    assert sessions.find(first) is not None
+    for _ in range(999):
+        sessions.begin(Nobody(), ANY)
+    assert len(sessions) == 1000
+    assert sessions.find(second) is None  # the one that was used longest ago
+    assert sessions.find(first) is not None
+
+
+async def test_an_invitation_is_good_for_one_use_within_a_day(sessions: Sessions, clock: VirtualClock) -> None:
+    word, old = sessions.invite(), sessions.invite()
+    assert not sessions.redeem("guess")
+    assert sessions.redeem(word)
+    assert not sessions.redeem(word)
+    await clock.advance(24 * 3600 + 1)
+    assert not sessions.redeem(old)
