@@ -1,19 +1,37 @@
-"""A browser, and consoles for it to look at."""
+"""A browser, consoles for it to look at, and a way to take the API server away.
+
+One Chromium serves all tests. Each `page` has a context of its own in it (cookies, size, theme), and fails its test
+when a script of the page raised an error.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import re
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 from kubewright.cluster import Cluster
 from kubewright.console import Console
+from kubewright.testing import RealCluster
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+FLAGS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-dev-shm-usage",
+]
 TOOL = Path(__file__).parents[2] / "tools" / "browser"
+PATIENCE = 30_000
+"""Milliseconds: Chromium is slow on a machine that is busy."""
+
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -22,23 +40,70 @@ def browser_path() -> str:
     return subprocess.run([TOOL], check=True, capture_output=True, text=True).stdout.strip()
 
 
-@pytest.fixture
-async def page(browser_path: str, console: Console, console_url: str) -> AsyncIterator[Page]:
-    """A page of a browser of its own, which is signed in as whoever started the console."""
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
+@pytest.fixture(scope="session")
+def browser_address(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the one Chromium of this run listens to Playwright."""
+    profile = tmp_path_factory.mktemp("chromium")
+    command = [browser_path, *FLAGS, "--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+        assert process.stderr is not None
         try:
-            made = await browser.new_page()
-            await made.context.request.get(console_url + console.invitation(), max_redirects=0)
-            yield made
+            found = (re.search(r"DevTools listening on (ws://\S+)", line) for line in process.stderr)
+            yield next(one[1] for one in found if one)
         finally:
-            await browser.close()
+            process.terminate()
 
 
 @pytest.fixture
-async def console(cluster: Cluster) -> AsyncIterator[Console]:
+async def browser(browser_address: str) -> AsyncIterator[Browser]:
+    """The Chromium of this run."""
+    async with async_playwright() as playwright:
+        yield await playwright.chromium.connect_over_cdp(browser_address)
+
+
+OpenPage = Callable[..., Awaitable[Page]]
+
+
+@pytest.fixture
+async def open_page(browser: Browser, console: Console, console_url: str) -> AsyncIterator[OpenPage]:
+    """Opens pages with a context of their own, signed in as whoever started the console unless `signed_in=False`.
+
+    Other options are those of Playwright's `new_context`.
+    """
+    contexts, errors = [], []
+
+    async def opened(*, signed_in: bool = True, **options: Any) -> Page:
+        context = await browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        contexts.append(context)
+        context.set_default_timeout(PATIENCE)
+        if signed_in:
+            await context.request.get(console_url + console.invitation(), max_redirects=0)
+        made = await context.new_page()
+        made.on("pageerror", lambda error: errors.append(str(error)))
+        return made
+
+    yield opened
+    for context in contexts:
+        await context.close()
+    assert errors == [], "scripts of a page raised errors"
+
+
+@pytest.fixture
+async def page(open_page: OpenPage) -> Page:
+    """A page of a browser, which is signed in as whoever started the console."""
+    return await open_page()
+
+
+@pytest.fixture
+def console_settings() -> dict[str, Any]:  # Any, because they are arguments of Console
+    """What else the console is made with; override it."""
+    return {}
+
+
+@pytest.fixture
+async def console(cluster: Cluster | RealCluster, console_settings: dict[str, Any]) -> AsyncIterator[Console]:
     """A console of the test's cluster."""
-    async with Console(cluster.client()) as made:
+    async with Console(cluster.client(), **{"name": "tests", **console_settings}) as made:
         yield made
 
 
@@ -47,3 +112,56 @@ async def console_url(console: Console) -> AsyncIterator[str]:
     """Where it is served."""
     async with console.serving() as url:
         yield url
+
+
+class Gate:
+    """Between a client and an API server: a port that can be shut. Connections are then cut, and new ones refused."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._open = True
+
+    async def __aenter__(self) -> Gate:
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.shut()
+        self._server.close()
+        await self._server.wait_closed()
+
+    def shut(self) -> None:
+        """Cut all connections; no new one gets through. The port stays ours."""
+        self._open = False
+        for writer in [*self._writers]:
+            writer.transport.abort()
+
+    def reopen(self) -> None:
+        """Let connections through again."""
+        self._open = True
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not self._open:
+            writer.transport.abort()
+            return
+        there, onwards = await asyncio.open_connection(*self._target)
+        self._writers |= {writer, onwards}
+        try:
+            await asyncio.gather(_pump(reader, onwards), _pump(there, writer))
+        finally:
+            self._writers -= {writer, onwards}
+            writer.transport.abort()
+            onwards.transport.abort()
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while data := await reader.read(65_536):
+            writer.write(data)
+            await writer.drain()
+    except OSError:
+        pass
+    finally:
+        writer.close()

@@ -2,27 +2,68 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from playwright.async_api import Page, expect
 
 import kubewright as kw
-from kubewright.cluster import Cluster
 from kubewright.crd import install
+from tests.console.kinds import PATH, AnyCluster, Gadget, gadget, set_phase
+from tests.console.screenshots import shoot
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.clusters]
 
-
-class GadgetSpec(kw.Model):
-    size: int
-
-
-@kw.resource("shop.example.com/v1")
-class Gadget(kw.Resource[GadgetSpec, None]):
-    """A gadget."""
+LATE = "lists.console.example.com/latecomers"
 
 
-async def test_the_first_page_lists_the_kinds(cluster: Cluster, console_url: str, page: Page) -> None:
-    client = cluster.client()
-    await install(client, Gadget)
+class LatecomerSpec(kw.Model):
+    size: int = 1
+
+
+@kw.resource("lists.console.example.com/v1")
+class Latecomer(kw.Resource[LatecomerSpec, None]):
+    """A kind that comes while somebody looks."""
+
+
+@pytest.fixture
+def console_settings() -> dict[str, Any]:
+    return {"only": [PATH, LATE, "core/pods", "apps/deployments", "core/namespaces"]}
+
+
+async def test_the_kinds_with_counts_by_state_that_follow_the_cluster(
+    cluster: AnyCluster, cluster_namespace: str, console_url: str, page: Page
+) -> None:
+    async with cluster.client() as client:
+        await install(client, Gadget)
+        one = await client.create(gadget("one", cluster_namespace))
+        await set_phase(client, one, "Ready")
+        await page.goto(f"{console_url}/?namespace={cluster_namespace}")
+        await expect(page).to_have_title("Kinds · Kubewright")
+        row = page.locator(f'[data-kind="{PATH}"]')
+        await expect(row.get_by_text("1 ready")).to_be_visible()
+
+        two = await client.create(gadget("two", cluster_namespace))
+        await expect(row.get_by_text("1 unknown")).to_be_visible()
+        await set_phase(client, two, "Failed")
+        await expect(row.get_by_text("1 failing")).to_be_visible()
+        await expect(row.get_by_text("1 unknown")).to_be_hidden()
+        await shoot(page, "kinds")
+
+        await install(client, Latecomer)
+        await expect(page.locator(f'[data-kind="{LATE}"]')).to_be_visible()
+
+        await row.get_by_text("1 failing").click()
+        await expect(page.get_by_role("gridcell", name="two")).to_be_visible()
+        await expect(page.get_by_text("1 of 2 objects")).to_be_visible()
+
+
+async def test_built_in_kinds_are_a_click_away_and_open_no_watch_before(
+    cluster: AnyCluster, console: Any, console_url: str, page: Page
+) -> None:
     await page.goto(console_url)
-    await expect(page.get_by_role("link", name="Gadget")).to_be_visible()
+    main = page.get_by_role("main")
+    await expect(main.get_by_role("link", name="Deployment")).to_be_visible()
+    assert not any(shelf.kind.path == "apps/deployments" for shelf in console.open_shelves)
+    await main.get_by_role("link", name="Deployment").click()
+    await expect(page.get_by_role("heading", name="Deployment")).to_be_visible()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from nicegui import ui
 
@@ -52,7 +52,7 @@ def frame(
     kind: Kind | None = None,
     namespace: str = "",
     here: str = "",
-    on_namespace: Callable[[str], Any] | None = None,
+    in_namespace: Callable[[str], str] | None = None,
     fill: bool = False,
 ) -> Iterator[Frame]:
     """Draw the frame; the block draws the page.
@@ -63,8 +63,8 @@ def frame(
         kind: the kind that the page is about.
         namespace: the one that is chosen; links to other pages keep it.
         here: the address of a page that is about no kind.
-        on_namespace: called with another choice ("" is all of them); unless given, the choice leads to the list of
-            the kind, or to the kinds.
+        in_namespace: the address of this page in another namespace ("" is all of them); unless given, a choice leads
+            to the list of the kind, or to the kinds.
         fill: whether the page is as high as the window, and scrolls inside.
     """
     console = visit.console
@@ -74,7 +74,7 @@ def frame(
     shell = Shell(keys_dialog())
     with ui.left_drawer().classes("kw-drawer").props("width=236 breakpoint=1023") as drawer:
         labelled(drawer, "Navigation")
-        _namespaces(visit, kind, namespace, on_namespace, "kw-narrow-only")
+        _namespaces(visit, kind, namespace, in_namespace, "kw-narrow-only")
         navigation(console.known_kinds, kind.path if kind else here, namespace)
     with ui.header().classes("kw-header"):
         labelled(ui.button(icon="menu", on_click=drawer.toggle).props("flat dense round"), "Navigation")
@@ -83,7 +83,7 @@ def frame(
         cluster.props["title"] = console.name
         ui.space()
         _search(visit)
-        _namespaces(visit, kind, namespace, on_namespace, "kw-wide-only")
+        _namespaces(visit, kind, namespace, in_namespace, "kw-wide-only")
         if visit.viewer.read_only:
             ui.label("read-only").classes("kw-badge kw-wide-only")
         show_live = _live()
@@ -189,20 +189,22 @@ def _search(visit: Visit) -> None:
 
 
 def _namespaces(
-    visit: Visit, kind: Kind | None, namespace: str, on_namespace: Callable[[str], Any] | None, where: str
+    visit: Visit, kind: Kind | None, namespace: str, in_namespace: Callable[[str], str] | None, where: str
 ) -> None:
     if kind is not None and not kind.namespaced:
         return
 
     def choose() -> None:
         chosen = field.value or ""
-        if chosen == namespace_shown["is"]:
+        if chosen == namespace:
             return
-        namespace_shown["is"] = chosen
-        if on_namespace is not None:
-            on_namespace(chosen)
+        if in_namespace is not None:
+            address = in_namespace(chosen)
         else:
-            ui.navigate.to(View(namespace=chosen).address(kind.path) if kind else f"/?namespace={chosen}")
+            address = (
+                View(namespace=chosen).address(kind.path) if kind else "/" + (f"?namespace={chosen}" * bool(chosen))
+            )
+        ui.navigate.to(address)
 
     async def load() -> None:
         try:
@@ -211,7 +213,6 @@ def _namespaces(
             return  # the page itself says that the API server is away
         field.set_options({"": _EVERYWHERE} | {name: name for name in {*names, namespace} - {""}})
 
-    namespace_shown = {"is": namespace}
     options = {"": _EVERYWHERE} | ({namespace: namespace} if namespace else {})
     field = (
         ui.select(options, value=namespace, with_input=True, on_change=choose).classes("kw-namespace").classes(where)

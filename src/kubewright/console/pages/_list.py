@@ -47,7 +47,7 @@ async def kind_list(
         raise KindMissing(path, await visit.console.kinds())
     shown = _List(visit, kind, View(namespace if kind.namespaced else "", text, labels, sort, wide not in ("", "0")))
     with frame(
-        visit, kind.kind, kind=kind, namespace=shown.view.namespace, on_namespace=shown.choose_namespace, fill=True
+        visit, kind.kind, kind=kind, namespace=shown.view.namespace, in_namespace=shown.in_namespace, fill=True
     ) as around:
         await shown.draw(around)
 
@@ -82,7 +82,7 @@ class _List:
             ui.space()
             await self._create_button()
         self._toolbar()
-        self.empty = ui.column().classes("w-full")
+        self.empty = ui.column().classes("w-full kw-empty")
         self.grid = LiveGrid(kind, self.view, on_ready=self.fill, on_sort=self.sort)
         self.grid.props["data-testid"] = "grid"
 
@@ -150,10 +150,9 @@ class _List:
         self.show(wide=bool(event.value))
         self.grid.widen(self.view.wide)
 
-    async def choose_namespace(self, namespace: str) -> None:
-        """Another namespace."""
-        self.show(push=True, namespace=namespace)
-        await self.fill()
+    def in_namespace(self, namespace: str) -> str:
+        """The address of this view in another namespace."""
+        return self.view.but(namespace=namespace).address(self.kind.path)
 
     async def choose_labels(self) -> None:
         """Other labels; a selector that is none is refused at its field, and changes nothing."""
