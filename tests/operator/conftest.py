@@ -53,11 +53,6 @@ def load(path: Path) -> ModuleType:
 @pytest.fixture
 async def foos(client: Client) -> None:
     """The server knows Foo."""
-    await install_foos(client)
-
-
-async def install_foos(client: Client) -> None:
-    """Install the example's definition."""
     await install(client, yaml.safe_load((EXAMPLE / "config/crd/bases/example.com_foos.yaml").read_text()))
 
 

@@ -1,4 +1,4 @@
-"""A webhook server for the tests of admission."""
+"""A webhook server, and the way to the real server that calls it; for conversions, too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from pathlib import Path
 
 import pytest_asyncio
 
+from kubewright.client import Transport, load_config
+from kubewright.client._http import HttpTransport
+from kubewright.clock import SystemClock
+from kubewright.testing import ControlPlane
 from tests.cluster.admission.hooks import HookServer
+
+
+@pytest_asyncio.fixture
+async def real(control_plane: ControlPlane) -> AsyncIterator[Transport]:
+    transport = HttpTransport(load_config(kubeconfig=control_plane.kubeconfig), SystemClock())
+    yield transport
+    await transport.close()
 
 
 @pytest_asyncio.fixture

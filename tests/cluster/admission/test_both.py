@@ -2,48 +2,19 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 import yaml
 
-from kubewright.client import Transport, load_config
-from kubewright.client._http import HttpTransport
-from kubewright.clock import SystemClock
-from kubewright.cluster import Cluster
-from kubewright.testing import ControlPlane
-from tests.cluster.admission.harness import HERE, HookRun, HookScenario, hook_scenarios
+from kubewright.client import Transport
+from tests.cluster.admission.harness import HERE, HookScenario, check_alike, hook_scenarios
 from tests.cluster.admission.hooks import HookServer
-from tests.cluster.differential.harness import differences, ignored
 
-FAR = 1_000_000
 KNOWN = yaml.safe_load((HERE / "known_differences.yaml").read_text())
-
-
-@pytest_asyncio.fixture
-async def real(control_plane: ControlPlane) -> AsyncIterator[Transport]:
-    transport = HttpTransport(load_config(kubeconfig=control_plane.kubeconfig), SystemClock())
-    yield transport
-    await transport.close()
 
 
 @pytest.mark.parametrize("scenario", hook_scenarios(), ids=lambda scenario: f"{scenario.file}: {scenario.name}")
 async def test_both_servers_ask_and_answer_the_same(scenario: HookScenario, real: Transport, hooks: HookServer) -> None:
-    namespace = f"hook-{secrets.token_hex(4)}"
-    async with Cluster(seed=scenario.name, controllers=False) as cluster:
-        cluster.state.storage.revision = FAR
-        embedded = await HookRun(cluster.transport(), namespace, server=hooks, side="e").with_hooks(scenario)
-    expected = await HookRun(real, namespace, server=hooks, side="r").with_hooks(scenario)
-    found = list(differences(embedded, expected, ""))
-    known = [entry for entry in KNOWN if entry["scenario"] == scenario.name]
-    for entry in known:
-        assert entry["reason"]
-        assert any(ignored([entry["difference"]])(difference) for difference in found), f"is gone: {entry}\n{found}"
-    allowed = ignored([entry["difference"] for entry in known])
-    left = [difference for difference in found if not allowed(difference)]
-    assert left == [], "\n".join(left)
+    await check_alike(scenario, real, hooks, KNOWN)
 
 
 def test_every_known_difference_is_one_of_a_scenario() -> None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.cluster.admission.conftest import hooks
+from tests.cluster.admission.conftest import hooks, real
 
-__all__ = ["hooks"]
+__all__ = ["hooks", "real"]
