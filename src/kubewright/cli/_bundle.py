@@ -34,7 +34,12 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--skips", metavar="NAME", multiple=True, help="A version that upgrades pass over; several times.")
 @click.option("--skip-range", metavar="RANGE", help="Versions that upgrade to this at once, such as '>=1.0.0 <1.2.0'.")
 @click.option("--min-kube-version", metavar="VERSION", help="The oldest Kubernetes; 1.29.0 unless given.")
-@click.option("--icon", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--icon",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A picture that catalogs show beside its name.",
+)
 @click.option(
     "--samples",
     metavar="PATH",

@@ -26,7 +26,14 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     metavar="IMAGE",
     help="The image of each bundle, with {version} for its version; without, bundles are carried whole.",
 )
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("catalog"), show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("catalog"),
+    show_default=True,
+    metavar="FOLDER",
+    help="Where the catalog goes.",
+)
 @click.option("--check", is_flag=True, help="Write nothing; exit with 3 when the folder is not up to date.")
 @click.option("--overwrite", is_flag=True, help="Replace files that are in the way and were not generated.")
 @output_option

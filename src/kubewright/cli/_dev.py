@@ -52,7 +52,13 @@ _HURRIED = 130
     help="The console's port; a free one unless given.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Log more.")
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="A view for people, or a JSON document on each line for scripts.",
+)
 def command(
     targets: Sequence[str],
     kubeconfig: str | None,

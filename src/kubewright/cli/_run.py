@@ -90,6 +90,12 @@ def command(ctx: click.Context, /, target: str | None, console_bind: str | None,
 
     Each setting is also an environment variable, whose name is in brackets, and an argument of Operator. The flag wins
     over the variable, and the variable over the argument.
+
+    \b
+    Example:
+      kubewright run
+      kubewright run foo.py --namespace shop --health-bind 8081
+      kubewright run shop.operators:till --leader-elect --log-format json
     """
     [target] = targets_or_project([target] if target else [])
     try:

@@ -37,7 +37,12 @@ _MODES = ("AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace")
 @click.option("--index-image", metavar="IMAGE", help="An image of a catalog that has the bundle in it.")
 @click.option("--opm-image", metavar="IMAGE", help="The server of the catalog that is carried along.")
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=300.0, show_default=True, metavar="SECONDS"
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait until the bundle is installed, or gone.",
 )
 @click.option("--remove", "removing", is_flag=True, help="Remove what this command has made, the definitions too.")
 @click.option("--keep-definitions", is_flag=True, help="With --remove: leave the definitions and their objects.")

@@ -15,6 +15,7 @@ import click
 import msgspec
 
 from kubewright.cli._completing import objects
+from kubewright.cli._output import Output, output_option
 from kubewright.observe import Inspection, QueueState, ReconcileRecord
 
 __all__ = ["command"]
@@ -36,8 +37,8 @@ _NO_PROXY: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     help="Where the operator serves its pages: its --health-bind or --metrics-bind."
     f"  [default: what the variables of these say, or {_USUAL}]",
 )
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(target: str, namespace: str, address: str | None, output: str) -> None:
+@output_option
+def command(target: str, namespace: str, address: str | None, output: Output) -> None:
     """Say why an object is as it is: what woke its reconciler last, how that ended, and when it is tried again.
 
     The operator is asked, so it must run on this machine and serve its pages there, or be reached through a forwarded
@@ -58,7 +59,7 @@ def command(target: str, namespace: str, address: str | None, output: str) -> No
     if not known:
         raise click.ClickException(f"the operator at {server} knows no {kind} {namespace}/{name}")
     for raw in known:
-        if output == "json":
+        if output.json:
             click.echo(msgspec.json.format(raw, indent=2).decode())
         else:
             for line in _report(msgspec.json.decode(raw, type=Inspection), datetime.now(UTC)):
