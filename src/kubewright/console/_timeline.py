@@ -37,6 +37,16 @@ _WORDS: Final = {
     "error": "failed",
     "terminal_error": "failed for good",
 }
+_TRIGGERS: Final = {
+    "initial": "the start of the operator",
+    "added": "its creation",
+    "updated": "a change of it",
+    "deleted": "its deletion",
+    "resync": "the regular resync",
+    "retry": "the failure before",
+    "requeue": "its own wish to come back",
+    "external": "somebody's wish",
+}
 _PAST: Final = {
     "create": "created",
     "update": "updated",
@@ -72,7 +82,7 @@ class Turn:
     text: str
     """`succeeded in 12 ms`."""
     why: str
-    """What woke it: `Deployment updated (default/web)`."""
+    """What woke it: `Deployment default/web was updated`."""
     writes: tuple[Wrote, ...]
 
     @property
@@ -89,13 +99,20 @@ def turns_of(known: Known, may_show: Callable[[WriteRecord], bool]) -> list[Turn
             state=_STATES.get(record.result, State.UNKNOWN),
             text=f"{_WORDS.get(record.result, record.result)} in {duration(record.seconds)}"
             + (f", attempt {record.attempt}" if record.attempt > 1 else ""),
-            why=f"{record.trigger} ({record.cause})" if record.cause else record.trigger,
+            why=_why(record),
             writes=tuple(
                 _wrote(write, known.values.get((number, place)), may_show) for place, write in enumerate(record.writes)
             ),
         )
         for number, record in enumerate(known.inspection.results)
     ]
+
+
+def _why(record: ReconcileRecord) -> str:
+    if record.cause:
+        kind, _, what = record.trigger.rpartition(" ")
+        return f"{kind} {record.cause} was {what}" if kind else f"{record.trigger} of {record.cause}"
+    return _TRIGGERS.get(record.trigger, record.trigger or "something that is not remembered")
 
 
 def _wrote(record: WriteRecord, values: BeforeAfter | None, may_show: Callable[[WriteRecord], bool]) -> Wrote:

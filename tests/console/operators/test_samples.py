@@ -27,10 +27,11 @@ def at(seconds: float, counts: tuple[int, ...] = (0, 0, 0, 0), **reconciles: int
     )
 
 
-def test_a_rate_is_what_came_between_two_samples() -> None:
-    samples = [at(0, success=10), at(2, success=14, error=2), at(4, success=14, error=2)]
-    assert rates(samples) == [(samples[1].at, 3.0), (samples[2].at, 0.0)]
-    assert rates(samples, "error") == [(samples[1].at, 1.0), (samples[2].at, 0.0)]
+def test_a_rate_is_of_the_last_ten_seconds() -> None:
+    samples = [at(0, success=10), at(2, success=14, error=2), at(4, success=14, error=2), at(14, success=34, error=2)]
+    assert [rate for _, rate in rates(samples)] == [3.0, 1.5, 2.0]
+    assert [rate for _, rate in rates(samples, "error")] == [1.0, 0.5, 0.0]
+    assert [when for when, _ in rates(samples)] == [one.at for one in samples[1:]]
 
 
 def test_a_counter_that_falls_has_begun_anew() -> None:

@@ -23,7 +23,7 @@ class InProcess:
     @property
     def address(self) -> str:
         """Where it is."""
-        return "this process"
+        return "in this process"
 
     async def report(self) -> OperatorReport:
         """The operator as a whole."""

@@ -1,14 +1,13 @@
 """Numbers over time: from counters that are read again and again to rates and latencies. Pure.
 
-A rate is between two samples; a latency is of all that ended within the last half minute. Counters that fall begin
+A rate is of the last ten seconds, a latency of all that ended within the last half minute. Counters that fall begin
 anew: the operator was restarted, and what was before does not count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -17,7 +16,8 @@ from kubewright.observe import ControllerReport, OperatorReport
 
 __all__ = ["Sample", "latencies", "percentile", "rates", "sample"]
 
-_WINDOW: Final = 30.0
+_RATE_SECONDS: Final = 10.0
+_LATENCY_SECONDS: Final = 30.0
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -53,7 +53,7 @@ def rates(samples: Sequence[Sample], result: str | None = None) -> list[tuple[da
     """Reconciles a second, of one result or of all, at each sample but the first."""
     return [
         (new.at, _grown(_count(old, result), _count(new, result)) / seconds)
-        for old, new in pairwise(samples)
+        for old, new in _windows(samples, _RATE_SECONDS)
         if (seconds := (new.at - old.at).total_seconds()) > 0
     ]
 
@@ -61,17 +61,21 @@ def rates(samples: Sequence[Sample], result: str | None = None) -> list[tuple[da
 def latencies(samples: Sequence[Sample], quantile: float) -> list[tuple[datetime, float | None]]:
     """The duration that this part of the reconciles did not pass, at each sample; None where none ended."""
     found: list[tuple[datetime, float | None]] = []
-    first = 0
-    for number, new in enumerate(samples):
-        while (new.at - samples[first].at).total_seconds() > _WINDOW:
-            first += 1
-        old = samples[first]
-        if number == 0:
-            continue
+    for old, new in _windows(samples, _LATENCY_SECONDS):
         same = old.bounds == new.bounds and sum(old.counts) <= sum(new.counts)
         counts = [after - before for before, after in zip(old.counts, new.counts, strict=True)] if same else new.counts
         found.append((new.at, percentile(counts, new.bounds, quantile)))
     return found
+
+
+def _windows(samples: Sequence[Sample], seconds: float) -> Iterator[tuple[Sample, Sample]]:
+    """Each sample but the first, with the oldest that is no older than so many seconds: the one before it, at least."""
+    first = 0
+    for number, new in enumerate(samples):
+        while first < number - 1 and (new.at - samples[first].at).total_seconds() > seconds:
+            first += 1
+        if number:
+            yield samples[first], new
 
 
 def percentile(counts: Sequence[int], bounds: Sequence[float], quantile: float) -> float | None:

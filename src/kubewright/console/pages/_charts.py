@@ -11,7 +11,7 @@ from nicegui import ui
 from kubewright.console._states import State
 from kubewright.console._timeline import Turn
 
-__all__ = ["COLOURS", "axis_options", "durations_chart", "line_chart", "line_options"]
+__all__ = ["COLOURS", "axis_options", "durations_chart", "durations_options", "line_chart", "line_options"]
 
 # Colours that are to be told apart on white and on black, also by those who do not see red and green alike.
 COLOURS: Final = ("#2a9d9d", "#6b8fd6", "#d08a2e", "#c4504a", "#8d6bc1", "#6f8a3c")
@@ -79,7 +79,14 @@ def line_chart(options: dict[str, Any], label: str) -> ui.echart:
 
 
 def durations_chart(turns: Sequence[Turn]) -> ui.echart:
-    """How long the last reconciles took: a bar for each, in the colour of how it ended, the newest to the right."""
+    """How long the last reconciles took."""
+    chart = line_chart(durations_options(turns), "How long the last reconciles took").classes("kw-chart-small")
+    chart.props("data-testid=durations")
+    return chart
+
+
+def durations_options(turns: Sequence[Turn]) -> dict[str, Any]:
+    """A bar for each reconcile, in the colour of how it ended, the newest to the right."""
     options = axis_options("ms")
     options["xAxis"] = {
         "type": "category",
@@ -102,6 +109,4 @@ def durations_chart(turns: Sequence[Turn]) -> ui.echart:
             ],
         }
     ]
-    chart = line_chart(options, "How long the last reconciles took").classes("kw-chart-small")
-    chart.props("data-testid=durations")
-    return chart
+    return options

@@ -73,7 +73,7 @@ class OverviewTab(Tab):
                     with ui.row().classes("kw-line"):
                         state_mark(turn.state, f"Last reconcile {turn.text}")
                         self.moments.label(turn.record.ended_at)
-                    ui.label(f"Woken by: {turn.why or 'somebody'}").classes("kw-muted")
+                    ui.label(f"Woken by: {turn.why}").classes("kw-muted")
                     if turn.record.error:
                         ui.label(turn.record.error).classes("kw-error kw-mono")
 

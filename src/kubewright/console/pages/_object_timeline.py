@@ -9,10 +9,11 @@ from nicegui import ui
 
 from kubewright.console._look import Look, Told
 from kubewright.console._states import State
-from kubewright.console._timeline import Turn, Wrote, queue_text
-from kubewright.console.pages._charts import durations_chart
+from kubewright.console._timeline import Turn, Wrote, duration, queue_text
+from kubewright.console.pages._charts import durations_chart, durations_options
 from kubewright.console.pages._object_parts import Moments, Tab, banner, empty, section
 from kubewright.console.pages._parts import icon, link, state_mark
+from kubewright.observe import QueueState
 
 __all__ = ["TimelineTab", "operator_hint"]
 
@@ -45,43 +46,72 @@ class TimelineTab(Tab):
     def __init__(self, look: Look, moments: Moments) -> None:
         super().__init__(look, moments)
         self._open: set[str] = set()
+        self._parts: list[_Part] = []
 
     def content(self) -> Any:
-        """What operators tell."""
-        return [(told.problem, told.known and told.known.inspection.queue, told.turns) for told in self.look.told]
+        """Which controllers tell something: what they tell is brought up to date in its place."""
+        return [(told.teller.controller.name, told.problem, told.known is None) for told in self.look.told]
 
     def fill(self) -> None:
         """One part for each controller."""
+        self._parts = []
         if operator_hint(self.look):
             return
         for told in self.look.told:
-            self._part(told)
+            with ui.row().classes("kw-line"):
+                section(f"Controller {told.teller.controller.name}")
+                ui.label("of").classes("kw-muted")
+                link(told.teller.operator.name, "/operator")
+            if told.problem:
+                banner(told.problem, "failing", "cloud_off")
+            elif told.known is None:
+                empty("It has not reconciled this object, or not for long.", picture="history")
+            else:
+                self._parts.append(_Part(told, self.moments, self._open))
 
-    def _part(self, told: Told) -> None:
-        teller = told.teller
-        with ui.row().classes("kw-line"):
-            section(f"Controller {teller.controller.name}")
-            ui.label("of").classes("kw-muted")
-            link(teller.operator.name, "/operator")
-        if told.problem:
-            banner(told.problem, "failing", "cloud_off")
-            return
-        if told.known is None:
-            empty("It has not reconciled this object, or not for long.", picture="history")
-            return
-        queue = told.known.inspection.queue
+    def update(self) -> None:
+        """New turns take their place; the chart stays where it is."""
+        super().update()
+        for part, told in zip(self._parts, [one for one in self.look.told if one.known is not None], strict=False):
+            part.update(told)
+
+
+class _Part:
+    """What one controller tells."""
+
+    def __init__(self, told: Told, moments: Moments, opened: set[str]) -> None:
+        self.moments = moments
+        self._open = opened
+        self._shown: tuple[Any, Any] = (None, None)
+        self._queue = ui.row().classes("kw-card kw-box kw-line").props("data-testid=queue")
+        self._chart = durations_chart(told.turns)
+        self._turns = ui.element("ol").classes("kw-turns").props("data-testid=turns")
+        self.update(told)
+
+    def update(self, told: Told) -> None:
+        """Draw what is different."""
+        assert told.known is not None
+        queue, turns = told.known.inspection.queue, told.turns
+        if queue != self._shown[0]:
+            self._queue.clear()
+            with self._queue:
+                self._place(queue)
+        if turns != self._shown[1]:
+            self._chart.options.update(durations_options(turns))
+            self._chart.update()
+            self._turns.clear()
+            with self._turns:
+                for turn in turns:
+                    self._turn(turn)
+        self._shown = (queue, turns)
+
+    def _place(self, queue: QueueState) -> None:
         state, _ = queue_text(queue, datetime.now(UTC))
-        with ui.row().classes("kw-card kw-box kw-line").props("data-testid=queue"):
-            state_mark(state, queue.state)
-            self.moments.label(None, lambda now: queue_text(queue, now)[1])
-            if queue.trigger:
-                cause = f" ({queue.cause})" if queue.cause else ""
-                ui.label(f"· woken by {queue.trigger}{cause}").classes("kw-muted")
-        if len(told.turns) > 1:
-            durations_chart(told.turns)
-        with ui.element("ol").classes("kw-turns").props("data-testid=turns"):
-            for turn in told.turns:
-                self._turn(turn)
+        state_mark(state, queue.state)
+        self.moments.label(None, lambda now: queue_text(queue, now)[1])
+        if queue.trigger:
+            cause = f" ({queue.cause})" if queue.cause else ""
+            ui.label(f"· woken by {queue.trigger}{cause}").classes("kw-muted")
 
     def _turn(self, turn: Turn) -> None:
         record = turn.record
@@ -94,9 +124,9 @@ class TimelineTab(Tab):
                     ui.label(record.trace[:8]).classes("kw-mono kw-muted").tooltip(f"trace {record.trace}")
             waited = (record.began_at - record.woken_at).total_seconds()
             with ui.row().classes("kw-line kw-muted"):
-                ui.label(f"Woken by {turn.why or 'somebody'}")
+                ui.label(f"Woken by {turn.why}")
                 if waited >= 0.001:
-                    ui.label(f"· waited {waited:.3f} s for a worker")
+                    ui.label(f"· waited {duration(waited)} for a worker")
             if record.error:
                 ui.label(record.error).classes("kw-error kw-mono").props("data-testid=turn-error")
             for number, wrote in enumerate(turn.writes):

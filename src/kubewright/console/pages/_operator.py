@@ -13,7 +13,7 @@ from kubewright.console.pages import _problems as problems
 from kubewright.console.pages._frame import frame
 from kubewright.console.pages._object_parts import Moments, banner, style
 from kubewright.console.pages._operator_charts import ControllerCharts
-from kubewright.console.pages._operator_parts import Caches, Controllers, Leader, Requests, Webhooks
+from kubewright.console.pages._operator_parts import Caches, Controllers, Leader, Part, Requests, Webhooks
 from kubewright.console.pages._parts import heading, icon
 
 __all__ = ["show_operators"]
@@ -53,6 +53,7 @@ class OperatorPart:
         self._moments = Moments()
         self._controller = controller
         self._charts: dict[str, ControllerCharts] = {}
+        self._parts: list[Part] = []
 
     def draw(self) -> None:
         """Draw it, and listen."""
@@ -85,7 +86,8 @@ class OperatorPart:
         operator, report = self._operator, self._operator.report
         self._head.clear()
         with self._head:
-            subtitle = [f"at {operator.address}"]
+            place = operator.address
+            subtitle = [place if place.startswith("in ") else f"at {place}"]
             if report is not None:
                 subtitle.append(f"Kubewright {report.version}")
                 if report.started_at is not None:
@@ -106,12 +108,13 @@ class OperatorPart:
         self._body.clear()
         self._charts = {}
         with self._body:
-            controllers = Controllers(self._moments)
-            leader = Leader(self._moments)
+            self._parts = [Controllers(self._moments)]
             for name in names:
                 self._charts[name] = ControllerCharts(name, self._operator.samples(name))
-            caches = Caches(self._moments)
-            others = [Requests(self._moments)]
-            self._parts = [controllers, leader, caches, *others]
-            if report.webhooks:
-                self._parts.append(Webhooks(self._moments))
+            self._parts.append(Caches(self._moments))
+            with ui.element("div").classes("kw-columns"):
+                self._parts.append(Leader(self._moments))
+                with ui.column().classes("kw-column"):
+                    self._parts.append(Requests(self._moments))
+                    if report.webhooks:
+                        self._parts.append(Webhooks(self._moments))

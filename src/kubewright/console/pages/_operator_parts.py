@@ -17,7 +17,7 @@ from kubewright.console.pages._parts import link, state_mark
 from kubewright.console.pages._view import kind_address
 from kubewright.observe import CacheReport, ControllerReport, OperatorReport
 
-__all__ = ["Caches", "Controllers", "Leader", "Requests", "Webhooks"]
+__all__ = ["Caches", "Controllers", "Leader", "Part", "Requests", "Webhooks"]
 
 _NONE: Final = "\N{EN DASH}"
 

@@ -1,0 +1,48 @@
+"""What is masked until somebody asks."""
+
+from __future__ import annotations
+
+from kubewright.console._masks import MASK, masked, without_managed_fields
+from kubewright.console.forms._yaml import write_yaml
+
+
+def test_no_value_of_a_secret_is_shown_not_even_in_kubectls_copy() -> None:
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": "s",
+            "annotations": {
+                "kubectl.kubernetes.io/last-applied-configuration": '{"data":{"password":"aHVudGVyMg=="}}',
+                "note": "for the shop",
+            },
+        },
+        "data": {"password": "aHVudGVyMg=="},
+        "stringData": {"pin": "hunter2"},
+        "type": "Opaque",
+    }
+    shown = write_yaml(masked(secret))
+    assert "aHVudGVyMg" not in shown
+    assert "hunter2" not in shown
+    assert "for the shop" in shown
+    assert "password:" in shown
+    assert secret["data"] == {"password": "aHVudGVyMg=="}, "the object itself stays as it is"
+
+
+def test_the_mask_does_not_tell_the_length() -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "data": {"a": "eA==", "b": "x" * 400}}
+    assert masked(secret)["data"] == {"a": MASK, "b": MASK}
+    assert masked({**secret, "data": "odd"})["data"] == MASK
+
+
+def test_other_kinds_are_shown_as_they_are() -> None:
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}}
+    assert masked(config) == config
+    custom = {"apiVersion": "example.com/v1", "kind": "Secret", "data": {"a": "b"}}
+    assert masked(custom) == custom
+
+
+def test_managed_fields_are_folded_away() -> None:
+    obj = {"metadata": {"name": "a", "managedFields": [{"manager": "me"}]}, "spec": {}}
+    assert without_managed_fields(obj) == {"metadata": {"name": "a"}, "spec": {}}
+    assert without_managed_fields({"metadata": 7}) == {"metadata": 7}

@@ -1,0 +1,153 @@
+"""What an object owns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from kubewright.api import Untyped
+from kubewright.cache import Intake, ObjectKey, Snapshot
+from kubewright.console._kinds import Kind
+from kubewright.console._owned import Node, kinds_below, tree_of
+from kubewright.console._states import State
+from kubewright.observe import KindName
+
+
+def kind(path: str, name: str, *, custom: bool = False, namespaced: bool = True) -> Kind:
+    group, _, plural = path.rpartition("/")
+    group = "" if group == "core" else group
+    version = f"{group}/v1" if group else "v1"
+    return Kind(
+        group=group,
+        version="v1",
+        kind=name,
+        plural=plural,
+        singular=name.lower(),
+        namespaced=namespaced,
+        resource=Untyped.kind_of(version, name, plural=plural, namespaced=namespaced),
+        crd={} if custom else None,
+    )
+
+
+FOOS = kind("example.com/foos", "Foo", custom=True)
+BARS = kind("example.com/bars", "Bar", custom=True)
+QUXES = kind("other.org/quxes", "Qux", custom=True)
+DEPLOYMENTS = kind("apps/deployments", "Deployment")
+REPLICA_SETS = kind("apps/replicasets", "ReplicaSet")
+PODS = kind("core/pods", "Pod")
+CONFIG_MAPS = kind("core/configmaps", "ConfigMap")
+SECRETS = kind("core/secrets", "Secret")
+EVERY = [FOOS, BARS, QUXES, DEPLOYMENTS, REPLICA_SETS, PODS, CONFIG_MAPS, SECRETS]
+
+
+class Shelf:
+    """A shelf that the test fills."""
+
+    def __init__(self, kind: Kind, *objects: Snapshot[Any]) -> None:
+        self.kind = kind
+        self.objects = objects
+
+    def owned_by(self, uid: str) -> list[Snapshot[Any]]:
+        return [one for one in self.objects if any(owner.uid == uid for owner in one.owners)]
+
+
+def thing(kind: Kind, name: str, owner: str, namespace: str = "default", **content: Any) -> Snapshot[Any]:
+    reference = {"apiVersion": "v1", "kind": "Any", "name": owner, "uid": f"uid-{owner}"}
+    metadata = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "ownerReferences": [reference]}
+    raw = msgspec.json.encode({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, **content})
+    return Intake(kind.resource).snapshot(raw)
+
+
+def everybody(kind: Kind, key: ObjectKey) -> bool:
+    return True
+
+
+def names(children: tuple[Node, ...]) -> Any:
+    return {node.key.name: names(node.children) for node in children}
+
+
+ONE = ObjectKey("default", "one")
+
+
+def test_a_tree_goes_down_from_owner_to_owned_with_the_health_of_each() -> None:
+    shelves = [
+        Shelf(DEPLOYMENTS, thing(DEPLOYMENTS, "web", "one", spec={"replicas": 1}, status={"availableReplicas": 1})),
+        Shelf(REPLICA_SETS, thing(REPLICA_SETS, "web-1", "web")),
+        Shelf(
+            PODS,
+            thing(PODS, "web-1-b", "web-1", status={"phase": "Failed"}),
+            thing(PODS, "web-1-a", "web-1", status={"phase": "Running"}),
+            thing(PODS, "stranger", "two"),
+        ),
+        Shelf(CONFIG_MAPS, thing(CONFIG_MAPS, "settings", "one")),
+    ]
+    tree = tree_of(ONE, "uid-one", shelves, everybody)
+    assert names(tree.children) == {"web": {"web-1": {"web-1-a": {}, "web-1-b": {}}}, "settings": {}}
+    states = {node.key.name: node.health.state for node in tree.walk()}
+    assert states["web"] is states["web-1-a"] is states["settings"] is State.READY
+    assert states["web-1-b"] is State.FAILING
+    assert not tree.cut
+
+
+def test_what_may_not_be_seen_is_not_there_and_neither_is_what_it_owns() -> None:
+    shelves = [
+        Shelf(DEPLOYMENTS, thing(DEPLOYMENTS, "web", "one")),
+        Shelf(REPLICA_SETS, thing(REPLICA_SETS, "web-1", "web")),
+    ]
+    assert names(tree_of(ONE, "uid-one", shelves, lambda kind, key: kind != REPLICA_SETS).children) == {"web": {}}
+    assert names(tree_of(ONE, "uid-one", shelves, lambda kind, key: kind != DEPLOYMENTS).children) == {}
+
+
+def test_an_owner_in_another_namespace_is_none_but_one_without_a_namespace_is() -> None:
+    shelf = Shelf(CONFIG_MAPS, thing(CONFIG_MAPS, "here", "one"), thing(CONFIG_MAPS, "there", "one", "other"))
+    assert names(tree_of(ONE, "uid-one", [shelf], everybody).children) == {"here": {}}
+    assert names(tree_of(ObjectKey("", "one"), "uid-one", [shelf], everybody).children) == {"here": {}, "there": {}}
+
+
+def test_references_that_close_a_circle_end_there() -> None:
+    shelf = Shelf(CONFIG_MAPS, thing(CONFIG_MAPS, "a", "b"), thing(CONFIG_MAPS, "b", "a"), thing(CONFIG_MAPS, "s", "s"))
+    assert names(tree_of(ObjectKey("default", "a"), "uid-a", [shelf], everybody).children) == {"b": {}}
+    assert names(tree_of(ObjectKey("default", "s"), "uid-s", [shelf], everybody).children) == {}
+
+
+def test_a_tree_has_an_end() -> None:
+    many = Shelf(PODS, *(thing(PODS, f"p{number}", "one") for number in range(800)))
+    tree = tree_of(ONE, "uid-one", [many], everybody)
+    assert (len([*tree.walk()]), tree.cut) == (500, True)
+    deep = Shelf(PODS, *(thing(PODS, f"p{number + 1}", f"p{number}") for number in range(100)))
+    tree = tree_of(ObjectKey("default", "p0"), "uid-p0", [deep], everybody)
+    assert (len([*tree.walk()]), tree.cut) == (12, True)
+
+
+@pytest.mark.parametrize("raw", [b'{"metadata":{"name":"a","namespace":"default","uid":"u"},"status":7,"spec":[]}'])
+def test_an_odd_object_has_a_state_all_the_same(raw: bytes) -> None:
+    snapshot = Intake(PODS.resource).snapshot(raw)
+    shelf = Shelf(PODS)
+    shelf.owned_by = lambda uid: [snapshot] if uid == "uid-one" else []  # type: ignore[method-assign]
+    [node] = tree_of(ONE, "uid-one", [shelf], everybody).children
+    assert node.health.state in State
+
+
+def test_children_are_looked_for_where_the_operator_owns_and_below() -> None:
+    owned = [KindName(group="apps", version="v1", kind="Deployment", plural="deployments")]
+    assert [one.path for one in kinds_below(FOOS, EVERY, owned)] == [
+        "apps/deployments",
+        "apps/replicasets",
+        "core/pods",
+    ]
+
+
+def test_children_are_looked_for_in_the_usual_places_when_nobody_tells_and_never_among_secrets() -> None:
+    found = [one.path for one in kinds_below(FOOS, EVERY, [])]
+    assert "core/secrets" not in found
+    assert {"apps/deployments", "apps/replicasets", "core/pods", "core/configmaps"} <= {*found}
+    assert found.index("example.com/bars") < found.index("other.org/quxes")
+    assert FOOS.path not in found
+    assert [one.path for one in kinds_below(DEPLOYMENTS, EVERY, [])] == ["apps/replicasets", "core/pods"]
+
+
+def test_secrets_are_looked_for_where_an_operator_owns_them() -> None:
+    owned = [KindName(group="", version="v1", kind="Secret", plural="secrets")]
+    assert [one.path for one in kinds_below(FOOS, EVERY, owned)] == ["core/secrets"]
