@@ -1,4 +1,4 @@
-"""The web console beside the program, where it is installed."""
+"""`ConsoleBeside`: the web console beside the program, where it is installed."""
 
 from __future__ import annotations
 
@@ -6,46 +6,79 @@ import asyncio
 import contextlib
 import importlib
 import importlib.util
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
 
 from kubewright.development._messages import ConsoleReady, Hint, Message
 from kubewright.development._place import Place
 
-__all__ = ["console_at"]
+if TYPE_CHECKING:
+    from kubewright.console import Console
 
-_MISSING = "there is a web console for this: pip install 'kubewright[console]'"
+__all__ = ["ConsoleBeside"]
+
+_MISSING: Final = "there is a web console for this, which is not installed: pip install 'kubewright[console]'"
 
 
-@asynccontextmanager
-async def console_at(place: Place, port: int | None, tell: Callable[[Message], None]) -> AsyncIterator[None]:
-    """Serve the console of that cluster on this machine, from soon on until the block ends.
+class ConsoleBeside:
+    """Serves the console of a cluster on this machine, from soon after `async with` until its end.
 
-    It never disturbs: whatever is wrong with it is told, and the block goes on.
+    It never disturbs: whatever is wrong with it is told, and that is all. Without a port there is none.
     """
-    task = None if port is None else asyncio.create_task(_serve(place, port, tell), name="console")
-    try:
-        yield
-    finally:
-        if task is not None:
-            task.cancel()
+
+    def __init__(self, place: Place, port: int | None, tell: Callable[[Message], None]) -> None:
+        self._place = place
+        self._port = port
+        self._tell = tell
+        self._address = ""
+        self._moved = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def operator_at(self, address: str) -> None:
+        """The operator serves its pages there from now on."""
+        if address and address != self._address:
+            self._address = address
+            self._moved.set()
+
+    async def __aenter__(self) -> Self:
+        if self._port is not None:
+            self._task = asyncio.create_task(self._serve(self._port), name="console")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._task is not None:
+            self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await task
+                await self._task
 
+    async def _serve(self, port: int) -> None:
+        if importlib.util.find_spec("nicegui") is None:
+            self._tell(Hint(text=_MISSING))
+            return
+        try:
+            # It takes seconds, in which the cluster must go on answering.
+            await asyncio.to_thread(importlib.import_module, "kubewright.console._server")
+            from kubewright.console import Console
 
-async def _serve(place: Place, port: int, tell: Callable[[Message], None]) -> None:
-    if importlib.util.find_spec("nicegui") is None:
-        tell(Hint(text=_MISSING))
-        return
-    try:
-        # It takes seconds, in which the cluster must go on answering.
-        await asyncio.to_thread(importlib.import_module, "kubewright.console._server")
-        from kubewright.console import Console
+            console = Console.connect(kubeconfig=self._place.kubeconfig, context=self._place.context)
+            async with console, console.serving(port=port) as url:
+                self._tell(ConsoleReady(url=f"{url}{console.invitation() if console.local else ''}"))
+                await self._follow(console)
+        except Exception as error:  # whatever it is: the program can be developed without it
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            self._tell(Hint(text=f"the web console cannot be served: {reason}"))
 
-        console = Console.connect(kubeconfig=place.kubeconfig, context=place.context)
-        async with console, console.serving(port=port) as url:
-            tell(ConsoleReady(url=url))
-            await asyncio.Event().wait()
-    except Exception as error:  # whatever it is: the program can be developed without it
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        tell(Hint(text=f"the web console cannot be served: {reason}"))
+    async def _follow(self, console: Console) -> None:
+        """Let it ask the operator where that is now."""
+        from kubewright.console.operators import Remote, WatchedOperator
+
+        asked: WatchedOperator | None = None
+        while True:
+            await self._moved.wait()
+            self._moved.clear()
+            if asked is not None:
+                await console.operators.remove(asked)
+            asked = console.operators.add(Remote(self._address))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kubewright.client import ApiError
-from kubewright.development._consoles import console_at
+from kubewright.development._consoles import ConsoleBeside
 from kubewright.development._ending import Ending, before, in_background
 from kubewright.development._messages import (
     ClusterReady,
@@ -96,6 +96,7 @@ class Development:
         self._pages = _FREE
         self._process: OperatorProcess | None = None
         self._watching: Watching | None = None
+        self._console: ConsoleBeside | None = None
 
     async def run(self) -> bool:
         """Until SIGINT, SIGTERM or SIGHUP. Whether it ended in order: a second signal does not wait for that.
@@ -115,7 +116,7 @@ class Development:
             self._hear(ClusterReady(server=place.server, kubeconfig=place.kubeconfig, embedded=place.embedded))
             async with (
                 Watching(place.client, self._hear) as self._watching,
-                console_at(place, self._plan.console_port, self._hear),
+                ConsoleBeside(place, self._plan.console_port, self._hear) as self._console,
                 in_background(self._ticks(), self._apply_samples(place)),
             ):
                 changed: list[Path] = []
@@ -184,6 +185,8 @@ class Development:
             case Ready():
                 self._pages = message.address or _FREE
                 self._samples_due.set()
+                if self._console is not None:
+                    self._console.operator_at(message.address)
             case Failed() if message.what != "sample":
                 self._failed = message
                 if message.what == "import":

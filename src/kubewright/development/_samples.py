@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kubewright.api import DecodeError, ObjectMeta, core, from_dict
-from kubewright.client import AlreadyExists, ApiError, Client
+from kubewright.client import AlreadyExists, ApiError, Client, RetryPolicy
 from kubewright.development._messages import Applied, Failed, Message
 
 __all__ = ["SUFFIXES", "Samples", "samples_beside"]
@@ -56,9 +56,12 @@ class Samples:
         fresh = {file: text for file in self.files if self._is_fresh(file, text := _read(file))}
         if not fresh:
             return
-        await client.discovery.resources(refresh=True)  # the program may just have defined the kinds
+        # A field that is no field is an answer of 500, as if it could be another one the next time. People wait for it.
+        applying = client.through(lambda way: way, retry=RetryPolicy(attempts=2))
+        await applying.discovery.resources(refresh=True)  # the program may just have defined the kinds
         for file, text in fresh.items():
-            if await self._apply_file(client, file, text):
+            self._applied.pop(file, None)
+            if await self._apply_file(applying, file, text):
                 self._applied[file] = hashlib.sha256(text).digest()
 
     def _is_fresh(self, file: Path, text: bytes) -> bool:

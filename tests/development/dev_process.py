@@ -1,0 +1,175 @@
+"""`kubewright dev` as a process, and what it says."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from kubewright.client import BlockingClient
+
+PATIENCE = 90.0
+
+PROGRAM = '''
+import os
+
+import kubewright as kw
+
+print("process", os.getpid())
+
+
+class NoteSpec(kw.Model):
+    text: str = ""
+
+
+class NoteStatus(kw.Model):
+    said: str = ""
+
+
+@kw.resource("dev.example.com/v1", columns={"Said": ".status.said"})
+class Note(kw.Resource[NoteSpec, NoteStatus]):
+    """A note."""
+
+
+operator = kw.Operator("notes")
+seen = []
+
+
+@operator.reconciles(Note)
+async def sync(note: Note, ctx: kw.Context[Note]) -> None:
+    seen.append(note.metadata.name)
+    await ctx.patch_status(NoteStatus(said=f"first {note.spec.text}"))
+'''
+
+SAMPLE = """
+apiVersion: dev.example.com/v1
+kind: Note
+metadata:
+  name: sample
+spec:
+  text: hello
+"""
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    """Wait for something that no message tells of."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"{what} did not happen"
+        threading.Event().wait(0.02)
+
+
+class Dev:
+    """One run of the command, with JSON as its output."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.messages: list[dict[str, Any]] = []
+        self.errors = ""
+        self._heard = threading.Condition()
+        self._seen = 0
+        self._threads = [threading.Thread(target=work, daemon=True) for work in (self._read, self._read_errors)]
+        for thread in self._threads:
+            thread.start()
+
+    @classmethod
+    def start(cls, folder: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> Self:
+        command = [sys.executable, "-m", "kubewright", "dev", *arguments, "--output", "json"]
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
+        return cls(
+            subprocess.Popen(
+                command,
+                cwd=folder,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**clean, **(environ or {})},
+            )
+        )
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            with self._heard:
+                self.messages.append(json.loads(line))
+                self._heard.notify_all()
+
+    def _read_errors(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.errors += line
+
+    def wait_for(self, type_: str, /, **fields: Any) -> dict[str, Any]:
+        """The next message of that type with these fields, after the one that was waited for before."""
+
+        def found() -> dict[str, Any] | None:
+            for number, message in enumerate(self.messages[self._seen :], self._seen):
+                if message["type"] == type_ and all(message.get(name) == value for name, value in fields.items()):
+                    self._seen = number + 1
+                    return message
+            return None
+
+        with self._heard:
+            if not self._heard.wait_for(lambda: bool(self._peek(type_, fields)), PATIENCE):
+                said = "\n".join(map(str, self.messages[-30:]))
+                raise AssertionError(f"no {type_} with {fields} came:\n{said}\n{self.errors}")
+            message = found()
+        assert message is not None
+        return message
+
+    def _peek(self, type_: str, fields: Mapping[str, Any]) -> bool:
+        return any(
+            message["type"] == type_ and all(message.get(name) == value for name, value in fields.items())
+            for message in self.messages[self._seen :]
+        )
+
+    def end(self, number: signal.Signals = signal.SIGINT) -> int:
+        """Stop it by a signal; its exit code."""
+        self.process.send_signal(number)
+        return self.ended()
+
+    def ended(self) -> int:
+        code = self.process.wait(timeout=PATIENCE)
+        for thread in self._threads:
+            thread.join(timeout=PATIENCE)
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+        return code
+
+    @contextlib.contextmanager
+    def client(self) -> Iterator[BlockingClient]:
+        """An administrator's client, by the kubeconfig that was told."""
+        ready = next(message for message in self.messages if message["type"] == "cluster")
+        with BlockingClient.connect(kubeconfig=ready["kubeconfig"]) as client:
+            yield client
+
+
+@contextlib.contextmanager
+def developing(folder: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> Iterator[Dev]:
+    """The command while the block runs; it ends well when the block did not end it."""
+    dev = Dev.start(folder, *arguments, environ=environ)
+    try:
+        yield dev
+        if dev.process.poll() is None:
+            assert dev.end() == 0, dev.errors
+        assert dev.errors == ""
+    finally:
+        if dev.process.poll() is None:
+            dev.process.kill()
+            dev.ended()
+
+
+def save(path: Path, text: str) -> None:
+    """As editors do: a new file takes the place of the old one."""
+    fresh = path.with_name(f"{path.name}.new")
+    fresh.write_text(text)
+    fresh.replace(path)
