@@ -34,7 +34,8 @@ def write_all(folder: Path, texts: Mapping[str, str | None]) -> None:
             target.unlink()
         undo.pop_all()
     for second in kept:
-        second.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # what was asked for is done
+            second.unlink()
     for target in gone:
         _remove_empty(folder, target.parent)
 

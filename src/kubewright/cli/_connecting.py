@@ -10,7 +10,16 @@ import click
 
 from kubewright.cli._completing import contexts, files
 from kubewright.cli._exit_codes import WrongUse
-from kubewright.client import ApiError, Client, ConfigError, Forbidden, RetryPolicy, load_config
+from kubewright.client import (
+    ApiError,
+    Client,
+    ConfigError,
+    Forbidden,
+    NotKubernetes,
+    RetryPolicy,
+    Unauthorized,
+    load_config,
+)
 
 __all__ = ["cluster_options", "connected"]
 
@@ -44,7 +53,7 @@ def connected(kubeconfig: str | None, context: str | None, work: Callable[[Clien
         return asyncio.run(run())
     except Forbidden as error:
         raise click.ClickException(f"your account may not do this: {error}") from error
-    except ConfigError as error:
+    except (ConfigError, NotKubernetes, Unauthorized) as error:
         raise WrongUse(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error

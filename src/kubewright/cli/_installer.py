@@ -25,8 +25,11 @@ __all__ = ["command"]
     metavar="FILE",
     help="The file that is written.",
 )
+@click.option("--overwrite", is_flag=True, help="Replace a file that is in the way and was not generated.")
 @output_option
-def command(targets: Sequence[str], image: str | None, namespace: str | None, out: Path, output: Output) -> None:
+def command(
+    targets: Sequence[str], image: str | None, namespace: str | None, out: Path, overwrite: bool, output: Output
+) -> None:
     """Write one file with all that runs the operator, for `kubectl apply --server-side -f`.
 
     \b
@@ -34,10 +37,12 @@ def command(targets: Sequence[str], image: str | None, namespace: str | None, ou
       kubewright installer --image registry.example.com/guestbook:1.0.0
       kubectl apply --server-side -f dist/install.yaml
     """
-    from kubewright.manifests import objects, yaml_file
+    from kubewright._writing import write_all
+    from kubewright.manifests import MARK, objects, yaml_file
 
     project = project_from(targets_or_project(targets), image=image, namespace=namespace)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(yaml_file(out.name, *objects(project)).text, encoding="utf-8")
+    if out.exists() and MARK.encode() not in out.read_bytes().partition(b"\n")[0] and not overwrite:
+        raise click.ClickException(f"{out}: not generated, so it is not replaced. Move it away, or use --overwrite")
+    write_all(out.parent, {out.name: yaml_file(out.name, *objects(project)).text})
     output.line(f"wrote {out}")
     output.document(written=[str(out)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from kubewright._writing import write_all
 from kubewright.codegen._errors import CodegenError, WrongRequest
 from kubewright.codegen._render import HEADER
 
@@ -30,7 +31,7 @@ def files_of(modules: Mapping[tuple[str, str], str], out: Path) -> dict[Path, st
 
 
 def write(modules: Mapping[tuple[str, str], str], out: Path, *, check: bool = False) -> list[Path]:
-    """Write what has changed, and say which files these are; with `check`, only say so.
+    """Write what has changed, all of it or nothing, and say which files these are; with `check`, only say so.
 
     A file that was not generated is never overwritten: an `__init__.py` of yours is left as it is, any other raises
     CodegenError, before anything is written.
@@ -43,9 +44,7 @@ def write(modules: Mapping[tuple[str, str], str], out: Path, *, check: bool = Fa
         elif HEADER not in there[:1000] and path.name != "__init__.py":
             raise CodegenError(str(path), "this file was not generated, and would be lost; name another place")
     if not check:
-        for path, text in changed.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="\n")
+        write_all(Path(), {str(path): text for path, text in changed.items()})
     return list(changed)
 
 

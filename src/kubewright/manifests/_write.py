@@ -5,15 +5,15 @@ Each file carries a mark in its first line. A file without it is somebody's own:
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal
 
+from kubewright._writing import write_all
 from kubewright.api import Object
 from kubewright.crd import to_yaml
 
@@ -87,20 +87,7 @@ def write(folder: Path, files: Iterable[File], *, replace_foreign: bool | Collec
         _refuse_foreign(folder, {path: text for path, text in present.items() if path not in allowed})
     changed = [path for path, file in wanted.items() if present[path] != file.text]
     stale = _stale(folder, wanted)
-    with contextlib.ExitStack() as undo:
-        # Whatever can fail (a full disk, a read-only folder) fails here, where nothing is to be seen of it yet.
-        staged = [(_stage(folder, wanted[path], undo), folder / path) for path in changed]
-        for temporary, target in staged:
-            before = _read(target)
-            os.replace(temporary, target)
-            undo.callback(_restore, target, before)
-        for path in stale:
-            before = _read(folder / path)
-            (folder / path).unlink()
-            undo.callback(_restore, folder / path, before)
-        undo.pop_all()
-    for parent in {(folder / path).parent for path in stale}:
-        _remove_empty(folder, parent)
+    write_all(folder, {**{path: wanted[path].text for path in changed}, **dict.fromkeys(stale)})
     return Written(sorted(changed), sorted(stale), sorted(set(wanted) - set(changed)))
 
 
@@ -164,42 +151,6 @@ def _has_mark(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return MARK.encode() in file.readline(len(MARK) + 64)
-
-
-def _stage(folder: Path, file: File, undo: contextlib.ExitStack) -> Path:
-    """The text in a file beside its place, which goes away if anything fails."""
-    target = folder / file.path
-    for missing in reversed([parent for parent in _parents(folder, target) if not parent.exists()]):
-        missing.mkdir()
-        undo.callback(_try_rmdir, missing)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    undo.callback(temporary.unlink, missing_ok=True)
-    temporary.write_bytes(file.text.encode())
-    return temporary
-
-
-def _parents(folder: Path, target: Path) -> Iterator[Path]:
-    yield from (parent for parent in target.parents if parent != folder and folder in parent.parents)
-    yield folder
-    yield from folder.parents
-
-
-def _restore(target: Path, before: str | None) -> None:
-    if before is None:
-        target.unlink(missing_ok=True)
-    else:
-        target.write_bytes(before.encode("utf-8", errors="surrogateescape"))
-
-
-def _try_rmdir(folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        folder.rmdir()
-
-
-def _remove_empty(top: Path, folder: Path) -> None:
-    while folder != top and folder.exists() and not any(folder.iterdir()):
-        folder.rmdir()
-        folder = folder.parent
 
 
 def _diff(found: str, wanted: str) -> str:

@@ -13,6 +13,8 @@ _DOMAIN: Final = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _VERSION: Final = re.compile(r"v[1-9]\d*((alpha|beta)[1-9]\d*)?")
 _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
+# The API server asks for an approval of such a group.
+_PROTECTED: Final = re.compile(r"(^|\.)(k8s|kubernetes)\.io$")
 _LONGEST_NAME: Final = 55
 _LONGEST_GROUP: Final = 200
 _LONGEST_KIND: Final = 60
@@ -45,8 +47,13 @@ def package_of(name: str) -> str:
 
 def check_domain(domain: str) -> str:
     """What the groups of a project end with."""
-    if not _DOMAIN.fullmatch(domain) or "." not in domain:
+    if not _DOMAIN.fullmatch(domain) or "." not in domain or len(domain) > _LONGEST_GROUP:
         raise ScaffoldError(f"the domain is a DNS name such as example.com, in lower case, not {domain!r}")
+    if _PROTECTED.search(domain):
+        raise ScaffoldError(
+            f"groups that end in k8s.io or kubernetes.io are Kubernetes' own, so the domain cannot be {domain!r}: use"
+            " one that is yours, such as example.com"
+        )
     return domain
 
 
