@@ -73,7 +73,7 @@ async def sync(memcached: Memcached, ctx: kw.Context[Memcached]) -> None:
 
     up = deployment.status.available_replicas or 0
     ctx.set_condition("Available", up >= size, "AllUp" if up >= size else "Waiting", f"{up} of {size} nodes are up")
-    ctx.set_condition("Degraded", False, "AllWell")
+    ctx.set_condition("Degraded", False, "AllWell", "nothing is in the way")
     for condition in deployment.status.conditions or []:
         if (condition.type, condition.status) in (("ReplicaFailure", "True"), ("Progressing", "False")):
             ctx.set_condition("Degraded", True, condition.reason or condition.type, condition.message or "")
