@@ -75,7 +75,7 @@ class ObjectPage:
         with ui.tabs(on_change=lambda event: self._choose(str(event.value))).classes("kw-tabs") as tabs:
             tabs.props("dense no-caps inline-label align=left aria-label='Parts of this page'")
             for name, (title, picture, _) in _TABS.items():
-                ui.tab(name, title, icon=picture).props(f"data-testid=tab-{name}")
+                ui.tab(name, title, icon=picture).props["data-testid"] = f"tab-{name}"
         tabs.set_value(self._name)
         self._panel = ui.column().classes("kw-panel").props("role=tabpanel")
         self._show()

@@ -36,7 +36,9 @@ class ControllerCharts:
     def _chart(title: str, options: dict[str, Any], name: str) -> ui.echart:
         with ui.column().classes("kw-card kw-box"):
             section(title)
-            return line_chart(options, title).props(f"data-testid=chart-{name}")
+            chart = line_chart(options, title)
+            chart.props["data-testid"] = f"chart-{name}"
+            return chart
 
     def update(self, samples: Sequence[Sample]) -> None:
         """There are new samples."""

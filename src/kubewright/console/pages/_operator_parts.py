@@ -31,7 +31,8 @@ class Part:
     def __init__(self, moments: Moments) -> None:
         self._moments = moments
         self._shown: Any = None
-        with ui.column().classes("kw-card kw-box").props(f"data-testid={self.name}"):
+        with ui.column().classes("kw-card kw-box") as card:
+            card.props["data-testid"] = self.name
             section(self.title)
             self._place = ui.element("div").classes("kw-scroll")
 
