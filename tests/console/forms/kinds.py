@@ -4,6 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
+GROUP = "forms.example.com"
+
+
+def definition(plural: str, kind: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """The definition of a kind with this schema."""
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "schema": {"openAPIV3Schema": schema},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"},
+            "versions": [version],
+        },
+    }
+
+
 EVERYTHING: dict[str, Any] = {
     "type": "object",
     "required": ["spec"],
@@ -82,11 +107,11 @@ EVERYTHING: dict[str, Any] = {
 }
 
 
-def an_object(**spec: Any) -> dict[str, Any]:
+def an_object(name: str = "one", namespace: str = "default", /, **spec: Any) -> dict[str, Any]:
     """A valid object, with more in its spec."""
     return {
         "apiVersion": "forms.example.com/v1",
         "kind": "Everything",
-        "metadata": {"name": "one", "namespace": "default"},
+        "metadata": {"name": name, "namespace": namespace},
         "spec": {"title": "one", "size": 1, **spec},
     }

@@ -111,8 +111,9 @@ class _Delete:
     async def _owned(self) -> Tree:
         """What it owns, at any depth, as far as the viewer may see it."""
         console, viewer = self.visit.console, self.visit.viewer
+        owned = console.operators.owned_by(self.kind.group, self.kind.kind)
         shelves: list[Shelf] = []
-        for kind in kinds_below(self.kind, await console.kinds(), await self._told()):
+        for kind in kinds_below(self.kind, await console.kinds(), owned):
             try:
                 shelves.append(await self.visit.shelf(kind))
             except (ApiError, CacheSyncError, OSError):
@@ -125,10 +126,6 @@ class _Delete:
             return sights[kind].allows(key.namespace, key.name)
 
         return tree_of(ObjectKey(self.namespace, self.name), self.uid, shelves, allowed)
-
-    async def _told(self) -> list[Any]:
-        """The kinds that operators say they own for this one."""
-        return []
 
     def _goes_with_it(self, tree: Tree, place: ui.element) -> None:
         nodes = [*tree.walk()]

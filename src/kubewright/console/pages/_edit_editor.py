@@ -9,6 +9,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from kubewright.console.forms import (
+    NOWHERE,
     Checker,
     Document,
     Field,
@@ -61,6 +62,8 @@ class Editor:
         self.old = old
         self.readable = True
         """Whether the text can be read: otherwise the form has an older state."""
+        self.strict = old is not None
+        """Whether what is not filled in yet is told, too: from the first review on."""
         self._namespaces = namespaces
         self.on_edit: Callable[[], None] | None = None
         """Called after each change, when both sides agree."""
@@ -141,7 +144,8 @@ class Editor:
         options = list(dict.fromkeys([*([now] if now else []), *self._namespaces]))
         widget = ui.select(options, label="namespace *", value=now or None, with_input=True)
         widget.props("outlined dense stack-label hide-bottom-space options-dense").without_auto_validation()
-        widget.props["hint"] = None if options else "You may create it in no namespace."
+        if not options:
+            widget.props["hint"] = "You may create it in no namespace."
         labelled(widget, place.label)
         widget.props["data-path"] = place.label
 
@@ -235,34 +239,44 @@ class Editor:
 
     # Problems
 
+    def be_strict(self) -> None:
+        """Tell also what is not filled in yet."""
+        if not self.strict:
+            self.strict = True
+            self._check()
+
     def refuse(self, problems: Sequence[Problem]) -> list[Problem]:
         """Show what a server said, until something is changed. Gives what has no place in the form."""
         self._refused = [*problems]
         return self._check()
 
     def _check(self) -> list[Problem]:
-        found = [*self._refused, *self.checker.check(self.value, self.old)]
+        found = [*self.checker.check(self.value, self.old), *self._refused]
         said: dict[Any, Problem] = {}
         for problem in found:
-            said.setdefault(problem.path or problem, problem)  # the server's words first
+            said.setdefault(problem.path or problem, problem)  # ours are shorter, where both know of it
         self.problems = list(said.values())
-        homeless = self._drawing.show(self.problems)
+        homeless = self._drawing.show(problem for problem in self.problems if not self._is_early(problem))
         if self.on_edit is not None:
             self.on_edit()
         return homeless
 
+    def _is_early(self, problem: Problem) -> bool:
+        """Whether a problem is only that something is not filled in yet, and nobody has said that it is done."""
+        return not self.strict and bool(problem.path) and self.document.get(problem.path) in (NOWHERE, "")
+
     def summary(self) -> str:
         """How many fields need attention, in words."""
-        places = {shown(problem.path) for problem in self.problems}
         if not self.readable:
             return "The YAML cannot be read."
-        return (
-            ""
-            if not places
-            else "1 field needs attention"
-            if len(places) == 1
-            else f"{len(places)} fields need attention"
-        )
+        places = {shown(problem.path) for problem in self.problems if not self._is_early(problem)}
+        empty = {shown(problem.path) for problem in self.problems} - places
+        parts = []
+        if places:
+            parts.append(f"{len(places)} field{'s need' if len(places) > 1 else ' needs'} attention")
+        if empty:
+            parts.append(f"{len(empty)} to fill in")
+        return ", ".join(parts)
 
 
 def _part(title: str, description: str = "") -> ui.element:

@@ -68,7 +68,7 @@ def _hint(field: Field) -> str:
 def _placeholder(field: Field, value: Any) -> str:
     if value is None:
         return "null"
-    if value == "":
+    if value == "" and not field.required:
         return "(an empty text)"
     if field.default is not NOWHERE:
         return f"default: {_json(field.default)}"
@@ -155,7 +155,8 @@ def _describe(drawing: Drawing, place: Place, widget: Any) -> None:
     if fixed:
         widget.disable()
         hint = f"{hint} · cannot be changed" if hint else "cannot be changed"
-    widget.props["hint"] = hint or None
+    if hint:
+        widget.props["hint"] = hint
     labelled(widget, place.label)
     widget.props["data-path"] = place.label
     drawing.shows_errors(place, widget)

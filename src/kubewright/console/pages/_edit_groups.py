@@ -170,7 +170,7 @@ class _Group:
                         widget = draw_field(self.drawing, place)
                     self._moves(index, len(elements))
                 if focus == index and widget is not None:
-                    widget.run_method("focus")
+                    widget.props("autofocus")
             else:
                 with ui.element("div").classes("kw-element-title"):
                     ui.label(f"{self.place.field.name or 'element'} {index + 1}")
@@ -214,7 +214,7 @@ class _Group:
             if not place.field.is_scalar:
                 draw_field(self.drawing, place)
             if focus == number:
-                key.run_method("focus")
+                key.props("autofocus")
 
     def _key(self, place: Place, name: str) -> ui.input:
         key = ui.input("key", value=name).props("outlined dense stack-label hide-bottom-space autocomplete=off")

@@ -72,6 +72,7 @@ class EditPage:
     async def review(self) -> None:
         """Ask the server what it would make of it, and show that."""
         self.editor.settle()
+        self.editor.be_strict()
         self.notices.clear()
         if not self.editor.readable:
             self.tell("The YAML cannot be read", ["Mend it first: the form shows an older state."])

@@ -1,0 +1,322 @@
+"""New objects, by form and by YAML, in a browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from kubewright.api import Untyped, from_dict, to_dict
+from kubewright.api.apiextensions.v1 import CustomResourceDefinition
+from kubewright.client import ApiError, Client
+from kubewright.console import Console
+from tests.console.forms.conftest import SignIn, defined, known
+from tests.console.forms.kinds import EVERYTHING, GROUP, an_object, definition
+from tests.console.screenshots import shoot
+
+pytestmark = [pytest.mark.browser, pytest.mark.clusters]
+
+
+def field(page: Page, place: str) -> Locator:
+    """The widget of a place such as `spec.size`."""
+    return page.get_by_label(place, exact=True)
+
+
+def problem(page: Page, place: str) -> Locator:
+    """What is wrong at a place, told under its widget."""
+    return page.locator(f'[role="alert"]:below([data-path="{place}"])').first
+
+
+async def open_new(page: Page, url: str, plural: str, namespace: str) -> None:
+    await page.goto(f"{url}/kinds/{GROUP}/{plural}/new?namespace={namespace}")
+    await expect(page.get_by_test_id("form")).to_be_visible()
+    await expect(page.locator(".cm-content")).to_contain_text("apiVersion")
+
+
+async def review(page: Page) -> Locator:
+    await page.get_by_role("button", name="Review and").click()
+    diff = page.get_by_test_id("diff")
+    await expect(diff).to_be_visible()
+    return diff
+
+
+async def write(page: Page, text: str) -> None:
+    """Replace all of the YAML."""
+    editor = page.locator(".cm-content")
+    await editor.click()
+    await page.keyboard.press("ControlOrMeta+a")
+    await page.keyboard.insert_text(text)
+
+
+async def test_an_object_is_created_by_form(
+    client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
+) -> None:
+    await open_new(page, console_url, "everythings", cluster_namespace)
+    await field(page, "metadata.name").fill("first")
+    await field(page, "spec.title").fill("first one")
+    await field(page, "spec.size").fill("3")
+    await field(page, "spec.color").click()
+    await page.get_by_role("option", name="red").click()
+    yaml = page.locator(".cm-content")
+    await expect(yaml).to_contain_text("name: first")
+    await expect(yaml).to_contain_text("color: red")
+    await expect(page.get_by_test_id("summary")).to_be_empty()
+    await shoot(page, "new")
+
+    diff = await review(page)
+    await expect(diff).to_contain_text("title: first one")
+    by_server = diff.locator(".kw-diff-line", has_text="by the server")
+    await expect(by_server).to_contain_text(["enabled: true"])  # a default: nobody wrote it
+    await shoot(page, "review")
+    assert await client.find(everything, "first", cluster_namespace) is None  # a dry run writes nothing
+    await page.get_by_role("button", name="Create", exact=True).click()
+    await page.wait_for_url(f"**/objects/{GROUP}/everythings/{cluster_namespace}/first")
+    made = to_dict(await client.get(everything, "first", cluster_namespace))
+    assert made["spec"] == {"title": "first one", "size": 3, "color": "red", "enabled": True}
+    assert [entry["manager"] for entry in made["metadata"]["managedFields"]] == ["kubewright-console"]
+
+    await open_new(page, console_url, "everythings", cluster_namespace)  # the same name again takes nothing over
+    await write(page, _yaml("first", cluster_namespace, "title: second one\n  size: 4"))
+    await expect(field(page, "spec.size")).to_have_value("4")
+    await page.get_by_role("button", name="Review and").click()
+    await expect(page.get_by_test_id("told")).to_contain_text("There is an object of this name already")
+    assert to_dict(await client.get(everything, "first", cluster_namespace))["spec"]["size"] == 3
+
+
+def _yaml(name: str, namespace: str, spec: str) -> str:
+    return (
+        f"apiVersion: {GROUP}/v1\nkind: Everything\nmetadata:\n  name: {name}\n  namespace: {namespace}\n"
+        f"spec:\n  {spec}\n"
+    )
+
+
+async def test_what_is_wrong_is_told_at_its_field(
+    client: Client, cluster_namespace: str, console: Console, console_url: str, page: Page
+) -> None:
+    strict = {"minimum": 1, "maximum": 10, "type": "integer"}
+    schema: dict[str, Any] = {**EVERYTHING, "properties": {**EVERYTHING["properties"]}}
+    spec = schema["properties"]["spec"] = {**EVERYTHING["properties"]["spec"]}
+    spec["properties"] = {**spec["properties"], "size": strict}
+    kind = await defined(client, "stricts", "Strict", schema)
+    await known(console, "stricts")
+    await open_new(page, console_url, "stricts", cluster_namespace)
+    await field(page, "metadata.name").fill("Not A Name")
+    await expect(problem(page, "metadata.name")).to_contain_text("must consist of lower case")
+    await field(page, "metadata.name").fill("wrong")
+    await field(page, "spec.title").fill("wrong")
+    await field(page, "spec.size").fill("12")
+    await expect(problem(page, "spec.size")).to_have_text("must be at most 10, not 12")
+    await field(page, "spec.size").fill("many")
+    await expect(problem(page, "spec.size")).to_have_text("must be a whole number, not a text")
+    await field(page, "spec.size").fill("6")  # what a CEL rule says, where the rule is
+    section = page.get_by_role("region", name="spec")
+    await expect(section.get_by_text("a large one needs a reason")).to_be_visible()
+    await field(page, "spec.ratio").fill("1.5")  # and where its fieldPath is
+    await expect(page.get_by_text("a ratio is at most 1")).to_be_visible()
+    await shoot(page, "problems")
+    await field(page, "spec.ratio").fill("0.5")
+    await field(page, "spec.size").fill("5")
+    await expect(page.get_by_test_id("summary")).to_be_empty()
+
+    # The server has become stricter since the form was made: its own words, at the field.
+    strict["maximum"] = 3
+    crd = await client.get(CustomResourceDefinition, f"stricts.{GROUP}")
+    crd.spec = from_dict(CustomResourceDefinition, definition("stricts", "Strict", schema)).spec
+    await client.update(crd)
+    await _refuses(client, kind, cluster_namespace)
+    await page.get_by_role("button", name="Review and").click()
+    await expect(page.get_by_test_id("told")).to_contain_text("The server refuses this object.")
+    await expect(problem(page, "spec.size")).to_contain_text("should be less than or equal to 3")
+    await field(page, "spec.size").fill("2")
+    await review(page)
+
+
+async def _refuses(client: Client, kind: type[Untyped], namespace: str) -> None:
+    """Wait until the server has the new schema."""
+    obj = {**an_object("probe", namespace, size=4), "kind": "Strict"}
+    while True:
+        try:
+            await client.create(from_dict(kind, obj), dry_run=True)
+        except ApiError as error:
+            if "less than or equal to 3" in str(error):
+                return
+
+
+async def test_form_and_yaml_follow_each_other(
+    cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
+) -> None:
+    await open_new(page, console_url, "everythings", cluster_namespace)
+    text = _yaml("typed", cluster_namespace, "title: typed # kept\n  size: 2\n  ports:\n  - name: web\n    number: 80")
+    await write(page, text)
+    await expect(field(page, "spec.title")).to_have_value("typed")
+    await expect(field(page, "spec.ports[0].number")).to_have_value("80")
+
+    await field(page, "spec.size").fill("7")  # the form changes its own place, and the comment stays
+    yaml = page.locator(".cm-content")
+    await expect(yaml).to_contain_text("size: 7")
+    await expect(yaml).to_contain_text("# kept")
+
+    await write(page, text.replace("size: 2", "size: [2"))
+    await expect(page.get_by_test_id("yaml-problem")).to_contain_text("line ")
+    await expect(field(page, "spec.size")).to_have_value("7")  # the last good state
+    await page.get_by_role("button", name="Review and").click()
+    await expect(page.get_by_test_id("told")).to_contain_text("The YAML cannot be read")
+
+    await write(page, text.replace("size: 2", "size: 4\n  strange:\n    deep: true"))
+    await expect(page.get_by_test_id("yaml-problem")).to_be_empty()
+    await expect(field(page, "spec.size")).to_have_value("4")
+    await expect(page.get_by_text("deep: true").first).to_be_visible()  # fields that nobody knows are kept, and shown
+    await expect(page.get_by_text("strange: is not a field of this kind")).to_be_visible()
+    await page.get_by_role("button", name="Review and").click()
+    await expect(page.get_by_test_id("told")).to_contain_text("does not understand")
+
+
+@pytest.mark.clusters("embedded")
+async def test_lists_and_maps_are_filled_by_keyboard_alone(
+    client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
+) -> None:
+    await open_new(page, console_url, "everythings", cluster_namespace)
+    await field(page, "metadata.name").focus()
+    await page.keyboard.type("keys")
+    await field(page, "spec.title").focus()
+    await page.keyboard.type("keys")
+
+    await page.locator('[data-path="spec.tags"] [role="button"]').first.focus()
+    await page.keyboard.press("Enter")  # opens the group
+    for tag in ("a", "b"):
+        await page.get_by_role("button", name="Add to spec.tags").focus()
+        await page.keyboard.press("Enter")
+        number = 0 if tag == "a" else 1
+        await expect(field(page, f"spec.tags[{number}]")).to_be_focused()
+        await page.keyboard.type(tag)
+        await expect(page.locator(".cm-content")).to_contain_text(f"- {tag}")
+
+    await page.locator('[data-path="spec.limits"] [role="button"]').first.focus()
+    await page.keyboard.press("Enter")
+    await page.get_by_role("button", name="Add to spec.limits").focus()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_label("Key of spec.limits", exact=False)).to_be_focused()
+    await page.keyboard.type("a.b/c")
+    await page.keyboard.press("Tab")  # to the value, which goes with its new name
+    await page.keyboard.press("ControlOrMeta+a")
+    await page.keyboard.type("5")
+    await expect(page.locator(".cm-content")).to_contain_text("a.b/c: 5")
+
+    await page.locator('[data-path="spec.ports"] [role="button"]').first.focus()
+    await page.keyboard.press("Enter")
+    await page.get_by_role("button", name="Add to spec.ports").focus()
+    await page.keyboard.press("Enter")
+    await field(page, "spec.ports[0].name").focus()
+    await page.keyboard.type("web")
+    await page.get_by_role("button", name="Review and").focus()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_test_id("diff")).to_be_visible()
+    await page.get_by_role("button", name="Create", exact=True).focus()
+    await page.keyboard.press("Enter")
+    await page.wait_for_url("**/keys")
+    made = to_dict(await client.get(everything, "keys", cluster_namespace))["spec"]
+    assert (made["tags"], made["limits"], made["ports"]) == (["a", "b"], {"a.b/c": 5}, [{"name": "web"}])
+
+
+EVIL = (
+    '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
+    "{{constructor.constructor('window.hacked=1')()}}"
+)
+
+
+async def test_hostile_content_stays_text(
+    client: Client, cluster_namespace: str, console: Console, console_url: str, page: Page
+) -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "description": EVIL,
+        "properties": {
+            "spec": {
+                "type": "object",
+                "description": EVIL,
+                "properties": {
+                    "told": {"type": "string", "description": EVIL, "default": EVIL},
+                    "chosen": {"type": "string", "enum": [EVIL, "x"]},
+                    EVIL: {"type": "string"},
+                    "lists": {"type": "array", "description": EVIL, "items": {"type": "string"}},
+                },
+                "x-kubernetes-validations": [{"rule": "!has(self.lists)", "message": EVIL}],
+            }
+        },
+    }
+    kind = await defined(client, "evils", "Evil", schema)
+    await known(console, "evils")
+    metadata = {"name": "evil", "namespace": cluster_namespace, "annotations": {"evil": EVIL}}
+    body = {"apiVersion": f"{GROUP}/v1", "kind": "Evil", "metadata": metadata, "spec": {"told": EVIL, "chosen": EVIL}}
+    await client.create(from_dict(kind, body), field_manager=EVIL[:100])
+    await page.goto(f"{console_url}/objects/{GROUP}/evils/{cluster_namespace}/evil/edit")
+    await expect(field(page, "spec.told")).to_have_value(EVIL)
+    await expect(page.get_by_test_id("form")).to_contain_text(EVIL)
+    await field(page, "spec.chosen").click()
+    await page.get_by_role("option", name=EVIL).click()
+    await field(page, "spec.told").fill(EVIL + "!")
+    diff = await review(page)
+    await expect(diff).to_contain_text(EVIL)
+    await expect(page.get_by_test_id("conflict")).to_contain_text("onerror")
+    await page.keyboard.press("Escape")
+    await open_new(page, console_url, "evils", cluster_namespace)
+    await page.locator('[data-path="spec.lists"] [role="button"]').first.click()
+    await page.get_by_role("button", name="Set spec.lists empty").click()
+    await expect(page.get_by_role("alert").filter(has_text=EVIL)).to_be_visible()
+    assert await page.evaluate("window.hacked") is None
+    assert await page.locator("img[src=x]").count() == 0
+
+
+@pytest.mark.clusters("embedded")
+async def test_who_may_not_create_is_told_and_refused(
+    client: Client, cluster_namespace: str, console_url: str, everything: type[Untyped], signed_in_as: SignIn
+) -> None:
+    page = await signed_in_as("reader-of-forms", ["get", "list", "watch"])
+    await open_new(page, console_url, "everythings", cluster_namespace)
+    button = page.get_by_role("button", name="Review and")
+    await expect(button).to_be_disabled()
+    await expect(page.get_by_test_id("reason")).to_contain_text("the verb “create” is missing")
+    await field(page, "metadata.name").fill("forced")
+    await field(page, "spec.title").fill("forced")
+    # Whoever takes the grey away in his browser has won nothing.
+    await button.evaluate("one => { one.removeAttribute('disabled'); one.classList.remove('disabled') }")
+    await button.dispatch_event("click")
+    await field(page, "spec.title").fill("still here")
+    await expect(page.locator(".cm-content")).to_contain_text("still here")
+    await expect(page.get_by_test_id("diff")).to_have_count(0)
+    assert await client.find(everything, "forced", cluster_namespace) is None
+
+
+@pytest.mark.clusters("embedded")
+async def test_a_built_in_kind_has_a_form_from_the_servers_document(
+    cluster_namespace: str, console_url: str, page: Page
+) -> None:
+    await page.goto(f"{console_url}/kinds/apps/deployments/new?namespace={cluster_namespace}")
+    await field(page, "metadata.name").fill("web")
+    await expect(field(page, "spec.replicas")).to_be_visible()
+    await page.locator('[data-path="spec.template.spec"] [role="button"]').first.click()
+    await page.get_by_role("button", name="Add to spec.template.spec.containers").click()
+    await field(page, "spec.template.spec.containers[0].name").fill("web")
+    await expect(page.locator(".cm-content")).to_contain_text("- name: web")
+
+
+@pytest.mark.clusters("embedded")
+async def test_a_new_object_can_start_from_an_example(
+    client: Client, cluster_namespace: str, console: Console, console_url: str, page: Page
+) -> None:
+    properties = {"size": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "string"}}}
+    example = {"metadata": {"labels": {"app": "shown"}}, "spec": {"size": 8, "tags": ["from the example"]}}
+    schema = {
+        "type": "object",
+        "example": example,
+        "properties": {"spec": {"type": "object", "properties": properties}},
+    }
+    await defined(client, "shows", "Show", schema)
+    await known(console, "shows")
+    await open_new(page, console_url, "shows", cluster_namespace)
+    await field(page, "metadata.name").fill("mine")
+    await page.get_by_role("button", name="Start from the example").click()
+    await expect(field(page, "spec.size")).to_have_value("8")
+    await expect(field(page, "metadata.name")).to_have_value("mine")
+    await expect(page.locator(".cm-content")).to_contain_text("- from the example")
