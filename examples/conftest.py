@@ -1,12 +1,13 @@
-"""The real control plane for the tests of all examples; each also runs on an embedded cluster, as its conftest says.
+"""Where the examples are tried: on the real control plane, and on an embedded cluster; Deployments get pods on both.
 
-It has kube-controller-manager: the real garbage collector and Deployment controller are at work. A project of your own
-needs none of this: `pytest --control-plane-controllers` starts one, too.
+The real one has kube-controller-manager: the real garbage collector and Deployment controller are at work. A project of
+your own needs none of this: `pytest --control-plane-controllers` starts one, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -15,15 +16,24 @@ from memcached import Memcached
 from network import Network
 from password import Password
 
-from kubewright.client import BlockingClient
+from kubewright.client import BlockingClient, Client
 from kubewright.crd import crds_of
-from kubewright.testing import ControlPlane
+from kubewright.testing import ControlPlane, FakeNode
 
 
 @pytest.fixture
 def cluster_settings() -> dict[str, Any]:
-    """The embedded cluster has controllers, too."""
-    return {"controllers": True}
+    """The embedded cluster has controllers, too, and runs Deployments."""
+    return {"controllers": True, "workloads": True}
+
+
+@pytest.fixture
+async def nodes(cluster_kind: str, client: Client, namespace: str) -> AsyncIterator[None]:
+    """Pods become ready: on the real control plane, which has no nodes, through one that needs no machine."""
+    async with contextlib.AsyncExitStack() as stack:
+        if cluster_kind == "real":
+            await stack.enter_async_context(FakeNode(client, name=f"node-{namespace}", namespace=namespace))
+        yield
 
 
 @pytest.fixture(scope="session")
