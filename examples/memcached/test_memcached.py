@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,8 +14,24 @@ import kubewright as kw
 from kubewright.api import apps, core, find_condition, meta
 from kubewright.client import ApiError, Client, MergePatch, NotFound
 from kubewright.crd import install
+from kubewright.testing import FakeNode
 
 pytestmark = pytest.mark.clusters
+
+
+@pytest.fixture
+def cluster_settings() -> dict[str, Any]:
+    """The embedded cluster runs Deployments, too."""
+    return {"controllers": True, "workloads": True}
+
+
+@pytest.fixture
+async def nodes(cluster_kind: str, client: Client, namespace: str) -> AsyncIterator[None]:
+    """Pods become ready: on the real control plane, which has no nodes, through one that needs no machine."""
+    async with contextlib.AsyncExitStack() as stack:
+        if cluster_kind == "real":
+            await stack.enter_async_context(FakeNode(client, name=f"node-{namespace}", namespace=namespace))
+        yield
 
 
 @pytest.fixture
