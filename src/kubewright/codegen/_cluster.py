@@ -50,7 +50,10 @@ async def _definitions(client: Client) -> list[dict[str, Any]]:
     documents: list[dict[str, Any]] = []
     query = {"limit": "100"}
     while True:
-        page = msgspec.json.decode(await client.request("GET", _PATH, query=query))
+        try:
+            page = msgspec.json.decode(await client.request("GET", _PATH, query=query))
+        except msgspec.DecodeError:
+            raise WrongRequest(_SOURCE, "what answers is no Kubernetes API server; is the address right?") from None
         documents += [{"apiVersion": "apiextensions.k8s.io/v1"} | each for each in page["items"]]
         following = page["metadata"].get("continue")
         if not following:

@@ -1,0 +1,193 @@
+"""What a command says, and how it ends, when the cluster is not there, not the right one, or refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import socket
+import threading
+from collections.abc import AsyncIterator, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kubewright.cli._main import run
+from kubewright.cluster import Cluster
+from tests.cli.commands import PROGRAM, WITH_CLUSTER, write_kubeconfig
+
+COMMANDS = list(WITH_CLUSTER.values())
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "page.py").write_text(PROGRAM)
+    return tmp_path
+
+
+@pytest.fixture
+def refused() -> Iterator[str]:
+    """An address that nobody listens at, and that nobody else can take meanwhile."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line of an error; doctor tells its findings on standard output."""
+    shown = capsys.readouterr()
+    assert "Traceback" not in shown.err
+    if not shown.err:
+        return shown.out
+    [line] = shown.err.splitlines()
+    return line
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=WITH_CLUSTER)
+def test_a_cluster_that_is_not_there_is_a_failure(
+    command: list[str], refused: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_kubeconfig(folder / "config", refused)
+    assert run([*command, "--kubeconfig", "config"]) == 1
+    told = said(capsys)
+    assert refused.removeprefix("http://") in told
+    assert "refused" in told.lower() or "Connect call failed" in told
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=WITH_CLUSTER)
+@pytest.mark.parametrize(
+    ("content", "context", "message"),
+    [
+        (None, [], "absent"),
+        ("", [], "empty"),
+        ("{", [], "YAML"),
+        ("staging", ["--context", "stagign"], "context 'stagign' does not exist; did you mean 'staging'?"),
+    ],
+    ids=["missing", "empty", "no YAML", "a context that is misspelled"],
+)
+def test_a_kubeconfig_that_cannot_work_is_wrong_use(
+    command: list[str],
+    content: str | None,
+    context: list[str],
+    message: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    config = folder / ("absent" if content is None else "config")
+    if content == "staging":
+        write_kubeconfig(config, "http://127.0.0.1:1")
+    elif content is not None:
+        config.write_text(content)
+    assert run([*command, "--kubeconfig", config.name, *context]) == 2
+    assert message in said(capsys)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=WITH_CLUSTER)
+def test_something_else_than_kubernetes_is_told(
+    command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Page(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.send_response(200)
+            self.send_header("Content-Length", "18")
+            self.end_headers()
+            self.wfile.write(b"<html>hello</html>")
+
+        do_GET = do_POST = do_PATCH = do_DELETE = _answer
+
+        def log_message(self, *_: object) -> None:
+            """Silence."""
+
+    with HTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        write_kubeconfig(folder / "config", f"http://127.0.0.1:{server.server_port}")
+        code = run([*command, "--kubeconfig", "config"])
+        server.shutdown()
+    assert code != 0
+    told = said(capsys)
+    assert "is the address right?" in told or "is this the address of an API server?" in told
+
+
+@pytest.fixture
+async def cluster() -> AsyncIterator[Cluster]:
+    async with Cluster(rbac=True) as cluster:
+        await cluster.serve()
+        yield cluster
+
+
+def kubeconfig_of(cluster: Cluster, folder: Path, user: dict[str, str] | None = None) -> str:
+    """The administrator's, with something else said about the user."""
+    found: dict[str, Any] = yaml.safe_load(Path(cluster.kubeconfig()).read_text())
+    found["users"][0]["user"] = found["users"][0]["user"] | user if user and "as" in user else user
+    (folder / "config").write_text(yaml.safe_dump(found))
+    return "config"
+
+
+FORBIDDEN = {
+    "install": 'cannot get resource "customresourcedefinitions"',
+    "uninstall": 'cannot delete resource "customresourcedefinitions"',
+    "deploy": 'cannot patch resource "namespaces"',
+    "undeploy": 'cannot delete resource "customresourcedefinitions"',
+}
+
+
+async def test_what_an_account_may_not_do_names_verb_resource_and_account(
+    cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = kubeconfig_of(cluster, folder, {"as": "somebody-small"})
+    for name, refusal in FORBIDDEN.items():
+        assert await asyncio.to_thread(run, [*WITH_CLUSTER[name], "--kubeconfig", config]) == 1
+        told = said(capsys)
+        assert told.startswith("Error: your account may not do this: ")
+        assert f'User "somebody-small" {refusal}' in told
+    assert await asyncio.to_thread(run, [*WITH_CLUSTER["codegen"], "--kubeconfig", config]) == 1
+    assert "you may not list its definitions; name the kinds with --kind" in said(capsys)
+    assert await asyncio.to_thread(run, [*WITH_CLUSTER["doctor"], "--kubeconfig", config]) == 1
+    assert "this account may not watch pages.errors.example.com" in said(capsys)
+
+
+async def test_credentials_that_the_server_does_not_know_are_wrong_use(
+    cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = kubeconfig_of(cluster, folder, {"token": "not-a-token-of-this-cluster"})
+    for name in ("install", "uninstall", "deploy", "undeploy", "codegen"):
+        assert await asyncio.to_thread(run, [*WITH_CLUSTER[name], "--kubeconfig", config]) == 2
+        told = said(capsys)
+        assert "Unauthorized" in told
+        assert "not-a-token" not in told
+
+
+async def test_a_kind_that_is_not_defined_is_named(
+    cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = str(cluster.kubeconfig())
+    assert await asyncio.to_thread(run, ["doctor", "page.py", "--kubeconfig", config]) == 1
+    assert "pages.errors.example.com is not defined\n        run `kubewright install`" in said(capsys)
+    assert await asyncio.to_thread(run, ["uninstall", "page.py", "--yes", "--kubeconfig", config]) == 0
+    assert "absent CustomResourceDefinition pages.errors.example.com" in said(capsys)
+    assert await asyncio.to_thread(run, ["install", "page.py", "--kubeconfig", config]) == 0
+    capsys.readouterr()
+    command = ["codegen", "--cluster", "--out", "types.py", "--kubeconfig", config, "--kind"]
+    assert await asyncio.to_thread(run, [*command, "Pgae"]) == 2
+    assert "it serves no kind Pgae; did you mean Page?" in said(capsys)
+
+
+async def test_to_do_it_twice_is_harmless(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    config = str(cluster.kubeconfig())
+    for name in ("install", "uninstall", "deploy", "undeploy"):
+        for _ in range(2):
+            assert await asyncio.to_thread(run, [*WITH_CLUSTER[name], "--kubeconfig", config]) == 0, said(capsys)
+
+
+def test_nothing_is_removed_without_an_answer(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_kubeconfig(folder / "config", "http://127.0.0.1:1")
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    for name in ("uninstall", "undeploy"):
+        assert run([name, "page.py", "--kubeconfig", "config"]) == 130
+        assert "all objects of" in capsys.readouterr().err
