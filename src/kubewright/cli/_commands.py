@@ -22,6 +22,7 @@ class Entry:
 
 # Each module has the command as `command`. The summary is here so that showing the list imports none of them.
 COMMANDS: Mapping[str, Entry] = {
+    "build": Entry("kubewright.cli._build", "Build the operator's image: docker, podman or buildah."),
     "bundle": Entry("kubewright.cli._bundle", "Write a bundle for the Operator Lifecycle Manager."),
     "catalog": Entry("kubewright.cli._catalog", "Write a catalog of bundles."),
     "chart": Entry("kubewright.cli._chart", "Write a Helm chart of the operator."),
@@ -39,6 +40,7 @@ COMMANDS: Mapping[str, Entry] = {
     "manifests": Entry("kubewright.cli._manifests", "Write definitions and roles from the program that needs them."),
     "run": Entry("kubewright.cli._run", "Run an operator on the cluster of the kubeconfig."),
     "run-bundle": Entry("kubewright.cli._run_bundle", "Have the Operator Lifecycle Manager install a bundle."),
+    "test": Entry("kubewright.cli._test", "Run the project's tests, on embedded clusters or a real one."),
     "ui": Entry("kubewright.cli._ui", "Serve the console: a web page for every custom resource."),
     "undeploy": Entry("kubewright.cli._undeploy", "Remove all that deploy has made."),
     "uninstall": Entry("kubewright.cli._uninstall", "Remove the program's kinds from the cluster."),

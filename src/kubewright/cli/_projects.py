@@ -62,6 +62,8 @@ def project_from(
     from kubewright.manifests._package import project_of
 
     program = program or program_of(targets)
+    if image is None and not program.projects:  # which say it themselves
+        image = _recorded_image(targets)
     try:
         project = project_of(program, targets, image=image, namespace=namespace, descriptions=descriptions)
     except (LoadError, ValueError) as error:
@@ -69,3 +71,12 @@ def project_from(
     for warning in project.warnings():
         click.echo(f"Warning: {warning}.", err=True)
     return project
+
+
+def _recorded_image(targets: Sequence[str]) -> str | None:
+    """What the image of the project in this folder is called, as the last build was told; if this is about it."""
+    try:
+        record = Record.find(Path.cwd())
+    except ScaffoldError as error:
+        raise WrongUse(str(error)) from error
+    return record.image or None if record is not None and list(targets) == [record.package] else None

@@ -4,8 +4,9 @@
   runs the operator in a process of its own, applies samples, and starts the operator again when a file of the program
   is saved. The cluster and its objects stay. What happens are messages (`_messages.py`), which a `View` shows: as
   lines, as lines above a live table on a terminal, or as JSON.
-- `Build` is an image to be built with docker, podman or buildah: `commands` are the command lines, for one platform or
-  several, and `find_tool` says which tool this machine has.
+- `Build` is an image that docker, podman or buildah is to build: `commands` are the command lines of each, for one
+  platform or several, `find_tool` says which tool this machine has, and `run_commands` runs them.
+- `run_tests` runs a project's tests with pytest, on embedded clusters, on the real one, or on both.
 
 Nothing here asks for a network: the cluster listens on loopback, behind certificates of its own.
 """
@@ -13,18 +14,34 @@ Nothing here asks for a network: the cluster listens on loopback, behind certifi
 from __future__ import annotations
 
 from kubewright.development._development import Development, Plan
+from kubewright.development._images import TOOLS, Build, BuildError, Command, Tool, commands, find_containerfile
 from kubewright.development._samples import samples_beside
 from kubewright.development._targets import check_targets
+from kubewright.development._testing import TestClusters, has_pytest, run_tests
+from kubewright.development._tools import find_tool, has_buildx, run_commands
 from kubewright.development._views import JsonView, LinesView, LiveView, View, view_for
 
 __all__ = [
+    "TOOLS",
+    "Build",
+    "BuildError",
+    "Command",
     "Development",
     "JsonView",
     "LinesView",
     "LiveView",
     "Plan",
+    "TestClusters",
+    "Tool",
     "View",
     "check_targets",
+    "commands",
+    "find_containerfile",
+    "find_tool",
+    "has_buildx",
+    "has_pytest",
+    "run_commands",
+    "run_tests",
     "samples_beside",
     "view_for",
 ]

@@ -33,6 +33,15 @@ class Image:
             raise ValueError(f"{text!r} is no name of an image, such as registry.example.com/team/foo:1.0.0")
         return cls(match["repository"], match["tag"] or "", match["digest"] or "")
 
+    def warning(self) -> str | None:
+        """Why this name will hurt later, in a sentence; None when it will not."""
+        if self.tag != "latest" or self.digest:
+            return None
+        return (
+            f"the image {self} has no tag of its own: nodes keep whatever they pulled as latest, and nobody can tell"
+            " which version runs; use a tag for each build"
+        )
+
     def __str__(self) -> str:
         tag = f":{self.tag}" if self.tag else ""
         return f"{self.repository}{tag}{f'@{self.digest}' if self.digest else ''}"

@@ -192,11 +192,8 @@ class Project:
         """What is allowed and will hurt later, each in a sentence."""
         image = Image.parse(self.image)
         found = []
-        if image.tag == "latest" and not image.digest:
-            found.append(
-                f"the image {self.image} has no tag of its own: nodes keep whatever they pulled as latest, and nobody"
-                " can tell which version runs; use a tag for each build"
-            )
+        if warning := image.warning():
+            found.append(warning)
         if self.certificates == "files" and self.serves_webhooks and self.ca_bundle is None:
             found.append(
                 "certificates='files' without ca_bundle: the API server trusts the webhooks only when somebody adds"

@@ -50,6 +50,8 @@ class Record:
     name: str
     domain: str
     repo: str = ""
+    image: str = ""
+    """What its image is called, if that was said; else it follows from the program."""
     kinds: tuple[Kind, ...] = ()
     scaffold: int = CURRENT
     """The version of the scaffold that it has."""
@@ -73,7 +75,7 @@ class Record:
 
     def text(self) -> str:
         """The file."""
-        lines = [_HEAD, *(_line(name, getattr(self, name)) for name in ("name", "domain", "repo"))]
+        lines = [_HEAD, *(_line(name, getattr(self, name)) for name in ("name", "domain", "repo", "image"))]
         lines += [_line("scaffold", self.scaffold), _line("kubewright", self.kubewright)]
         for kind in self.kinds:
             lines.append("\n[[kinds]]\n")
@@ -115,9 +117,9 @@ class Record:
                 found["kinds"] = kinds_of_first(found, path.parent)
             kinds = tuple(sorted(_kind(kind) for kind in found.pop("kinds", ())))
             record = cls(**found, kinds=kinds)
-            texts = (record.name, record.domain, record.repo, record.kubewright)
+            texts = (record.name, record.domain, record.repo, record.image, record.kubewright)
             if not all(isinstance(text, str) for text in texts) or type(record.scaffold) is not int:
-                raise TypeError("name, domain, repo and kubewright are texts, and scaffold is a number")
+                raise TypeError("name, domain, repo, image and kubewright are texts, and scaffold is a number")
             if record.scaffold < FIRST:
                 raise TypeError(f"there is no version {record.scaffold} of the scaffold")
             return record

@@ -1,0 +1,58 @@
+"""The tests of a project: pytest, with the project's modules and the clusters that they need."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from kubewright.scaffold import RECORD
+
+__all__ = ["TestClusters", "has_pytest", "project_root", "run_tests"]
+
+TestClusters: TypeAlias = Literal["embedded", "real", "both"]
+_CLUSTERS: Final[dict[TestClusters, tuple[str, ...]]] = {
+    "embedded": ("embedded",),
+    "real": ("real",),
+    "both": ("embedded", "real"),
+}
+
+
+def has_pytest() -> bool:
+    """Whether pytest is installed beside us."""
+    return importlib.util.find_spec("pytest") is not None
+
+
+def project_root(folder: Path) -> Path | None:
+    """The folder of the project that a folder is in: the nearest one above it with a record."""
+    return next((each for each in (folder, *folder.parents) if (each / RECORD).is_file()), None)
+
+
+def run_tests(folder: Path, clusters: TestClusters, arguments: Sequence[str]) -> int:
+    """Run pytest on each of the clusters, from this folder. The first exit code that is not 0, or 0.
+
+    The modules of the project can be imported, also from tests that are in another folder of it. The real control
+    plane is there already.
+    """
+    root = project_root(folder) or folder
+    path = os.pathsep.join(each for each in (str(root), os.environ.get("PYTHONPATH", "")) if each)
+    found = 0
+    for cluster in _CLUSTERS[clusters]:
+        command = [sys.executable, "-m", "pytest", f"--cluster={cluster}", *arguments]
+        where = folder if arguments else root
+        code = _run(command, where, {**os.environ, "PYTHONPATH": path})
+        found = found or code
+    return found
+
+
+def _run(command: Sequence[str], folder: Path, environ: dict[str, str]) -> int:
+    with subprocess.Popen(command, cwd=folder, env=environ) as process:
+        while True:
+            # Ctrl-C reaches pytest as well, which then says what it has done so far.
+            with contextlib.suppress(KeyboardInterrupt):
+                return process.wait()
