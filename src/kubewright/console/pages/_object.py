@@ -111,7 +111,7 @@ class ObjectPage:
                 await self._look.refresh()
                 self._head.update()
                 if self._tab is not None:
-                    self._tab.update()
+                    await self._tab.update()
             except ApiError as error:
                 self._head.away(str(error))
             except Exception:

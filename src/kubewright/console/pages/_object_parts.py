@@ -71,7 +71,7 @@ class Tab:
         self._place = ui.column().classes("kw-tab")
         self._redraw(self.content())
 
-    def update(self) -> None:
+    async def update(self) -> None:
         """Something may have changed."""
         content = self.content()
         if content != self._shown:

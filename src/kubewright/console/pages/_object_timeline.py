@@ -69,9 +69,9 @@ class TimelineTab(Tab):
             else:
                 self._parts.append(_Part(told, self.moments, self._open))
 
-    def update(self) -> None:
+    async def update(self) -> None:
         """New turns take their place; the chart stays where it is."""
-        super().update()
+        await super().update()
         for part, told in zip(self._parts, [one for one in self.look.told if one.known is not None], strict=False):
             part.update(told)
 

@@ -46,10 +46,10 @@ class YamlTab(Tab):
         self._editor.props("data-testid=yaml")
         self._editor.disable()
 
-    def update(self) -> None:
+    async def update(self) -> None:
         """The object may be another."""
-        if self._managed:
-            ui.timer(0, self._fetch, once=True)
+        if self._managed and _revision(self._whole) != _revision(self.look.obj) and not self.look.gone:
+            await self._fetch()
         text = self._text()
         if text != self._editor.value:
             self._editor.set_value(text)
@@ -63,9 +63,7 @@ class YamlTab(Tab):
 
     async def _manage(self, wanted: bool) -> None:
         self._managed = wanted
-        if wanted:
-            await self._fetch()
-        self.update()
+        await self.update()
 
     async def _fetch(self) -> None:
         """Shelves drop the managed fields, a third of most objects: who wants them reads the object himself."""
@@ -86,4 +84,9 @@ class YamlTab(Tab):
         if wanted and not allowed:
             self._note.set_text("You may not get this Secret: its values stay masked.")
         self._revealed = allowed
-        self.update()
+        await self.update()
+
+
+def _revision(obj: dict[str, Any] | None) -> Any:
+    metadata = (obj or {}).get("metadata")
+    return metadata.get("resourceVersion") if isinstance(metadata, dict) else None
