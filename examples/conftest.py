@@ -1,13 +1,12 @@
-"""Where the examples are tried: on the real control plane, and on an embedded cluster; Deployments get pods on both.
+"""The real control plane for the tests of all examples; each also runs on an embedded cluster, as it says itself.
 
-The real one has kube-controller-manager: the real garbage collector and Deployment controller are at work. A project of
-your own needs none of this: `pytest --control-plane-controllers` starts one, too.
+It has kube-controller-manager: the real garbage collector and Deployment controller are at work. A project of your own
+needs none of this: `pytest --control-plane-controllers` starts one, too.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,24 +15,15 @@ from memcached import Memcached
 from network import Network
 from password import Password
 
-from kubewright.client import BlockingClient, Client
+from kubewright.client import BlockingClient
 from kubewright.crd import crds_of
-from kubewright.testing import ControlPlane, FakeNode
+from kubewright.testing import ControlPlane
 
 
 @pytest.fixture
 def cluster_settings() -> dict[str, Any]:
-    """The embedded cluster has controllers, too, and runs Deployments."""
-    return {"controllers": True, "workloads": True}
-
-
-@pytest.fixture
-async def nodes(cluster_kind: str, client: Client, namespace: str) -> AsyncIterator[None]:
-    """Pods become ready: on the real control plane, which has no nodes, through one that needs no machine."""
-    async with contextlib.AsyncExitStack() as stack:
-        if cluster_kind == "real":
-            await stack.enter_async_context(FakeNode(client, name=f"node-{namespace}", namespace=namespace))
-        yield
+    """The embedded cluster has controllers, too."""
+    return {"controllers": True}
 
 
 @pytest.fixture(scope="session")
