@@ -153,13 +153,12 @@ class _Group:
         if field.shape == "list":
             if value is None:
                 document.put(self.place.path, [])
-            document.add(self.place.path, blank(field.element))
-            self._redraw(len(value) if isinstance(value, list) else 0)
+            *_, place = document.add(self.place.path, blank(field.element))
+            self._redraw(int(place))
         else:
-            members = value if isinstance(value, dict) else {}
-            if "" not in members:
+            if not document.has((*self.place.path, "")):
                 document.put((*self.place.path, ""), blank(field.element))
-            self._redraw(len(members) if "" not in members else list(members).index(""))
+            self._redraw(list(document.get(self.place.path)).index(""))
 
     def _list(self, elements: list[Any], focus: int | None) -> None:
         for index in range(len(elements)):
