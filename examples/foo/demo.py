@@ -1,13 +1,14 @@
 """An operator at work on a cluster, all in this process: `make demo`.
 
 It starts the embedded cluster with workloads and opens a port for kubectl, runs the operator of `foo.py` on it, applies
-`example-foo.yaml`, and shows what happens until Ctrl-C. With `--once` it ends as soon as the Foo has what
-it asks for, or with status 1 after a minute.
+`example-foo.yaml`, and shows what happens until Ctrl-C, also on a web page. With `--once` it ends as soon as the Foo
+has what it asks for, or with status 1 after a minute.
 """
 
 import argparse
 import asyncio
 import contextlib
+import importlib.util
 import os
 import shlex
 import signal
@@ -25,6 +26,7 @@ from kubewright.client import Client
 from kubewright.cluster import Cluster
 from kubewright.cluster.nodes import PodPlan
 from kubewright.cluster.workloads import Workloads
+from kubewright.operator import Running
 
 SAMPLE = Path(__file__).with_name("example-foo.yaml")
 # Slow enough to be seen: a pod waits for a scheduler, for its image, and for its first good probe.
@@ -38,7 +40,7 @@ async def demo(*, once: bool, patience: float) -> int:
         url = await cluster.serve()
         client = cluster.client(namespace="default")
         say(f"A Kubernetes API server, with workloads, is ready at {url}")
-        async with operator.running(client):
+        async with operator.running(client) as running:
             say(f"The operator {operator.name} runs in the same process, and has defined Foos")
             sample = from_dict(Foo, yaml.safe_load(SAMPLE.read_text()))
             await client.apply(sample, field_manager="demo")
@@ -53,7 +55,8 @@ async def demo(*, once: bool, patience: float) -> int:
                 print(flush=True)
                 say(f"The Foo has what it asks for, {time.monotonic() - begin:.1f} s after the start")
                 if not once:
-                    await until_stopped(cluster)
+                    async with web_console(cluster, running) as page:
+                        await until_stopped(cluster, page)
     return 0
 
 
@@ -64,13 +67,31 @@ async def converged(client: Client, sample: Foo) -> None:
             return
 
 
-async def until_stopped(cluster: Cluster) -> None:
+@contextlib.asynccontextmanager
+async def web_console(cluster: Cluster, running: Running) -> AsyncIterator[str]:
+    """Serve the console of the cluster and of this operator. Gives the address that lets one in."""
+    if importlib.util.find_spec("nicegui") is None:
+        yield "(not installed: pip install 'kubewright[console]')"
+        return
+    from kubewright.console import Console
+    from kubewright.console.operators import InProcess
+
+    console = Console(cluster.client(), name="demo", operators=[InProcess(running)])
+    async with console, console.serving() as url:
+        yield f"{url}{console.invitation()}"
+
+
+async def until_stopped(cluster: Cluster, page: str) -> None:
     """Say how to look around, and wait for Ctrl-C."""
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     print(f"""
-Look around in another terminal; what you change is shown here:
+Look around in your browser, where you can also change the Foo:
+
+  {page}
+
+Or in another terminal; what you change is shown here:
 
   export KUBECONFIG={shlex.quote(str(cluster.kubeconfig()))}
   kubectl get foos,deployments,pods

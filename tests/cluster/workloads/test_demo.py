@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -51,8 +52,10 @@ def test_it_stays_until_it_is_stopped_and_says_how_to_reach_it() -> None:
     with subprocess.Popen([sys.executable, str(DEMO)], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            kubeconfig = None
+            kubeconfig = page = None
             for line in process.stdout:
+                if found := re.search(r"http://127.0.0.1:\S+", line):
+                    page = found[0]
                 if found := re.search(r"export KUBECONFIG=(.*)", line):
                     kubeconfig = found[1]
                 if line.startswith("Ctrl-C"):
@@ -61,6 +64,10 @@ def test_it_stays_until_it_is_stopped_and_says_how_to_reach_it() -> None:
             with BlockingClient.connect(kubeconfig=kubeconfig, namespace="default") as client:
                 foo = client.get(client.kind("example.com/v1alpha1", "Foo"), "example-foo")
                 assert foo["status"] == {"availableReplicas": 1}
+            assert page is not None
+            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            with browser.open(page, timeout=30) as answer:
+                assert "<title>Kinds · Kubewright</title>" in answer.read().decode()
             process.send_signal(signal.SIGINT)
             assert process.stdout.read().endswith("▸ Stopped\n")
             assert process.wait(30) == 0
