@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import os
-import resource
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from kubewright._writing import write_all
+from tests.full_disk import no_file_larger_than
 
 
 def tree(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
-
-
-@contextmanager
-def no_file_larger_than(most: int) -> Iterator[None]:
-    """What a full disk is to a file that does not fit any more: its first bytes are written, the rest is refused."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handled = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handled)
 
 
 def test_all_of_it_is_written_and_empty_folders_go(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from kubewright.cli._main import run
 from kubewright.scaffold import CURRENT, RECORD, Record, ScaffoldError, carry_out, new_api, new_project, plan_upgrade
 from kubewright.scaffold import _versions as scaffold_versions
 from kubewright.scaffold._replay import scaffolded
+from tests.full_disk import no_file_larger_than
 from tools.scaffold_version import REFERENCE
 
 FIRST_RECORD = """\
@@ -279,6 +280,14 @@ def test_changes_may_be_there_where_that_is_allowed(project: Path) -> None:
     git(project, "init", "--quiet")
     assert run(["upgrade"]) == 1
     assert run(["upgrade", "--allow-dirty"]) == 0
+
+
+def test_a_full_disk_leaves_the_project_as_it_was(project: Path) -> None:
+    plan = plan_upgrade(project).plan()
+    before = tree(project)
+    with no_file_larger_than(150), pytest.raises(OSError, match="too large"):
+        carry_out(plan, project)
+    assert tree(project) == before
 
 
 def test_without_git_it_works_as_well(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

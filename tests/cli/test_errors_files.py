@@ -1,0 +1,115 @@
+"""Files: nothing of the user's is overwritten, nothing is half done, and to do the same twice is harmless."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubewright.cli._main import run
+from kubewright.scaffold import carry_out, new_api, new_project
+
+KIND = ["--group", "web", "--version", "v1", "--kind", "Page"]
+DEFINITION = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Thing, plural: things, singular: thing}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}}}}}}
+"""
+
+# Each command that writes files: how it is called, a file that it writes, and what lets it overwrite one.
+WRITING = {
+    "init": (["init", "new", "--domain", "my.domain"], "new/Makefile", "--force"),
+    "create api": (["create", "api", *KIND], "guestbook/page.py", "--force"),
+    "create webhook": (
+        ["create", "webhook", "--group", "web", "--version", "v1", "--kind", "Guestbook", "--defaulting"],
+        "guestbook/guestbook_webhook.py",
+        "--force",
+    ),
+    "manifests": (["manifests"], "config/rbac/role.yaml", "--overwrite"),
+    "manifests --package": (
+        ["manifests", "--package", "kustomize", "--out", "package"],
+        "package/default/kustomization.yaml",
+        "--overwrite",
+    ),
+    "chart": (["chart"], "dist/chart/Chart.yaml", "--overwrite"),
+    "installer": (["installer"], "dist/install.yaml", "--overwrite"),
+    "codegen": (["codegen", "thing.yaml", "--out", "types.py"], "types.py", ""),
+}
+FULL_DISK = """
+import resource
+from kubewright.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (150, 150))
+main()
+"""
+COMMANDS = pytest.mark.parametrize(("command", "file", "force"), WRITING.values(), ids=WRITING)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def folders(folder: Path) -> list[str]:
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_dir())
+    return sorted(path for path in found if "__pycache__" not in path)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    carry_out(new_project("guestbook", "my.domain"), tmp_path)
+    carry_out(new_api(tmp_path, group="web", version="v1", kind="Guestbook"), tmp_path)
+    (tmp_path / "thing.yaml").write_text(DEFINITION)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@COMMANDS
+def test_to_do_it_twice_is_harmless(command: list[str], file: str, force: str, project: Path) -> None:
+    assert run(command) == 0
+    after = tree(project)
+    assert file in after
+    assert run(command) == 0
+    assert tree(project) == after
+
+
+@COMMANDS
+def test_a_file_of_the_users_own_is_never_overwritten_unasked(
+    command: list[str], file: str, force: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = project / file
+    mine.parent.mkdir(parents=True, exist_ok=True)
+    mine.write_text("mine\n")
+    before = tree(project)
+    assert run(command) == 1
+    [line] = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Error: ")]
+    assert file.removeprefix("new/") in line
+    assert tree(project) == before
+    if force:
+        assert run([*command, force]) == 0
+        assert mine.read_text() != "mine\n"
+
+
+@COMMANDS
+def test_a_full_disk_in_the_midst_of_it_leaves_everything_as_it_was(
+    command: list[str], file: str, force: str, project: Path
+) -> None:
+    """No file may grow beyond a few bytes: some are written in full before the first that does not fit."""
+    before, places = tree(project), folders(project)
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", FULL_DISK, *command], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert "File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (tree(project), folders(project)) == (before, places)

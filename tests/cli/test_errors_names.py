@@ -1,0 +1,129 @@
+"""Names that Kubernetes or Python would refuse: told with what is right, before anything is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubewright.cli._main import run
+from kubewright.scaffold import carry_out, new_api, new_project
+
+LONG = "x" * 64
+
+DOMAINS = {
+    "": "the domain is a DNS name such as example.com",
+    "domain": "the domain is a DNS name such as example.com",
+    "My.Domain": "in lower case, not 'My.Domain'",
+    "a_b.com": "the domain is a DNS name such as example.com",
+    "-a.com": "the domain is a DNS name such as example.com",
+    "a..com": "the domain is a DNS name such as example.com",
+    f"{LONG}.com": "the domain is a DNS name such as example.com",
+    ".".join(["label"] * 50): "the domain is a DNS name such as example.com",
+    "k8s.io": "groups that end in k8s.io or kubernetes.io are Kubernetes' own",
+    "apps.kubernetes.io": "groups that end in k8s.io or kubernetes.io are Kubernetes' own",
+}
+PROJECTS = {
+    "Guestbook": "lower case letters, digits and '-', begins with a letter",
+    "1st": "begins with a letter",
+    "a_b": "lower case letters, digits and '-'",
+    "a-": "lower case letters, digits and '-'",
+    "x" * 56: "has at most 55",
+    "class": "its package could not be imported; use --name",
+    "kubewright": "its package could not be imported; use --name",
+}
+GROUPS = {
+    "": "a group is lower case letters, digits, '-' and '.', such as webapp",
+    "Web": "such as webapp, not 'Web'",
+    "web_app": "such as webapp, not 'web_app'",
+    "-web": "such as webapp, not '-web'",
+    LONG: "a group is lower case letters",
+    ".".join(["label"] * 40): "has more than 200 characters",
+}
+VERSIONS = {
+    "": "a version is v1, v1beta1, v2alpha3 and the like",
+    "1": "a version is v1, v1beta1, v2alpha3 and the like, not '1'",
+    "V1": "not 'V1'",
+    "v0": "not 'v0'",
+    "v1gamma1": "not 'v1gamma1'",
+    "v1alpha": "not 'v1alpha'",
+    "v1.2": "not 'v1.2'",
+}
+KINDS = {
+    "": "a kind is written in CamelCase, such as Guestbook",
+    "page": "not 'page'; did you mean Page?",
+    "Guest-Book": "CamelCase",
+    "Guest_Book": "CamelCase",
+    "1Page": "CamelCase",
+    "Page" * 16: "CamelCase",
+    "Operator": "there could be no module operator.py for it",
+    "Class": "there could be no module class.py for it",
+    "None": "there could be no module none.py for it",
+}
+
+
+def tree(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    carry_out(new_project("guestbook", "my.domain"), tmp_path)
+    carry_out(new_api(tmp_path, group="web", version="v1", kind="Guestbook"), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def refused(arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = tree(folder)
+    assert run(arguments) == 2, arguments
+    shown = capsys.readouterr()
+    assert (shown.out, len(shown.err.splitlines())) == ("", 1)
+    assert message in shown.err
+    assert tree(folder) == before
+
+
+def test_a_project_is_checked_before_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for domain, message in DOMAINS.items():
+        refused(["init", "guestbook", "--domain", domain], message, tmp_path, capsys)
+    for name, message in PROJECTS.items():
+        refused(["init", "somewhere", "--name", name], message, tmp_path, capsys)
+    refused(["init", "x", "--repo", 'a"b'], "has characters that kubewright.toml does not keep", tmp_path, capsys)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_kind_is_checked_before_it_is_made(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = {"--group": "web", "--version": "v1", "--kind": "Page"}
+    for option, table in (("--group", GROUPS), ("--version", VERSIONS), ("--kind", KINDS)):
+        for value, message in table.items():
+            given = [word for pair in (good | {option: value}).items() for word in pair]
+            refused(["create", "api", *given], message, project, capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["api", "--kind", "Page", "--owns", "Deploymnt"], "did you mean Deployment?"),
+        (["api", "--kind", "Page", "--owns", "Event"], "several groups have a kind Event: say core/Event"),
+        (["api", "--kind", "Page", "--no-resource"], "needs no scaffold"),
+        (["webhook", "--kind", "Guestbook"], "say what it is for: --defaulting"),
+        (["webhook", "--kind", "Guestbok", "--defaulting"], "no Guestbok in web.my.domain/v1 (there is Guestbook"),
+        (["webhook", "--kind", "Guestbook", "--conversion"], "Guestbook has one version, v1, and nothing to convert"),
+    ],
+)
+def test_what_cannot_be_created_is_told(
+    arguments: list[str], message: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused(["create", *arguments, "--group", "web", "--version", "v1"], message, project, capsys)
+
+
+def test_two_kinds_of_one_name_are_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["create", "api", "--group", "other", "--version", "v1", "--kind", "Guestbook"]
+    refused(command, "there is Guestbook in web.my.domain/v1, whose module is guestbook.py, too", project, capsys)
+
+
+def test_another_project_in_the_same_folder_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused(["init", "--domain", "other.domain"], "there is a project here: guestbook, of the", project, capsys)
