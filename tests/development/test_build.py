@@ -1,0 +1,318 @@
+"""`kubewright build`: the command lines of each tool, run by executables that write down what they were asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubewright.cli._main import run
+from kubewright.development import Build, BuildError, commands
+from kubewright.scaffold import Record, carry_out, new_project
+
+# It says who it is, where it runs and what it sees there, and ends as it is told to.
+TOOL = """#!{python}
+import json, os, sys
+from pathlib import Path
+
+name, arguments = Path(sys.argv[0]).name, sys.argv[1:]
+rules = json.loads(os.environ.get("TOOL_RULES", "{{}}"))
+with open(os.environ["TOOL_LOG"], "a") as log:
+    files = sorted(path.name for path in Path(arguments[-1]).iterdir()) if arguments[0] == "build" else []
+    log.write(json.dumps({{"line": [name, *arguments], "files": files}}) + "\\n")
+for part, (code, said) in rules.items():
+    if part in " ".join([name, *arguments]):
+        print(said, file=sys.stderr)
+        sys.exit(code)
+print(f"{{name}} has done it")
+"""
+
+
+class Machine:
+    """A machine with some tools."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.programs = folder / "programs"
+        self.programs.mkdir()
+        self._log = folder / "log"
+        self._monkeypatch = monkeypatch
+        monkeypatch.setenv("PATH", str(self.programs))
+        monkeypatch.setenv("TOOL_LOG", str(self._log))
+
+    def has(self, *tools: str) -> None:
+        for tool in tools:
+            program = self.programs / tool
+            program.write_text(TOOL.format(python=sys.executable))
+            program.chmod(0o755)
+
+    def answers(self, part: str, code: int, said: str = "") -> None:
+        """Whoever is asked something with this in its line ends so."""
+        rules = json.loads(os.environ.get("TOOL_RULES", "{}"))
+        self._monkeypatch.setenv("TOOL_RULES", json.dumps({**rules, part: [code, said]}))
+
+    @property
+    def lines(self) -> list[str]:
+        """What was run, but for the question whether docker's engine is there."""
+        said = [json.loads(line) for line in self._log.read_text().splitlines()] if self._log.exists() else []
+        lines = [" ".join(one["line"]) for one in said]
+        return [line for line in lines if not line.startswith("docker version")]
+
+    @property
+    def seen(self) -> list[str]:
+        """The files in the folder that was given to the last build."""
+        said = [json.loads(line) for line in self._log.read_text().splitlines()]
+        found: list[str] = [one["files"] for one in said if one["line"][1] == "build"][-1]
+        return found
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    return Machine(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "guestbook"
+    folder.mkdir()
+    carry_out(new_project("guestbook", "my.domain"), folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+ONE = "--tag guestbook:0.1.0 --file Containerfile ."
+TWO = "--platform linux/amd64,linux/arm64"
+
+
+@pytest.mark.parametrize(
+    ("tool", "lines"),
+    [
+        ("docker", [f"docker build {ONE}", "docker push guestbook:0.1.0"]),
+        ("podman", [f"podman build {ONE}", "podman push guestbook:0.1.0"]),
+        ("buildah", [f"buildah build --layers {ONE}", "buildah push guestbook:0.1.0 docker://guestbook:0.1.0"]),
+    ],
+)
+def test_one_platform_is_a_build_and_a_push(
+    machine: Machine, project: Path, tool: str, lines: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    machine.has(tool)
+    assert run(["build"]) == 0
+    assert machine.lines == lines[:1]
+    assert "Containerfile" in machine.seen
+    said = capfd.readouterr().out
+    assert f"{tool} has done it" in said  # its output is seen
+    assert "Built guestbook:0.1.0" in said
+    assert run(["build", "--push", "--platform", "linux/arm64"]) == 0
+    assert machine.lines[1:] == [lines[0].replace(" .", " --platform linux/arm64 ."), lines[1]]
+
+
+def test_several_platforms_with_docker_are_built_by_buildx_and_pushed(
+    machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    machine.has("docker")
+    machine.answers("buildx inspect", 1)
+    assert run(["build", "--platform", "linux/amd64,linux/arm64", "--push", "--build-arg", "A=1 2"]) == 0
+    create = "docker buildx create --name kubewright --driver docker-container"
+    build = f"docker buildx build --builder kubewright {TWO} --tag guestbook:0.1.0 --file Containerfile"
+    assert machine.lines[1:] == ["docker buildx inspect kubewright", create, f"{build} --build-arg A=1 2 --push ."]
+    assert run(["build", "--platform", "linux/amd64,linux/arm64"]) == 1
+    assert "only in a registry: add --push" in capfd.readouterr().err
+    machine.answers("buildx version", 1)
+    assert run(["build", "--platform", "linux/amd64,linux/arm64", "--push"]) == 1
+    assert "docker has no buildx here" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("tool", "cached"), [("podman", ""), ("buildah", " --layers")])
+def test_several_platforms_with_the_others_are_a_manifest_list(
+    machine: Machine, project: Path, tool: str, cached: str
+) -> None:
+    machine.has(tool)
+    assert run(["build", "--platform", "linux/amd64,linux/arm64", "--push"]) == 0
+    asked = [f"{tool} manifest exists guestbook:0.1.0", f"{tool} manifest rm guestbook:0.1.0"]
+    build = f"{tool} build{cached} {TWO} --manifest guestbook:0.1.0 --file Containerfile ."
+    push = f"{tool} manifest push --all guestbook:0.1.0 docker://guestbook:0.1.0"
+    assert machine.lines == [*asked, build, push]
+    machine.answers("manifest exists", 1)
+    assert run(["build", "--platform", "linux/amd64,linux/arm64"]) == 0
+    assert machine.lines[4:] == [asked[0], build]
+
+
+def test_a_dry_run_prints_what_can_be_pasted_and_runs_nothing(
+    machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [
+        "build",
+        "--dry-run",
+        "--tool",
+        "podman",
+        "--platform",
+        "linux/amd64,linux/arm64",
+        "--build-arg",
+        "A=1 2",
+    ]
+    assert run([*arguments, "--image", "team/guestbook:1.0.0"]) == 0
+    assert capfd.readouterr().out.splitlines() == [
+        "podman manifest exists team/guestbook:1.0.0 && podman manifest rm team/guestbook:1.0.0",
+        f"podman build {TWO} --manifest team/guestbook:1.0.0 --file Containerfile --build-arg 'A=1 2' .",
+    ]
+    assert machine.lines == []
+    assert Record.read(project).image == ""
+
+
+def test_the_first_tool_that_works_is_taken(machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    machine.has("docker", "buildah")
+    machine.answers("docker version", 1, "Cannot connect to the Docker daemon at unix:///var/run/docker.sock.")
+    assert run(["build"]) == 0
+    assert [line.split()[0] for line in machine.lines] == ["buildah"]
+    assert run(["build", "--tool", "docker"]) == 1
+    error = capfd.readouterr().err.splitlines()[-1]
+    assert "docker is on this machine, but its engine does not answer (Cannot connect to the Docker daemon" in error
+    assert "podman or buildah, which need none" in error
+
+
+def test_a_machine_without_a_tool_is_told_so_in_one_sentence(
+    machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["build"]) == 1
+    expected = "Error: there is no tool that builds images on this machine: install docker, podman or buildah\n"
+    assert capfd.readouterr().err == expected
+    machine.has("podman")
+    assert run(["build", "--tool", "docker"]) == 1
+    assert "docker is not on this machine; there is podman" in capfd.readouterr().err
+
+
+def test_a_tool_that_fails_is_heard_and_its_code_told(
+    machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    machine.has("podman")
+    machine.answers("podman build", 125, "the base image cannot be pulled")
+    assert run(["build", "--push"]) == 1
+    errors = capfd.readouterr().err
+    assert "the base image cannot be pulled\n" in errors
+    assert errors.endswith("Error: podman build ended with 125; what it says is above\n")
+    assert len(machine.lines) == 1  # nothing is pushed
+
+
+def test_the_name_that_a_build_was_given_is_that_of_the_deployment(
+    machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    machine.has("podman")
+    (project / "guestbook/guestbook.py").write_text(KIND)
+    (project / "guestbook/__init__.py").write_text("from guestbook.guestbook import Guestbook, operator\n")
+    assert run(["build", "--image", "registry.example.com/guestbook:1.0.0"]) == 0
+    assert Record.read(project).image == "registry.example.com/guestbook:1.0.0"
+    assert "kubewright.toml says so now" in capfd.readouterr().out
+    assert run(["build"]) == 0
+    assert machine.lines[-1] == machine.lines[0]
+    assert run(["installer"]) == 0
+    written = (project / "dist/install.yaml").read_text()
+    assert "image: registry.example.com/guestbook:1.0.0" in written
+    assert "imagePullPolicy: IfNotPresent" in written
+
+
+KIND = '''
+import kubewright as kw
+from guestbook.operator import operator
+
+
+class GuestbookSpec(kw.Model):
+    foo: str = ""
+
+
+@kw.resource("webapp.my.domain/v1")
+class Guestbook(kw.Resource[GuestbookSpec, None]):
+    """A guestbook."""
+
+
+@operator.reconciles(Guestbook)
+async def sync(guestbook: Guestbook, ctx: kw.Context[Guestbook]) -> None: ...
+'''
+
+
+def test_scripts_get_one_document(machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    machine.has("podman")
+    assert run(["build", "--output", "json", "--push"]) == 0
+    told = json.loads(capfd.readouterr().out)
+    assert (told["image"], told["tool"], told["pushed"], told["built"]) == ("guestbook:0.1.0", "podman", True, True)
+    assert told["commands"][1] == ["podman", "push", "guestbook:0.1.0"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--image", "Not An Image"], "'Not An Image' is no name of an image"),
+        (["--image", f"a@sha256:{'0' * 64}"], "has a digest"),
+        (["--platform", "arm64"], "'arm64' is no platform, such as linux/amd64"),
+        (["--platform", "linux/amd64,linux/amd64"], "a platform is named twice"),
+        (["--build-arg", "1=2"], "'1=2' is no argument of a build"),
+        (["--containerfile", "no/such"], "there is no file no/such"),
+        (["--tool", "kaniko"], "'kaniko' is not one of 'docker', 'podman', 'buildah'"),
+        (["--imgae", "a:1"], "--image"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_runs(
+    machine: Machine, project: Path, arguments: list[str], said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    machine.has("podman")
+    assert run(["build", *arguments]) == 2
+    assert said in capfd.readouterr().err
+    assert machine.lines == []
+
+
+def test_a_folder_without_a_containerfile_is_named(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    machine.has("podman")
+    assert run(["build", "--image", "a:1"]) == 2
+    assert f"there is no Containerfile or Dockerfile in {tmp_path}" in capfd.readouterr().err
+    (tmp_path / "Dockerfile").write_text("FROM scratch\n")
+    assert run(["build", "--image", "a:1"]) == 0
+    assert machine.lines == ["podman build --tag a:1 --file Dockerfile ."]
+
+
+def test_latest_is_warned_of(machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    machine.has("podman")
+    for name in ("team/guestbook", "team/guestbook:latest"):
+        assert run(["build", "--image", name]) == 0
+        assert "Warning: the image team/guestbook:latest has no tag of its own" in capfd.readouterr().err
+    assert Record.read(project).image == "team/guestbook:latest"
+
+
+def test_what_a_tool_cannot_do_is_said_by_the_model_too(project: Path) -> None:
+    several = Build(image="a:1", containerfile=Path("Containerfile"), platforms=["linux/amd64", "linux/arm64"])
+    with pytest.raises(BuildError, match="add --push"):
+        commands(several, "docker")
+
+
+# The Containerfile
+
+
+def instructions(text: str) -> list[tuple[str, str]]:
+    """The lines of a Containerfile, comments left out and continuations joined."""
+    lines = re.sub(r"\\\n", " ", "".join(f"{line}\n" for line in text.splitlines() if not line.startswith("#")))
+    parts = [line.split(maxsplit=1) for line in lines.splitlines() if line.strip()]
+    return [(word.upper(), rest) for word, rest in parts]
+
+
+def test_the_containerfile_has_two_stages_and_no_root(project: Path) -> None:
+    found = instructions((project / "Containerfile").read_text())
+    assert {word for word, _ in found} <= {"FROM", "WORKDIR", "RUN", "COPY", "ENV", "USER", "ENTRYPOINT", "CMD"}
+    starts = [number for number, (word, _) in enumerate(found) if word == "FROM"]
+    assert len(starts) == 2
+    first, last = found[starts[0] : starts[1]], found[starts[1] :]
+    assert first[0][1].endswith("AS build")
+    assert not [rest for word, rest in last if word == "RUN"]  # nothing but what the first stage made
+    assert [rest for word, rest in last if word == "COPY"] == ["--from=build /opt/operator /opt/operator"]
+    [user] = [rest for word, rest in last if word == "USER"]
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", user)  # a number: the kubelet cannot know that a name is not root's
+    entry = [json.loads(rest) for word, rest in last if word in ("ENTRYPOINT", "CMD")]
+    assert entry == [["kubewright"], ["run", "guestbook"]]
+    copied = {name.rstrip("/") for word, rest in first if word == "COPY" for name in rest.split()[:-1]}
+    assert all((project / name).exists() for name in copied)
+    ignored = (project / ".dockerignore").read_text().splitlines()  # which all three tools read
+    assert ignored[0] == "*"
+    assert copied <= {line[1:] for line in ignored if line.startswith("!")}
