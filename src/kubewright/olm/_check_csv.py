@@ -17,6 +17,8 @@ __all__ = ["check_csv", "provided"]
 
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LONGEST: Final = 63
+# OLM fills in what is missing, and takes away what is too much.
+_TOLERATED: Final = re.compile(r"\s*v?\d+(\.\d+){0,2}([-+][0-9A-Za-z.+-]+)?\s*")
 _ANNOTATIONS: Final = {
     name.lower(): name
     for name in (
@@ -72,8 +74,12 @@ class _Check:
 
     def versions(self) -> Iterator[Problem]:
         version, oldest = self.spec.get("version") or "", (self.spec.get("minKubeVersion") or "").strip()
-        if version and not is_semver(version):
+        if version and not _TOLERATED.fullmatch(version):
             yield self.say("spec.version", f"{version!r} is no semantic version", "use one such as 1.0.0")
+        elif version and not is_semver(version):
+            yield self.say(
+                "spec.version", f"{version!r} is no whole semantic version", "use one such as 1.0.0", "warning"
+            )
         if not oldest:
             yield self.say("spec.minKubeVersion", "it is not given", "say it: else every cluster counts", "warning")
         elif not is_semver(self.spec["minKubeVersion"]):

@@ -1,7 +1,7 @@
 """Descriptors: how the fields of a kind are shown in a console, from the kind's schema.
 
-Each field of `spec` and `status` has one, and so has each field of an object in it, unless that is a large one, such as
-the template of a pod. The descriptor says by itself how a field is edited: a switch, a number, a choice.
+Each field of `spec` and `status` has one, and so has each field of an object in it, unless that has objects in it in
+turn, as the template of a pod has. The descriptor says how a field is edited: a switch, a number, a choice.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ __all__ = ["CONDITIONS", "spec_descriptors", "status_descriptors"]
 
 _UI: Final = "urn:alm:descriptor:com.tectonic.ui:"
 CONDITIONS: Final = "urn:alm:descriptor:io.kubernetes.conditions"
-_MOST_INSIDE: Final = 12
-"""An object with more fields is one of Kubernetes' own; a form of all of them would help nobody."""
 
 
 def spec_descriptors(schema: Mapping[str, Any], *, replicas: str = "") -> list[dict[str, Any]]:
@@ -47,9 +45,14 @@ def _fields(
         if ways := ways_of(path, field):
             shown["x-descriptors"] = ways
         yield shown
-        inside = field.get("properties") or {}
-        if not before and not ways and 0 < len(inside) <= _MOST_INSIDE:
+        if not before and not ways and _is_plain(field):
             yield from _fields(field, f"{path}.", ways_of)
+
+
+def _is_plain(field: Mapping[str, Any]) -> bool:
+    """Whether it is an object without others in it."""
+    inside = field.get("properties") or {}
+    return bool(inside) and not any(one.get("properties") for one in inside.values())
 
 
 def _edited(field: Mapping[str, Any]) -> list[str]:

@@ -111,6 +111,8 @@ def minimal(kind: type[Object]) -> dict[str, Any]:
 
 
 def _value(schema: Mapping[str, Any]) -> Any:
+    if "example" in schema:
+        return schema["example"]
     if "default" in schema:
         return schema["default"] if schema["default"] != {} else _by_type(schema)
     if schema.get("enum"):

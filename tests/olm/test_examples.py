@@ -1,0 +1,93 @@
+"""Examples: from the project's samples, or the least that is valid."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kubewright as kw
+from kubewright.api import from_dict
+from kubewright.api._validation import violations
+from kubewright.crd import validate
+from kubewright.olm import ExampleError, read_samples
+from kubewright.olm._examples import _value as example_of
+from kubewright.olm._examples import minimal
+from tests.olm.projects import GROUP, Book, Shelf
+
+
+class Inner(kw.Model):
+    needed: str
+    other: int | None = None
+
+
+class Spec(kw.Model):
+    at_least: Annotated[int, kw.Range(5, 9)]
+    text: Annotated[str, kw.Length(9, 12)]
+    host: Annotated[str, kw.Pattern(r"^[a-z]+\.com$")]
+    when: datetime
+    ways: Annotated[list[Inner], kw.Items(2)]
+    inner: Inner
+    choice: Literal["b", "a"]
+    flag: bool
+    given: int = 4
+    left_out: str | None = None
+
+
+@kw.resource(f"{GROUP}/v1")
+class Demanding(kw.Resource[Spec, None]):
+    """A kind that asks for much."""
+
+
+def test_the_least_object_is_valid_and_shows_the_defaults() -> None:
+    made = minimal(Demanding)
+    validate(from_dict(Demanding, made))
+    assert made["metadata"] == {"name": "demanding-sample"}
+    spec = made["spec"]
+    assert (spec["atLeast"], spec["choice"], spec["given"]) == (5, "b", 4)
+    assert spec["ways"] == [{"needed": "example"}] * 2
+    assert "leftOut" not in spec
+
+
+@given(st.integers(-50, 50), st.integers(0, 50), st.integers(0, 30), st.integers(0, 30))
+def test_numbers_and_texts_of_any_size_are_valid(least: int, more: int, shortest: int, longer: int) -> None:
+    number = {"type": "integer", "minimum": least, "maximum": least + more}
+    below = {"type": "number", "maximum": least}
+    text = {"type": "string", "minLength": shortest, "maxLength": shortest + longer}
+    for schema in (number, below, text):
+        assert violations(schema, example_of(schema)) == []
+
+
+def test_samples_are_read_in_order_and_others_left_out(tmp_path: Path) -> None:
+    (tmp_path / "b.yaml").write_text(f"apiVersion: {GROUP}/v1\nkind: Book\nmetadata: {{name: b}}\nspec: {{}}\n")
+    (tmp_path / "a.yaml").write_text(
+        f"apiVersion: {GROUP}/v1\nkind: Book\nmetadata: {{name: a}}\nspec: {{count: 2}}\n---\n"
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n---\n"
+    )
+    (tmp_path / "README.md").write_text("not YAML: [")
+    found = read_samples([tmp_path], [Book, Shelf])
+    assert [one["metadata"]["name"] for one in found] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("kind: [", "book.yaml cannot be read as YAML"),
+        (f"apiVersion: {GROUP}/v1\nkind: Book\nmetadata: {{name: a}}\nspec: {{count: many}}\n", "spec.count"),
+        (
+            f"apiVersion: {GROUP}/v1\nkind: Shelf\nmetadata: {{name: a}}\nspec: {{name: abc, tier: huge}}\n",
+            "spec.tier",
+        ),
+    ],
+)
+def test_a_sample_that_is_not_valid_is_told_with_its_file_and_field(tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "book.yaml"
+    file.write_text(text)
+    with pytest.raises(ExampleError) as caught:
+        read_samples([file], [Book, Shelf])
+    assert str(file) in str(caught.value)
+    assert told in str(caught.value)
