@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -23,6 +24,7 @@ from kubewright.operator._logs import set_up_logging
 from kubewright.operator._running import Running
 from kubewright.operator._settings import SettingError, Settings, from_environment, misspelled
 from kubewright.operator._signals import Signals
+from kubewright.operator._usage import asks_for_help, usage
 from kubewright.webhook.certificates import CertificateError
 
 if TYPE_CHECKING:
@@ -44,8 +46,12 @@ def run(
 ) -> None:
     """Run until a signal. Returns after a graceful stop; raises `SystemExit` with another `ExitCode` otherwise.
 
+    `python foo.py --help` shows how it is run, and does nothing.
     With `shares_machine` the API server runs on this machine: it is told of the webhooks, as in tests.
     """
+    if asks_for_help(sys.argv):
+        print(usage(operator, sys.argv[0]))
+        return
     code = _run(operator, options, os.environ if environ is None else environ, shares_machine=shares_machine)
     if code is not ExitCode.STOPPED:
         raise SystemExit(int(code))
