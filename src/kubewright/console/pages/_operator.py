@@ -98,7 +98,7 @@ class OperatorPart:
                 heading(operator.name, " · ".join(subtitle))
             if operator.away_since is not None:
                 since = operator.away_since.astimezone(UTC).strftime("%H:%M:%S UTC")
-                banner(f"Away since {since}. {operator.problem}", "failing", "cloud_off").props("data-testid=away")
+                banner(f"Away since {since}. {operator.problem}", "failing", "cloud_off").props("data-testid=operator-away")
             elif report is None:
                 ui.label("It has not answered yet.").classes("kw-muted")
 

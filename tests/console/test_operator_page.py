@@ -1,0 +1,93 @@
+"""The page of the operators, in a browser, on both clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+
+from kubewright.client import Client, MergePatch
+from kubewright.console import Console
+from kubewright.console.operators import InProcess, Remote
+from tests.console.screenshots import shoot
+from tests.console.stalls import Stall, operator_of, stall, stalls_defined
+from tests.operator.conftest import until
+
+pytestmark = pytest.mark.browser
+
+POINTS = """element => {
+  const chart = getElement(parseInt(element.id.slice(1))).chart;
+  return chart.getOption().series.map(one => one.data.length);
+}"""
+
+
+@pytest.mark.clusters
+async def test_an_operator_shows_its_queues_charts_caches_and_leader(
+    client: Client, namespace: str, console: Console, console_url: str, page: Page
+) -> None:
+    await stalls_defined(client)
+    operator = operator_of([namespace], health_bind="127.0.0.1:0", leader_elect=True, lease_namespace=namespace)
+    async with operator.running(client, install_crds=False) as running:
+        await running.wait_for_leadership()
+        seen = console.operators.add(Remote(f"127.0.0.1:{running.servers[0].port}"))
+        for number in range(4):
+            await client.create(stall(f"stall-{number}", namespace, broken="no apples" if number == 3 else ""))
+
+        async def three() -> bool:
+            return len(seen.samples("stall")) >= 3
+
+        await until(three)
+        await page.goto(f"{console_url}/operator")
+        await expect(page.get_by_role("heading", name="stall-operator")).to_be_visible()
+        controllers = page.get_by_test_id("controllers")
+        await expect(controllers.get_by_test_id("controller")).to_contain_text("0 of 10")
+        await expect(controllers).to_contain_text("success")
+        await expect(controllers).to_contain_text("error")
+        await expect(controllers.get_by_role("link", name="Stall", exact=True)).to_be_visible()
+        caches = page.get_by_test_id("caches").get_by_test_id("cache")
+        await expect(caches.filter(has_text="Stall")).to_contain_text("watching")
+        await expect(caches.filter(has_text="Deployment")).to_be_visible()
+        leader = page.get_by_test_id("leader")
+        await expect(leader).to_contain_text("this replica leads")
+        await expect(leader).to_contain_text(f"{namespace}/stall-operator")
+        await expect(page.get_by_test_id("requests")).to_contain_text("201")
+        for chart in ("reconciles", "durations", "queue"):
+            element = page.get_by_test_id(f"chart-{chart}")
+            await expect(element.locator("canvas").first).to_be_visible()
+            points = await element.evaluate(POINTS)
+            assert points
+            assert all(count >= 2 for count in points)
+        await shoot(page, "operator")
+        # Live: what waits for its next retry shows.
+        await client.patch(Stall, "stall-3", MergePatch({"spec": {"broken": ""}}), namespace)
+        await client.create(stall("late", namespace))
+        await expect(caches.filter(has_text="Stall")).to_contain_text("5")
+    # An operator that is gone says since when, and what to do.
+    await expect(page.get_by_test_id("operator-away")).to_contain_text("Away since")
+    await expect(page.get_by_test_id("operator-away")).to_contain_text("--health-bind")
+    await expect(page.get_by_test_id("controllers")).to_contain_text("stall")
+
+
+async def test_without_an_operator_the_page_says_how_to_get_one(console_url: str, page: Page) -> None:
+    await page.goto(f"{console_url}/operator")
+    await expect(page.get_by_test_id("problem")).to_contain_text("kubewright ui --operator 127.0.0.1:8081")
+
+
+async def test_several_operators_are_shown_and_one_controller_can_be_chosen(
+    client: Client, namespace: str, console: Console, console_url: str, page: Page
+) -> None:
+    await stalls_defined(client)
+    async with operator_of([namespace]).running(client, install_crds=False) as running:
+        here = console.operators.add(InProcess(running))
+        console.operators.add(Remote("127.0.0.1:1"))
+
+        async def asked() -> Any:
+            return here.samples("stall")
+
+        await until(asked)
+        await page.goto(f"{console_url}/operator?controller=stall")
+        await expect(page.get_by_test_id("operator")).to_have_count(2)
+        await expect(page.get_by_text("in this process")).to_be_visible()
+        await expect(page.get_by_test_id("operator-away")).to_contain_text("127.0.0.1:1")
+        await expect(page.get_by_test_id("leader")).to_contain_text("without leader election")
