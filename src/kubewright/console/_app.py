@@ -184,11 +184,10 @@ class Console:
     async def _made(self, kind: Kind, on_idle: Callable[[], None]) -> Shelf:
         where: Collection[str] = self.namespaces if kind.namespaced else ()
         forbidden = ""
-        if not where and kind not in (_DEFINITIONS, _NAMESPACES):
-            allowed = await self._own.namespaces_of(kind)
-            if not isinstance(allowed, All):
-                where = sorted(allowed)
-                forbidden = "" if where else f"the console's own account may not list {kind.plural}"
+        if not where and not await self._own.may("list", kind):
+            allowed = await self._own.namespaces_of(kind) if kind.namespaced else frozenset[str]()
+            where = () if isinstance(allowed, All) else sorted(allowed)
+            forbidden = "" if where else f"the console's own account may not list {kind.plural}"
         return Shelf(
             self.client,
             kind,

@@ -82,7 +82,8 @@ class Cabinet:
             if shelf is None:
                 shelf = await self._make(kind, lambda: self._close_later(kind))
                 shelf.open()
-                self._shelves[kind] = shelf
+                if not shelf.forbidden:  # else it is tried anew: somebody may grant it
+                    self._shelves[kind] = shelf
             shelf.hold()
             return shelf
 

@@ -161,7 +161,8 @@ class Door:
 
     def _page(self, status: int, *, next_: str, problem: str = "") -> Response:
         page = sign_in_page(self._console.name, next_=next_, problem=problem, local=self._console.local)
-        return HTMLResponse(page, status, {"cache-control": "no-store"})
+        # Without a referrer, browsers do not even tell ourselves where a form comes from, and the guard refuses it.
+        return HTMLResponse(page, status, {"cache-control": "no-store", "referrer-policy": "same-origin"})
 
 
 def _own_page(scope: Scope, session: Session) -> bool:

@@ -175,7 +175,7 @@ class _Answer:
         headers["content-security-policy"] = self._policy()
         headers["x-frame-options"] = "DENY"
         headers["x-content-type-options"] = "nosniff"
-        headers["referrer-policy"] = "no-referrer"
+        headers.setdefault("referrer-policy", "no-referrer")
         headers["cross-origin-opener-policy"] = "same-origin"
         headers["cross-origin-resource-policy"] = "same-origin"
         headers["permissions-policy"] = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"

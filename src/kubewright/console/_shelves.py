@@ -133,7 +133,7 @@ class Shelf:
         self.kind = kind
         self.namespaces = tuple(namespaces)
         self._clock = clock or SystemClock()
-        self._forbidden = forbidden
+        self.forbidden = forbidden
         self._on_idle = on_idle
         self._informer: Informer[Untyped] = Informer(
             client, kind.resource, namespaces=self.namespaces if kind.namespaced else (), clock=clock
@@ -153,16 +153,16 @@ class Shelf:
 
     def open(self) -> None:
         """Begin to fill it."""
-        if self._forbidden:
-            self._health = ShelfHealth("forbidden", self._clock.now(), self._forbidden)
+        if self.forbidden:
+            self._health = ShelfHealth("forbidden", self._clock.now(), self.forbidden)
             return
         self._informer.add_handler(self._hear)
         self._task = asyncio.create_task(self._informer.run(), name=f"shelf of {self.kind}")
 
     async def filled(self, timeout: float = _FILL_SECONDS) -> None:
         """Wait until everything is there. Raises `CacheSyncError` with the reason, or `Forbidden`."""
-        if self._forbidden:
-            raise Forbidden(Status(code=403, reason="Forbidden", message=self._forbidden), f"list {self.kind}")
+        if self.forbidden:
+            raise Forbidden(Status(code=403, reason="Forbidden", message=self.forbidden), f"list {self.kind}")
         await self._informer.wait_for_sync(timeout)
 
     async def close(self) -> None:
@@ -318,7 +318,7 @@ class Shelf:
 
     def look(self) -> None:
         """See how the watch is doing; those who listen hear of it when that is another than before."""
-        if self._forbidden:
+        if self.forbidden:
             return
         watch = self._informer.health
         state: Literal["live", "filling", "away"] = "live" if self._informer.synced else "filling"
