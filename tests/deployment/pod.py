@@ -105,7 +105,8 @@ async def started(
     account = folder / "serviceaccount"
     account.mkdir()
     (account / "token").write_text(await _token(client, pod))
-    (account / "ca.crt").write_bytes(config.tls.ca_data or b"")
+    published = await client.get(core.ConfigMap, "kube-root-ca.crt", pod.metadata.namespace)
+    (account / "ca.crt").write_text((published.data or {})["ca.crt"])
     (account / "namespace").write_text(pod.metadata.namespace or "")
     server = urlsplit(config.server)
     environment = {

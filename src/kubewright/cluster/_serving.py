@@ -73,6 +73,7 @@ class Serving:
     def _secured(self, host: str) -> ssl.SSLContext:
         self._authority = CertificateAuthority("kubewright-cluster")
         self._admin = self._authority.issue(*_ADMIN)
+        self._dispatcher.state.ca_certificate = self._authority.pair.certificate.decode()
         folder = Path(self._folder.name)
         hosts = tuple(dict.fromkeys((host, "127.0.0.1", *_HOSTS)))
         certificate, key = self._authority.issue("kube-apiserver", hosts=hosts).write(folder, "server")
