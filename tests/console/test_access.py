@@ -179,7 +179,7 @@ async def test_a_read_only_console_refuses_every_write_whoever_asks(
     ):
         with pytest.raises(Forbidden, match="this console is read-only"):
             await attempt
-    assert await viewer.client.get(core.ConfigMap, "kept", cluster_namespace)
+    assert (await viewer.client.get(core.ConfigMap, "kept", cluster_namespace)).metadata.name == "kept"
     assert await viewer.may("list", maps)
     assert not await viewer.may("delete", maps, cluster_namespace, "kept")
     assert not await viewer.may("create", maps, cluster_namespace)

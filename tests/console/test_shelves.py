@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -73,6 +74,10 @@ def config_map(name: str, **data: str) -> core.ConfigMap:
     return core.ConfigMap(metadata=ObjectMeta(name=name, namespace="default"), data=data)
 
 
+def _note(heard: list[int], number: int, _: Batch) -> None:
+    heard.append(number)
+
+
 async def test_a_hundred_who_look_cost_the_server_one_watch(
     cluster: Cluster, console: Console, requests: Requests
 ) -> None:
@@ -80,7 +85,7 @@ async def test_a_hundred_who_look_cost_the_server_one_watch(
     shelves = await asyncio.gather(*(console.shelf(kind) for _ in range(100)))
     assert len({id(shelf) for shelf in shelves}) == 1
     heard: list[int] = []
-    subscriptions = [shelves[0].subscribe(lambda _, number=number: heard.append(number)) for number in range(100)]
+    subscriptions = [shelves[0].subscribe(partial(_note, heard, number)) for number in range(100)]
     await client.create(config_map("news"))
     await until(shelves[0], lambda: len(set(heard)) == 100)
     for _ in range(100):
@@ -126,7 +131,8 @@ async def test_only_the_kinds_that_are_asked_for_are_shown(cluster: Cluster) -> 
 
 
 async def test_changes_come_in_batches_of_a_quarter_second(cluster: Cluster) -> None:
-    clock, batches = VirtualClock(), []
+    clock = VirtualClock()
+    batches: list[Batch] = []
     async with Console(cluster.client(), clock=clock) as console:
         shelf = await clock.run(_opened(console, "core/configmaps"))
         subscription = shelf.subscribe(batches.append)

@@ -67,7 +67,7 @@ async def token(cluster: Clusters, cluster_namespace: str) -> str:
         )
     )
     for namespace, name in ((cluster_namespace, "front"), ("default", f"hidden-{cluster_namespace}")):
-        await admin.create(Door(metadata=ObjectMeta(name=name, namespace=namespace)))
+        await admin.create(Door(metadata=ObjectMeta(name=name, namespace=namespace), spec=DoorSpec()))
     path = f"/api/v1/namespaces/{cluster_namespace}/serviceaccounts/guest/token"
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     found: str = msgspec.json.decode(await admin.request("POST", path, body=body))["status"]["token"]
