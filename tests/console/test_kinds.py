@@ -10,7 +10,6 @@ from playwright.async_api import Page, expect
 import kubewright as kw
 from kubewright.crd import install
 from tests.console.kinds import PATH, AnyCluster, Gadget, gadget, set_phase
-from tests.console.screenshots import shoot
 
 pytestmark = [pytest.mark.browser, pytest.mark.clusters]
 
@@ -48,7 +47,6 @@ async def test_the_kinds_with_counts_by_state_that_follow_the_cluster(
         await set_phase(client, two, "Failed")
         await expect(row.get_by_text("1 failing")).to_be_visible()
         await expect(row.get_by_text("1 unknown")).to_be_hidden()
-        await shoot(page, "kinds")
 
         await install(client, Latecomer)
         await expect(page.locator(f'[data-kind="{LATE}"]')).to_be_visible()

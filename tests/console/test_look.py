@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from playwright.async_api import Page, expect
 
+import kubewright as kw
+from kubewright.api import ObjectMeta
+from kubewright.api.core.v1 import Namespace
 from kubewright.client import Client
 from kubewright.cluster import Cluster
 from kubewright.console._theme import DARK, LIGHT
@@ -18,20 +22,39 @@ from tests.console.screenshots import shoot
 
 pytestmark = pytest.mark.browser
 
+SHOP, OTHER = "shop", "warehouse"
 PHASES = ("Ready", "Ready", "Ready", "Pending", "Failed", "")
 COLOURS = ("red", "green", "blue")
+
+
+class BackupSpec(kw.Model):
+    schedule: str = "@daily"
+
+
+@kw.resource("storage.console.example.com/v1", scope="Cluster")
+class Backup(kw.Resource[BackupSpec, None]):
+    """A kind without objects."""
+
+
+@pytest.fixture
+def console_settings() -> dict[str, Any]:
+    return {"name": "staging"}
 
 
 @pytest.fixture
 async def client(cluster: Cluster) -> AsyncIterator[Client]:
     async with cluster.client() as made:
         await install(made, Gadget)
+        await install(made, Backup)
+        for name in (SHOP, OTHER):
+            await made.create(Namespace(metadata=ObjectMeta(name=name)))
         yield made
 
 
-async def furnish(client: Client, namespace: str, count: int = 18) -> None:
+async def furnish(client: Client, count: int = 18) -> None:
+    """Objects in all states, in two namespaces."""
     for at in range(count):
-        one = gadget(f"gadget-{at:02}", namespace, at * 3 % 17, app="web" if at % 2 else "db")
+        one = gadget(f"gadget-{at:02}", SHOP if at < 12 else OTHER, at * 3 % 17, app="web" if at % 2 else "db")
         one.spec.colour = COLOURS[at % 3]
         made = await client.create(one)
         if PHASES[at % 6]:
@@ -42,10 +65,8 @@ def rgb(colour: str) -> str:
     return f"rgb({', '.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))})"
 
 
-async def test_the_keyboard_alone_is_enough(
-    client: Client, cluster_namespace: str, console_url: str, page: Page
-) -> None:
-    await furnish(client, cluster_namespace, 6)
+async def test_the_keyboard_alone_is_enough(client: Client, console_url: str, page: Page) -> None:
+    await furnish(client, 6)
     await page.goto(console_url)
     await expect(page.locator(f'[data-kind="{PATH}"]').get_by_text("3 ready")).to_be_visible()
 
@@ -79,17 +100,15 @@ async def test_the_keyboard_alone_is_enough(
     await page.keyboard.press("Space")
     await expect(page.get_by_text("6 objects · 1 selected")).to_be_visible()
     await page.keyboard.press("Enter")
-    await expect(page).to_have_url(f"{console_url}/objects/{PATH}/{cluster_namespace}/gadget-01")
+    await expect(page).to_have_url(f"{console_url}/objects/{PATH}/{SHOP}/gadget-01")
 
     await page.keyboard.press("g")
     await page.keyboard.press("k")
     await expect(page).to_have_url(f"{console_url}/")
 
 
-async def test_landmarks_have_names_and_each_page_one_heading(
-    client: Client, cluster_namespace: str, console_url: str, page: Page
-) -> None:
-    await furnish(client, cluster_namespace, 1)
+async def test_landmarks_have_names_and_each_page_one_heading(client: Client, console_url: str, page: Page) -> None:
+    await furnish(client, 1)
     for address, title in (("/", "Kinds"), (f"/kinds/{PATH}", "Gadget"), ("/nowhere", "There is no such page")):
         await page.goto(console_url + address)
         await expect(page.get_by_role("heading", level=1)).to_have_text(title)
@@ -100,13 +119,11 @@ async def test_landmarks_have_names_and_each_page_one_heading(
     await expect(page.get_by_role("button", name="Theme: auto")).to_be_visible()
 
 
-async def test_a_phones_width_is_enough(
-    client: Client, cluster_namespace: str, console_url: str, open_page: OpenPage
-) -> None:
-    await furnish(client, cluster_namespace)
+async def test_a_phones_width_is_enough(client: Client, console_url: str, open_page: OpenPage) -> None:
+    await furnish(client)
     page = await open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     await page.goto(f"{console_url}/kinds/{PATH}")
-    await expect(page.get_by_role("gridcell", name="gadget-03")).to_contain_text(cluster_namespace)
+    await expect(page.get_by_role("gridcell", name="gadget-03")).to_contain_text(SHOP)
     shown = page.get_by_role("columnheader")
     await expect(shown).to_have_text(["Name", "State", "Age"])
     assert await page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
@@ -122,10 +139,8 @@ async def test_a_phones_width_is_enough(
     await shoot(page, "kinds-phone")
 
 
-async def test_light_and_dark_are_remembered(
-    client: Client, cluster_namespace: str, console_url: str, open_page: OpenPage
-) -> None:
-    await furnish(client, cluster_namespace)
+async def test_light_and_dark_are_remembered(client: Client, console_url: str, open_page: OpenPage) -> None:
+    await furnish(client)
     page = await open_page(color_scheme="dark")
     body = page.locator("body")
     await page.goto(f"{console_url}/kinds/{PATH}")
@@ -139,20 +154,18 @@ async def test_light_and_dark_are_remembered(
     await shoot(page, "list")
     await page.goto(console_url)
     await expect(body).to_have_css("background-color", rgb(LIGHT["page"]))
+    await expect(page.locator(f'[data-kind="{PATH}"]').get_by_text("9 ready")).to_be_visible()
+    await shoot(page, "kinds")
     await page.get_by_role("button", name="Theme: light").click()
     await expect(body).to_have_css("background-color", rgb(DARK["page"]))
     await expect(page.locator(f'[data-kind="{PATH}"]').get_by_text("9 ready")).to_be_visible()
     await shoot(page, "kinds-dark")
 
 
-async def test_ten_thousand_rows_scroll_filter_and_change(
-    client: Client, cluster_namespace: str, console_url: str, page: Page
-) -> None:
+async def test_ten_thousand_rows_scroll_filter_and_change(client: Client, console_url: str, page: Page) -> None:
     total = 10_000
     for start in range(0, total, 500):
-        await asyncio.gather(
-            *(client.create(gadget(f"gadget-{at:05}", cluster_namespace, at)) for at in range(start, start + 500))
-        )
+        await asyncio.gather(*(client.create(gadget(f"gadget-{at:05}", SHOP, at)) for at in range(start, start + 500)))
     received: list[int] = []
     page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(len(frame))))
     await page.goto(f"{console_url}/kinds/{PATH}?sort=name")
@@ -165,8 +178,8 @@ async def test_ten_thousand_rows_scroll_filter_and_change(
     await expect(page.get_by_role("gridcell", name="gadget-09999")).to_be_visible()
 
     before = sum(received)
-    await client.delete(Gadget, "gadget-09999", cluster_namespace)
-    one = await client.get(Gadget, "gadget-09998", cluster_namespace)
+    await client.delete(Gadget, "gadget-09999", SHOP)
+    one = await client.get(Gadget, "gadget-09998", SHOP)
     one.spec.colour = "ultramarine"
     await client.update(one)
     await expect(page.get_by_text("9,999 objects")).to_be_visible()

@@ -27,11 +27,11 @@ _ALWAYS: Final = ("id", "namespace", "name", "state", "why", "created")
 
 def columns_of(kind: Kind) -> list[dict[str, Any]]:
     """The columns of a kind's list: where and what it is, how it is doing, its printer columns, its age."""
-    columns: list[dict[str, Any]] = [_column("name", "Name", "name", flex=2, width=180)]
+    columns: list[dict[str, Any]] = [_column("name", "Name", "name", flex=2, width=180, narrow=120)]
     if kind.namespaced:
         columns.append(_column("namespace", "Namespace", flex=1, width=120))
     if kind.custom or kind.has_status:
-        columns.append(_column("state", "State", "state", width=132))
+        columns.append(_column("state", "State", "state", width=136, narrow=122))
     for one in kind.columns:
         if one.type == "date" and one.name.lower() in ("age", "created at"):
             continue  # ours is always the last one
@@ -40,12 +40,16 @@ def columns_of(kind: Kind) -> list[dict[str, Any]]:
             _column(one.field, one.name, type_, flex=0 if type_ != "text" else 1, width=100)
             | {"description": one.description, "wide": one.wide}
         )
-    columns.append(_column("age", "Age", "date", width=90) | {"field": "created"})
+    columns.append(_column("age", "Age", "date", width=90, narrow=72) | {"field": "created"})
     return columns
 
 
-def _column(name: str, title: str, type_: str = "text", *, flex: int = 0, width: int = 100) -> dict[str, Any]:
-    return {"id": name, "field": name, "name": title, "type": type_, "flex": flex or None, "width": width}
+def _column(
+    name: str, title: str, type_: str = "text", *, flex: int = 0, width: int = 100, narrow: int = 100
+) -> dict[str, Any]:
+    """`width` is the least for columns that grow (`flex`); `narrow` is that of a phone."""
+    sizes = {"flex": flex or None, "width": width, "narrow": narrow}
+    return {"id": name, "field": name, "name": title, "type": type_, **sizes}
 
 
 class LiveGrid(Element, component=_STATIC / "live_grid.js"):

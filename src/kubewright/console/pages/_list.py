@@ -96,7 +96,7 @@ class _List:
             labelled(self.filter_field, "Filter rows")
             with self.filter_field.add_slot("prepend"):
                 icon("filter_list")
-            self.label_field = ui.input(placeholder="Labels: app=web,tier!=db", value=self.view.labels)
+            self.label_field = ui.input(placeholder="Labels: app=web", value=self.view.labels)
             self.label_field.props("outlined dense clearable hide-bottom-space")
             self.label_field.on("keydown.enter", self.choose_labels).on("clear", self.choose_labels)
             self.label_field.on("blur", self.choose_labels)

@@ -1,0 +1,137 @@
+"""The parts of the header: which cluster, search, namespace, theme, who looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from nicegui import ui
+
+from kubewright.client import ApiError, ConfigError
+from kubewright.console._kinds import Kind
+from kubewright.console._visits import Visit
+from kubewright.console.pages._keys import Shell
+from kubewright.console.pages._parts import icon, labelled
+from kubewright.console.pages._view import View
+
+__all__ = ["account_menu", "cluster_name", "namespace_field", "search_field", "theme_button"]
+
+_THEMES: Final = {"auto": ("brightness_auto", None), "light": ("light_mode", False), "dark": ("dark_mode", True)}
+_EVERYWHERE: Final = "All namespaces"
+
+
+def cluster_name(visit: Visit) -> None:
+    """Which cluster it is; a menu for those who may choose another."""
+    name = visit.console.name
+    if not visit.contexts:
+        shown = ui.label(name).classes("kw-context")
+        shown.props["title"] = name
+        return
+
+    async def choose(context: str) -> None:
+        try:
+            await visit.use_context(context)
+        except (ApiError, ConfigError) as error:
+            ui.notify(f"{context}: {error}", type="negative")
+
+    button = ui.button(name).props("flat dense no-caps icon-right=expand_more").classes("kw-context")
+    labelled(button, f"Cluster: {name}")
+    with button, ui.menu():
+        for context in visit.contexts:
+            ui.menu_item(context, lambda context=context: choose(context))
+
+
+def account_menu(visit: Visit) -> None:
+    """Who looks, and the way out."""
+    button = ui.button(icon="account_circle").props("flat dense no-caps")
+    labelled(button, f"Signed in as {visit.viewer.name}")
+    with button:
+        ui.label(visit.viewer.name).classes("kw-viewer")
+        with ui.menu():
+            ui.item(f"Signed in as {visit.viewer.name}").classes("kw-muted")
+            if visit.viewer.read_only:
+                ui.item("This console is read-only").classes("kw-muted")
+            ui.menu_item("Sign out", visit.sign_out)
+
+
+def theme_button(shell: Shell) -> None:
+    """Light, dark, or as the machine has it; remembered in a cookie."""
+    request = ui.context.client.request
+    chosen = request.cookies.get("kubewright-theme", "auto")
+    state = {"choice": chosen if chosen in _THEMES else "auto"}
+    dark = ui.dark_mode(_THEMES[state["choice"]][1])
+
+    def turn() -> None:
+        names = [*_THEMES]
+        state["choice"] = names[(names.index(state["choice"]) + 1) % len(names)]
+        picture, dark.value = _THEMES[state["choice"]]
+        button.set_icon(picture)
+        labelled(button, f"Theme: {state['choice']}")
+        shell.remember_theme(state["choice"])
+
+    button = ui.button(icon=_THEMES[state["choice"]][0], on_click=turn).props("flat dense round")
+    labelled(button, f"Theme: {state['choice']}")
+
+
+def search_field(visit: Visit) -> None:
+    """Leads to a kind, or to all that has these letters in its name."""
+    names = sorted({name for kind in visit.console.known_kinds for name in (kind.plural, *kind.short_names)})
+
+    def go() -> None:
+        from kubewright.console.pages._search import search_address
+
+        text = (field.value or "").strip()
+        if text:
+            ui.navigate.to(search_address(visit.console.known_kinds, text))
+
+    field = ui.input(placeholder="Search", autocomplete=names).classes("kw-search").props("outlined dense")
+    field.props["aria-label"] = "Search kinds and objects"
+    field.props["data-search"] = "all"
+    with field.add_slot("prepend"):
+        icon("search")
+    field.on("keydown.enter", go)
+
+
+def namespace_field(
+    visit: Visit, kind: Kind | None, namespace: str, in_namespace: Callable[[str], str] | None, where: str
+) -> None:
+    """The choice of a namespace; nothing for a kind that has none."""
+    if kind is not None and not kind.namespaced:
+        return
+
+    def choose() -> None:
+        chosen = field.value or ""
+        if chosen == namespace:
+            return
+        if in_namespace is not None:
+            address = in_namespace(chosen)
+        else:
+            address = (
+                View(namespace=chosen).address(kind.path) if kind else "/" + (f"?namespace={chosen}" * bool(chosen))
+            )
+        ui.navigate.to(address)
+
+    async def load() -> None:
+        try:
+            names = await _visible_namespaces(visit, kind)
+        except (ApiError, OSError):
+            return  # the page itself says that the API server is away
+        field.set_options({"": _EVERYWHERE} | {name: name for name in {*names, namespace} - {""}})
+
+    options = {"": _EVERYWHERE} | ({namespace: namespace} if namespace else {})
+    field = (
+        ui.select(options, value=namespace, with_input=True, on_change=choose).classes("kw-namespace").classes(where)
+    )
+    field.props("outlined dense options-dense")
+    labelled(field, "Namespace")
+    ui.timer(0, load, once=True)
+
+
+async def _visible_namespaces(visit: Visit, kind: Kind | None) -> list[str]:
+    """The namespaces to choose from: those that the viewer may list, or where he may list the kind."""
+    everywhere = await visit.console.all_namespaces()
+    namespaces = await visit.console.kind("core/namespaces")
+    if namespaces is not None and await visit.viewer.may("list", namespaces):
+        return sorted(everywhere)
+    allowed = await visit.viewer.namespaces_of(kind) if kind is not None else frozenset[str]()
+    return sorted(name for name in everywhere if name in allowed)
