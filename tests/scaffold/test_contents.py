@@ -1,0 +1,105 @@
+"""What is scaffolded is little: counted, and named."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kubewright.cli._commands import COMMANDS
+from kubewright.scaffold import CURRENT, carry_out, new_api, new_project, new_webhook
+
+MOST_FILES = 25
+# As kubebuilder's Makefile has them.
+TARGETS = {
+    *("fmt", "generate", "manifests", "test", "install", "run", "docker-build", "docker-push"),
+    *("deploy", "undeploy", "uninstall", "bundle"),
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The quick start's project: one kind, with webhooks."""
+    folder = tmp_path_factory.mktemp("contents")
+    carry_out(new_project("guestbook", "my.domain", repo="https://code.example.com/guestbook"), folder)
+    carry_out(new_api(folder, group="webapp", version="v1", kind="Guestbook", owns=["Deployment"]), folder)
+    webhooks = new_webhook(folder, group="webapp", version="v1", kind="Guestbook", defaulting=True, validation=True)
+    carry_out(webhooks, folder)
+    return folder
+
+
+def test_a_project_with_a_kind_and_webhooks_has_few_files(project: Path) -> None:
+    files = sorted(path.relative_to(project).as_posix() for path in project.rglob("*") if path.is_file())
+    assert len(files) < MOST_FILES
+    assert files == [
+        ".dockerignore",
+        ".github/workflows/ci.yaml",
+        ".gitignore",
+        "Containerfile",
+        "Makefile",
+        "README.md",
+        "config/samples/README.md",
+        "config/samples/webapp_v1_guestbook.yaml",
+        "guestbook/__init__.py",
+        "guestbook/guestbook.py",
+        "guestbook/guestbook_webhook.py",
+        "guestbook/operator.py",
+        "guestbook/py.typed",
+        "kubewright.toml",
+        "pyproject.toml",
+        "tests/test_guestbook.py",
+        "tests/test_guestbook_webhook.py",
+        "tests/test_project.py",
+    ]
+
+
+def test_the_modules_have_no_generated_boilerplate(project: Path) -> None:
+    """A kind is its types and its reconciler: no registration, no deep copies, no markers, no "do not edit"."""
+    module = (project / "guestbook" / "guestbook.py").read_text()
+    names = [node.name for node in ast.parse(module).body if isinstance(node, ast.ClassDef | ast.AsyncFunctionDef)]
+    assert names == ["GuestbookSpec", "GuestbookStatus", "Guestbook", "reconcile"]
+    assert len(module.splitlines()) < 40
+    for path in (project / "guestbook").glob("*.py"):
+        assert not re.search(r"(?i)generated|do not edit|\+kubebuilder", path.read_text())
+
+
+def test_the_makefile_has_the_targets_of_kubebuilders_and_each_says_what_it_does(project: Path) -> None:
+    makefile = (project / "Makefile").read_text()
+    told = set(re.findall(r"^([a-z-]+):.*## \S", makefile, re.MULTILINE))
+    assert told >= TARGETS
+    [phony] = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    assert set(phony.split()) == told
+    for command in re.findall(r"-m kubewright ([a-z-]+)", makefile):
+        assert command in COMMANDS
+    for target in sorted(TARGETS):
+        done = subprocess.run(["make", "--dry-run", target], cwd=project, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_workflow_tests_and_looks_for_drift(project: Path) -> None:
+    workflow = yaml.safe_load((project / ".github" / "workflows" / "ci.yaml").read_text())
+    steps = [step["run"] for step in workflow["jobs"]["test"]["steps"] if "run" in step]
+    assert "make vet test" in steps
+    assert "python -m kubewright manifests --check" in steps
+    assert workflow["permissions"] == {"contents": "read"}
+
+
+def test_the_readme_shows_the_way_from_a_kind_to_a_deployment(project: Path) -> None:
+    readme = (project / "README.md").read_text()
+    makefile = (project / "Makefile").read_text()
+    for line in re.findall(r"^\$ make ([a-z -]+)", readme, re.MULTILINE):
+        for target in line.split():
+            assert f"\n{target}:" in makefile
+    for command in re.findall(r"^\$ kubewright ([a-z-]+)", readme, re.MULTILINE):
+        assert command in COMMANDS
+
+
+def test_the_metadata_is_the_projects_own(project: Path) -> None:
+    found = tomllib.loads((project / "pyproject.toml").read_text())["project"]
+    assert (found["name"], found["urls"]["Source"]) == ("guestbook", "https://code.example.com/guestbook")
+    assert tomllib.loads((project / "kubewright.toml").read_text())["scaffold"] == CURRENT
