@@ -13,16 +13,15 @@ from typing import Any
 import click
 
 from kubewright.cli._connecting import cluster_options
-from kubewright.cli._projects import OPTIONAL_TARGETS, targets_or_project
+from kubewright.cli._exit_codes import CommandExit, WrongUse
+from kubewright.cli._projects import targets_argument, targets_or_project
 from kubewright.operator._load import LoadError
 
 __all__ = ["command"]
 
-_HURRIED = 130
-
 
 @click.command("dev")
-@click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
+@targets_argument
 @cluster_options
 @click.option("--rbac", is_flag=True, help="Embedded cluster: the operator may do only what its own roles grant.")
 @click.option(
@@ -116,7 +115,7 @@ def command(
         return await Development(plan, view).run()
 
     if not _run(work()):
-        raise click.exceptions.Exit(_HURRIED)
+        raise click.exceptions.Exit(CommandExit.INTERRUPTED)
 
 
 def _check(
@@ -146,5 +145,7 @@ def _run(work: Coroutine[Any, Any, bool]) -> bool:
     try:
         with asyncio.Runner(loop_factory=factory) as runner:
             return runner.run(work)
-    except (ApiError, ConfigError) as error:
+    except ConfigError as error:
+        raise WrongUse(str(error)) from error
+    except ApiError as error:
         raise click.ClickException(str(error)) from error

@@ -7,10 +7,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from kubewright.client import Client, load_config
+from kubewright.client import Client, RetryPolicy, load_config
 
 __all__ = ["Place", "embedded_place", "given_place"]
+
+_RETRY: Final = RetryPolicy(attempts=4)  # somebody sits and waits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +57,6 @@ async def embedded_place(*, rbac: bool, nodes: int, kubeconfig: Path | None) -> 
 async def given_place(kubeconfig: str | None, context: str | None) -> AsyncIterator[Place]:
     """The cluster that a kubeconfig names. Raises `ConfigError` or `ApiError` when it cannot be reached."""
     config = load_config(kubeconfig=kubeconfig, context=context)
-    async with Client(config) as client:
+    async with Client(config, retry=_RETRY) as client:
         await client.server_version()
         yield Place(client=client, server=config.server, kubeconfig=kubeconfig, context=context)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol, TextIO
 
@@ -18,6 +18,8 @@ __all__ = ["JsonView", "LinesView", "LiveView", "View", "view_for"]
 
 _COLOURS: Final = {"good": "32", "bad": "31", "odd": "33", "dim": "2"}
 _WIDTH: Final = 10
+_LONGEST_NAME: Final = 40
+_LONGEST_STATE: Final = 40
 _ERASE: Final = "\x1b[J"
 _UP: Final = "\x1b[{}F"
 
@@ -135,7 +137,7 @@ class LiveView(LinesView):
         width, height = self._size()
         rows = self._board.rows()
         room = max(height // 2 - 3, 1)
-        lines = [self._rule(width), *(self._row(row, width) for row in rows[:room])]
+        lines = [self._rule(width), *self._rows(rows[:room], width)]
         if len(rows) > room:
             lines.append(self._toned(f"  and {len(rows) - room} more", "dim"))
         foot = f"  {self._foot}  Ctrl-C ends everything"[: width - 1]
@@ -149,10 +151,16 @@ class LiveView(LinesView):
         said = f" {board.operator or 'the operator'}: {board.phase} "
         return f"──{self._toned(said, tone)}{'─' * max(width - len(said) - 3, 0)}"
 
-    def _row(self, row: Row, width: int) -> str:
-        about = title(row.kind, row.namespace, row.name)
-        said = f"  {about:<36.36} {row.state or '-':<30.30} {self._ending(row)}"
-        return self._toned(plain(said)[: width - 1], "bad" if row.failing else "")
+    def _rows(self, rows: Sequence[Row], width: int) -> list[str]:
+        """Columns as wide as what is in them, and the end of each line for what may be long."""
+        abouts = [title(row.kind, row.namespace, row.name)[:_LONGEST_NAME] for row in rows]
+        states = [(row.state or "-")[:_LONGEST_STATE] for row in rows]
+        first, second = (max(map(len, column), default=0) for column in (abouts, states))
+        lines = []
+        for row, about, state in zip(rows, abouts, states, strict=True):
+            said = plain(f"  {about:<{first}}  {state:<{second}}  {self._ending(row)}")
+            lines.append(self._toned(said[: width - 1], "bad" if row.failing else ""))
+        return lines
 
     def _ending(self, row: Row) -> str:
         if not row.result:

@@ -1,0 +1,169 @@
+"""`kubewright dev` on a terminal, on a pipe, and with a command line that cannot be."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from kubewright.cli._main import run
+from tests.development.dev_process import PATIENCE, PROGRAM, SAMPLE, save
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "notes.py"
+    path.write_text(PROGRAM)
+    (tmp_path / "example-note.yaml").write_text(SAMPLE)
+    return path
+
+
+class Terminal:
+    """A terminal with the command in its foreground."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self._own, others = pty.openpty()
+        fcntl.ioctl(others, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "NO_COLOR"))}
+        # The leader of a session that opens a terminal has it: Ctrl-C in it is then a signal for the command.
+        opened = f"import os, sys; os.open({os.ttyname(others)!r}, os.O_RDWR); os.execv(sys.executable, sys.argv[1:])"
+        command = [sys.executable, "-m", "kubewright", "dev", *arguments]
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", opened, *command],
+            cwd=folder,
+            stdin=others,
+            stdout=others,
+            stderr=others,
+            env={**clean, "TERM": "xterm"},
+            start_new_session=True,
+        )
+        os.close(others)
+        self.text = ""
+
+    def read_until(self, pattern: str) -> None:
+        """Read until the text from here on has this."""
+        begin, end = len(self.text), time.monotonic() + PATIENCE
+        while not re.search(pattern, self.text[begin:]):
+            assert time.monotonic() < end, f"{pattern!r} was not shown:\n{self.text}"
+            if select.select([self._own], [], [], 1.0)[0]:
+                self.text += os.read(self._own, 1 << 16).decode(errors="replace")
+
+    def press(self, keys: str) -> None:
+        os.write(self._own, keys.encode())
+
+    def ended(self) -> int:
+        """Its exit code, when it has said everything."""
+        try:
+            while chunk := os.read(self._own, 1 << 16):
+                self.text += chunk.decode(errors="replace")
+        except OSError:  # which is how a terminal tells that nobody writes any more
+            pass
+        return self.process.wait(timeout=PATIENCE)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self._own)
+
+
+def test_on_a_terminal_there_is_a_live_table_with_colours_and_ctrl_c_ends_it(program: Path) -> None:
+    terminal = Terminal(program.parent, program.name, "--no-console")
+    try:
+        terminal.read_until("export KUBECONFIG=")
+        terminal.read_until("notes: running")
+        terminal.read_until(r"Note default/sample  Said=first hello  ok, \d+ s ago")
+        save(program, PROGRAM + "    raise RuntimeError('no luck')\n")
+        terminal.read_until(r"Note default/sample  Said=first hello  failed \d+ s ago.*no luck")
+        terminal.press("\x03")
+        assert terminal.ended() == 0
+    finally:
+        terminal.close()
+    assert "\x1b[32m" in terminal.text
+    assert "everything has ended" in terminal.text.splitlines()[-1]
+
+
+def test_on_a_pipe_there_are_plain_lines(program: Path) -> None:
+    command = [sys.executable, "-m", "kubewright", "dev", program.name, "--no-console"]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
+    environ = {**clean, "TERM": "xterm"}
+    with subprocess.Popen(
+        command, cwd=program.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environ
+    ) as process:
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if "Said=first hello" in line:
+                process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=PATIENCE) == 0
+    text = "".join(lines)
+    assert "\x1b" not in text
+    assert re.fullmatch(r"\d\d:\d\d:\d\d cluster    the embedded cluster is ready at https://127.0.0.1:\d+\n", lines[0])
+    assert re.search(r"defined    notes.dev.example.com\n", text)
+    assert re.search(r"applied    Note default/sample of example-note.yaml\n", text)
+    assert lines[-1].endswith("stopped    everything has ended\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["notess.py"], "there is no file notess.py"),
+        (["notess"], "there is no file or module 'notess'"),
+        ([], "name a FILE_OR_MODULE, or run this in a project's folder"),
+        (["notes.py", "--samples", "no/such"], "'no/such' does not exist"),
+        (["notes.py", "--samples", ".", "--no-samples"], "contradict each other"),
+        (["notes.py", "--rbac", "--context", "kind"], "--rbac is about the embedded cluster"),
+        (["notes.py", "--nodes", "3", "--kubeconfig", "x"], "--nodes is about the embedded cluster"),
+        (["notes.py", "--write-kubeconfig", "x", "--context", "kind"], "--write-kubeconfig is about the embedded"),
+        (["notes.py", "--nodes", "0"], "0 is not in the range"),
+        (["notes.py", "--console-port", "70000"], "70000 is not in the range"),
+        (["notes.py", "--output", "yaml"], "'yaml' is not one of 'text', 'json'"),
+        (["notes.py", "--consolle"], "--console"),
+        (["notes.py", "--kubeconfig", "no/such"], "no/such"),
+        (["notes.py", "--context", "no-such"], "no cluster is configured"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_once(
+    program: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(program.parent)
+    monkeypatch.setenv("HOME", str(program.parent))
+    assert run(["dev", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.err.startswith("Error: ")
+    assert captured.out == ""
+
+
+def test_a_cluster_that_does_not_answer_is_told_in_one_sentence(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kubeconfig = program.with_name("kubeconfig")
+    kubeconfig.write_text(
+        "{apiVersion: v1, kind: Config, current-context: c, users: [{name: u, user: {token: t}}],"
+        " clusters: [{name: k, cluster: {server: 'http://127.0.0.1:1'}}],"
+        " contexts: [{name: c, context: {cluster: k, user: u}}]}\n"
+    )
+    monkeypatch.chdir(program.parent)
+    assert run(["dev", program.name, "--kubeconfig", str(kubeconfig)]) == 1
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1
+    assert "127.0.0.1:1" in error

@@ -1,0 +1,177 @@
+"""What people see, and what scripts read."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+
+import pytest
+
+from kubewright.development import JsonView, LinesView, LiveView, view_for
+from kubewright.development._board import Board
+from kubewright.development._lines import lines_of
+from kubewright.development._messages import (
+    Applied,
+    ClusterReady,
+    Ended,
+    EventSeen,
+    Failed,
+    KindShown,
+    Loaded,
+    Logged,
+    Message,
+    ObjectSeen,
+    Output,
+    Ready,
+    Reconciled,
+    Starting,
+    Stopped,
+)
+
+NOTE = KindShown(api_version="dev.example.com/v1", kind="Note", plural="notes", namespaced=True)
+
+
+def seen(name: str, state: str = "", change: str = "added") -> ObjectSeen:
+    return ObjectSeen(kind="Note", namespace="default", name=name, change=change, state=state)  # type: ignore[arg-type]
+
+
+def reconciled(name: str, error: str = "", attempt: int = 1) -> Reconciled:
+    result = "error" if error else "success"
+    return Reconciled(
+        kind="Note", namespace="default", name=name, result=result, seconds=0.0123, attempt=attempt, error=error
+    )
+
+
+def texts(message: Message, *, verbose: bool = False) -> list[str]:
+    return [f"{line.word}: {line.text}" for line in lines_of(message, verbose=verbose)]
+
+
+def test_each_thing_that_happens_is_a_line() -> None:
+    ready = ClusterReady(server="https://127.0.0.1:1", kubeconfig="/tmp/it's", embedded=True)
+    assert texts(ready) == [
+        "cluster: the embedded cluster is ready at https://127.0.0.1:1",
+        "kubectl: export KUBECONFIG='/tmp/it'\"'\"'s'",
+    ]
+    assert texts(Starting(targets=["a.py"], changed=[])) == ["starting: loading a.py"]
+    assert texts(Starting(targets=["a.py"], changed=["b.py"])) == ["starting: b.py changed: loading a.py"]
+    assert texts(Applied(kind="Note", namespace="", name="a", file="a.yaml")) == ["applied: Note a of a.yaml"]
+    assert texts(seen("a", "Ready")) == ["object: Note default/a: Ready"]
+    assert texts(seen("a", change="deleted")) == ["object: Note default/a is gone"]
+    assert texts(reconciled("a")) == ["reconciled: Note default/a in 12 ms"]
+    assert texts(reconciled("a", "ValueError: no", 3)) == ["failing: Note default/a (attempt 3): ValueError: no"]
+    assert texts(Ended(code=7)) == ["ended: the operator ended with code 7; save a file to start it again"]
+    assert texts(Failed(what="sample", text="no such field", file="a.yaml")) == [
+        "failed: the sample cannot be applied a.yaml: no such field"
+    ]
+
+
+def test_an_error_in_the_program_is_shown_with_its_lines() -> None:
+    failed = Failed(what="import", text="Traceback:\n    x = (\nSyntaxError: never closed\n", file="a.py", line=3)
+    assert texts(failed) == [
+        "failed: the program cannot be imported at a.py:3:",
+        ": Traceback:",
+        ":     x = (",
+        ": SyntaxError: never closed",
+    ]
+
+
+def test_what_the_operator_logs_about_its_life_is_told_to_those_who_ask() -> None:
+    life = Logged(level="info", logger="kubewright.operator", message="operator notes has started")
+    assert texts(life) == []
+    assert texts(life, verbose=True) == ["info: operator notes has started"]
+    about = Logged(level="error", logger="app", message="no", kind="Note", namespace="a", name="b", traceback="x\ny\n")
+    assert texts(about) == ["error: Note a/b: no", ": x", ": y"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Output(text="\x1b[2J\x1b]0;owned\x07"),
+        EventSeen(kind="K", namespace="", name="n", severity="Warning", reason="R\x9b", message="a\nb\r", count=2),
+        Logged(level="info", logger="app", message="\x1b[31m"),
+        seen("a", "State=\u202egnp.exe"),
+        Failed(what="sample", text="\x1b[1A", file="\x1b[2K"),
+    ],
+)
+def test_no_terminal_obeys_what_comes_from_a_cluster(message: Message) -> None:
+    stream = io.StringIO()
+    LinesView(stream).show(message)
+    assert all(each.isprintable() for each in stream.getvalue().replace("\n", ""))
+
+
+def test_secrets_are_withheld() -> None:
+    token = f"eyJ{'a' * 20}.{'b' * 20}.{'c' * 20}"
+    assert token not in "".join(texts(Output(text=f"the token is {token}")))
+
+
+def test_scripts_get_one_document_a_line() -> None:
+    stream = io.StringIO()
+    view = JsonView(stream)
+    view.show(seen("a", "Ready"))
+    view.tick()
+    view.show(Stopped())
+    view.close()
+    first, last = map(json.loads, stream.getvalue().splitlines())
+    assert (first["type"], first["name"], first["state"], last["type"]) == ("object", "a", "Ready", "stopped")
+    assert first["time"].endswith("Z")
+
+
+# The live table
+
+
+def test_the_board_knows_what_is_there_and_what_fails() -> None:
+    board = Board(lambda: 0.0)
+    board.heed(Loaded(operator="notes", kinds=[NOTE], files=[]))
+    for message in (seen("b"), seen("a"), reconciled("b", "ValueError: no"), reconciled("ghost")):
+        board.heed(message)
+    assert [(row.name, row.failing) for row in board.rows()] == [("b", True), ("a", False)]
+    board.heed(seen("b", change="deleted"))
+    board.heed(Ready(operator="notes", address=""))
+    assert ([row.name for row in board.rows()], board.phase) == (["a"], "running")
+    board.heed(Failed(what="sample", text="no"))
+    assert board.phase == "running"
+    board.heed(Failed(what="import", text="no"))
+    assert board.phase == "failed"
+    board.heed(Loaded(operator="notes", kinds=[], files=[]))
+    assert board.rows() == []
+
+
+def test_the_table_stays_below_the_lines() -> None:
+    stream, now = io.StringIO(), [0.0]
+    size = os.terminal_size((80, 10))
+    view = LiveView(stream, colour=False, size=lambda: size, now=lambda: now[0])
+    view.show(ClusterReady(server="https://127.0.0.1:1", kubeconfig="/k", embedded=True))
+    view.show(Loaded(operator="notes", kinds=[NOTE], files=[]))
+    view.show(Ready(operator="notes", address="127.0.0.1:2"))
+    for name in ("a", "b", "c", "d"):
+        view.show(seen(name, "Ready"))
+    view.show(reconciled("c", "ValueError: " + "no " * 100, attempt=2))
+    now[0] = 5.0
+    stream.truncate(0)
+    view.tick()
+    table = stream.getvalue().split("\x1b[J")[-1].splitlines()
+    assert table[0].startswith("── notes: running ─")
+    assert table[1].startswith("  Note default/c ")  # what fails comes first
+    assert "failed 5 s ago, attempt 2: ValueError" in table[1]
+    assert all(len(line) < 80 for line in table)
+    assert table[3:] == ["  and 2 more", "  KUBECONFIG=/k  Ctrl-C ends everything"]
+    assert f"\x1b[{len(table)}F" in stream.getvalue()  # and the next time exactly these lines are replaced
+    stream.truncate(0)
+    view.show(Stopped())
+    assert "──" not in stream.getvalue()
+    view.close()
+
+
+def test_the_view_suits_where_it_is_shown() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+        def fileno(self) -> int:
+            return 1
+
+    assert type(view_for(Terminal(), "text", {"TERM": "xterm"}, verbose=False)) is LiveView
+    assert type(view_for(Terminal(), "text", {"TERM": "dumb"}, verbose=False)) is LinesView
+    assert type(view_for(io.StringIO(), "text", {"TERM": "xterm"}, verbose=False)) is LinesView
+    assert type(view_for(Terminal(), "json", {"TERM": "xterm"}, verbose=False)) is JsonView
