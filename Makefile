@@ -4,7 +4,7 @@ BIN    := .venv/bin
 RUN    := $(BIN)/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo controlplane test faults soak check format generate scaffold bench docs lock clean
+.PHONY: help setup demo controlplane browser test faults soak check format generate scaffold bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -24,7 +24,10 @@ demo: setup ## Run an operator on an embedded cluster and watch it work, until C
 controlplane: setup ## Provide etcd, kube-apiserver, kube-controller-manager and kubectl (built on first use)
 	$(BIN)/kubewright controlplane setup
 
-test: controlplane ## Run every test, also those on the real control plane
+browser: ## Find a Chromium for the tests of the console, or install Debian's
+	@tools/browser
+
+test: controlplane browser ## Run every test, also those on the real control plane
 	$(RUN) pytest
 
 faults: controlplane ## Run the tests of faults, TIMES=10 times in a row; the first failure ends it

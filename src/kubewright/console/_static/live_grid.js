@@ -5,6 +5,7 @@ AgGrid.ModuleRegistry.registerModules([AgGrid.AllCommunityModule]);
 
 const theme = AgGrid.themeQuartz.withParams({
   accentColor: "var(--kw-accent)",
+  browserColorScheme: "inherit",
   backgroundColor: "var(--kw-surface)",
   foregroundColor: "var(--kw-text)",
   textColor: "var(--kw-text)",

@@ -109,7 +109,7 @@ class _Table:
             ui.label("Built in").classes("kw-section")
             self._chips(first, short=True)
         if others:
-            with ui.expansion(f"{len(others)} more").classes("w-full").props("dense"):
+            with ui.expansion(f"{len(others)} more kinds").classes("w-full kw-more").props("dense"):
                 self._chips(others, short=False)
 
     def _chips(self, chosen: list[Kind], *, short: bool) -> None:

@@ -1,0 +1,36 @@
+"""tools/browser: which Chromium the tests of the console use."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+TOOL = Path(__file__).parents[2] / "tools" / "browser"
+
+
+def run(**environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([TOOL], env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+
+
+def program(path: Path) -> Path:
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_the_one_that_is_named_goes_first(tmp_path: Path) -> None:
+    named = program(tmp_path / "my-chromium")
+    assert run(KUBEWRIGHT_BROWSER=str(named)).stdout == f"{named}\n"
+
+
+def test_one_that_is_named_but_not_there_is_an_error(tmp_path: Path) -> None:
+    done = run(KUBEWRIGHT_BROWSER=str(tmp_path / "nothing"))
+    assert done.returncode == 1
+    assert done.stderr == f"KUBEWRIGHT_BROWSER is {tmp_path}/nothing, which is no program.\n"
+
+
+def test_one_on_the_path_is_found(tmp_path: Path) -> None:
+    found = program(tmp_path / "chromium")
+    done = run(PATH=f"{tmp_path}:{os.environ['PATH']}", KUBEWRIGHT_BROWSER="")
+    assert done.stdout == f"{found}\n"
