@@ -67,6 +67,7 @@ def re_line(text: str) -> Any:
     return re.compile(re.escape(text))
 
 
+@pytest.mark.clusters("embedded")
 async def test_a_rule_about_changes_is_told_inline(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:

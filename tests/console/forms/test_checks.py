@@ -60,6 +60,21 @@ def test_rules_about_changes_are_asked_when_there_was_an_object() -> None:
     assert told(an_object(fixed="a"), an_object(fixed="a")) == {}
 
 
+def test_an_object_keeps_its_name_and_its_kind() -> None:
+    renamed = an_object("two", "elsewhere") | {"kind": "Other"}
+    assert told(renamed, an_object()) == {
+        "kind": "cannot be changed",
+        "metadata.name": "cannot be changed",
+        "metadata.namespace": "cannot be changed",
+    }
+
+
+def test_a_name_may_be_left_to_the_server() -> None:
+    value = an_object()
+    value["metadata"] = {"generateName": "one-", "namespace": "default"}
+    assert told(value) == {}
+
+
 def test_names_labels_and_annotations_have_the_rules_of_kubernetes() -> None:
     value = an_object()
     value["metadata"] = {"name": "Bad Name", "labels": {"a b": "x", "ok": "not ok!"}, "annotations": {"n": 1}}

@@ -8,6 +8,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from kubewright.api import Untyped, from_dict, to_dict
+from kubewright.api.admissionregistration.v1 import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubewright.api.apiextensions.v1 import CustomResourceDefinition
 from kubewright.client import ApiError, Client
 from kubewright.console import Console
@@ -124,7 +125,8 @@ async def test_what_is_wrong_is_told_at_its_field(
     crd = await client.get(CustomResourceDefinition, f"stricts.{GROUP}")
     crd.spec = from_dict(CustomResourceDefinition, definition("stricts", "Strict", schema)).spec
     await client.update(crd)
-    await _refuses(client, kind, cluster_namespace)
+    probe = {**an_object("probe", cluster_namespace, size=4), "kind": "Strict"}
+    await _refuses(client, kind, probe, "less than or equal to 3")
     await page.get_by_role("button", name="Review and").click()
     await expect(page.get_by_test_id("told")).to_contain_text("The server refuses this object.")
     await expect(problem(page, "spec.size")).to_contain_text("should be less than or equal to 3")
@@ -132,17 +134,41 @@ async def test_what_is_wrong_is_told_at_its_field(
     await review(page)
 
 
-async def _refuses(client: Client, kind: type[Untyped], namespace: str) -> None:
-    """Wait until the server has the new schema."""
-    obj = {**an_object("probe", namespace, size=4), "kind": "Strict"}
+async def _refuses(client: Client, kind: type[Untyped], obj: dict[str, Any], message: str) -> None:
+    """Wait until the server has heard of the new rule."""
     while True:
         try:
             await client.create(from_dict(kind, obj), dry_run=True)
         except ApiError as error:
-            if "less than or equal to 3" in str(error):
+            if message in str(error):
                 return
 
 
+async def test_who_denies_is_named_with_the_reason(
+    client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
+) -> None:
+    rules = [{"apiGroups": [GROUP], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["everythings"]}]
+    validations = [{"expression": "object.spec.title != 'taken'", "message": "that title is taken"}]
+    spec = {"matchConstraints": {"resourceRules": rules}, "validations": validations, "failurePolicy": "Fail"}
+    name = f"titles-{cluster_namespace}"
+    binding = {"policyName": name, "validationActions": ["Deny"]}
+    await client.create(from_dict(ValidatingAdmissionPolicy, {"metadata": {"name": name}, "spec": spec}))
+    await client.create(from_dict(ValidatingAdmissionPolicyBinding, {"metadata": {"name": name}, "spec": binding}))
+    try:
+        await _refuses(client, everything, an_object("probe", cluster_namespace, title="taken"), "that title is taken")
+        await open_new(page, console_url, "everythings", cluster_namespace)
+        await field(page, "metadata.name").fill("denied")
+        await field(page, "spec.title").fill("taken")
+        await page.get_by_role("button", name="Review and").click()
+        told = page.get_by_test_id("told")
+        await expect(told).to_contain_text(f"The policy {name} refuses this: that title is taken")
+        await expect(page.get_by_test_id("diff")).to_have_count(0)
+    finally:
+        await client.delete(ValidatingAdmissionPolicyBinding, name)
+        await client.delete(ValidatingAdmissionPolicy, name)
+
+
+@pytest.mark.clusters("embedded")
 async def test_form_and_yaml_follow_each_other(
     cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:

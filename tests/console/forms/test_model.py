@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubewright.console.forms import NOWHERE, Document, Field, Path, at, form_of, located, shown, text_of, value_of
@@ -161,6 +161,7 @@ json_values: Any = st.recursive(
 )
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(
     st.dictionaries(names, json_values, max_size=4),
     st.lists(st.tuples(st.sampled_from(["put", "remove", "add"]), st.lists(names, min_size=1, max_size=3)), max_size=6),
@@ -184,6 +185,7 @@ def test_any_edits_leave_untouched_parts_alone(untouched: dict[str, Any], edits:
     assert document.value["metadata"] == {"name": "x"}
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.lists(names, min_size=1, max_size=4), json_values)
 def test_what_is_put_and_removed_again_leaves_no_trace(steps: list[str], value: Any) -> None:
     before = an_object()
@@ -198,6 +200,7 @@ def test_what_is_put_and_removed_again_leaves_no_trace(steps: list[str], value: 
 # Texts
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.sampled_from(["text", "integer", "number", "int-or-string"]), st.data())
 def test_what_is_shown_comes_back_as_it_was(shape: str, data: st.DataObject) -> None:
     schemas: dict[str, dict[str, Any]] = {

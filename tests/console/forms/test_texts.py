@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubewright.console.forms import (
@@ -53,6 +53,7 @@ json_values: Any = st.recursive(
 )
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.dictionaries(texts, json_values, max_size=4))
 def test_yaml_that_is_written_reads_as_the_same_object(value: dict[str, Any]) -> None:
     assert (read_yaml(write_yaml(value)) or {}) == value
@@ -134,6 +135,7 @@ def test_added_and_removed_fields_leave_comments_alone() -> None:
     assert "# the whole" in text
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.data())
 def test_whatever_the_form_changes_the_text_means_the_object(data: st.DataObject) -> None:
     value = read_yaml(COMMENTED)
@@ -207,6 +209,7 @@ def test_a_place_that_both_changed_is_a_clash_and_mine_stands() -> None:
     assert removed.clashes == [Clash(("spec", "reason"), NOWHERE, "b")]
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(json_values, json_values)
 def test_a_merge_with_somebody_who_changed_nothing_is_mine(base: Any, mine: Any) -> None:
     assert merge(base, mine, base, FORM).value == mine

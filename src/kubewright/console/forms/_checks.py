@@ -14,7 +14,7 @@ from kubewright.api._names import (
 )
 from kubewright.api._validation import rules_of, violations
 from kubewright.console.forms._fields import Field
-from kubewright.console.forms._paths import Path, located
+from kubewright.console.forms._paths import Path, at, located
 
 __all__ = ["METADATA", "Checker", "Problem"]
 
@@ -37,6 +37,7 @@ _SERVERS_OWN: Final = frozenset(
         "deletionGracePeriodSeconds",
         "deletionTimestamp",
         "finalizers",
+        "generateName",
         "generation",
         "managedFields",
         "ownerReferences",
@@ -45,6 +46,7 @@ _SERVERS_OWN: Final = frozenset(
         "uid",
     ]
 )
+_IDENTITY: Final[tuple[Path, ...]] = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class Checker:
     def check(self, value: dict[str, Any], old: dict[str, Any] | None = None) -> list[Problem]:
         """Every rule that the value breaks; with an old object, also the rules about changes."""
         found = [*self._metadata(value.get("metadata"))]
+        if old is not None:
+            found += [Problem(path, "cannot be changed") for path in _IDENTITY if at(value, path) != at(old, path)]
         if not self._has_schema:
             return found
         for violation in violations(self._schema, value, rules=self._rules, old=old):

@@ -59,7 +59,7 @@ class _Delete:
         where = f" in {self.namespace}" if self.namespace else ""
         heading(f"Delete {self.name}", f"{self.kind.kind} · {self.kind.api_version}{where}")
         self.notices = ui.element("div").classes("kw-form")
-        self.body = ui.element("div").classes("kw-card kw-form-part")
+        self.body = ui.element("div").classes("kw-card kw-form-part kw-narrow")
         if metadata.get("deletionTimestamp"):
             self._terminating(metadata)
             await self._follow()
@@ -83,7 +83,7 @@ class _Delete:
         self.typed.classes("w-full").without_auto_validation()
         labelled(self.typed, "Name of the object to delete")
         with ui.row().classes("w-full items-center gap-2"):
-            self.button = ui.button("Delete", icon="delete", on_click=self._delete)
+            self.button = ui.button("Delete", icon="delete", color=None, on_click=self._delete)
             self.button.classes("kw-danger").props("unelevated no-caps")
             self.button.disable()
             back = object_address(self.kind.path, self.namespace, self.name)

@@ -90,7 +90,7 @@ class Editor:
                     ui.label("YAML")
                     ui.space()
                     self._line = ui.label("").classes("kw-error").props("role=alert data-testid=yaml-problem")
-                self.text = ui.codemirror(write_yaml(self.value), language="YAML", indent="  ", theme="basicLight")
+                self.text = ui.codemirror(write_yaml(self.value), language="YAML", indent="  ", theme="githubLight")
                 self.text.props["data-testid"] = "yaml"
                 labelled(self.text, "YAML")
         self.text.on_value_change(self._text_edited)

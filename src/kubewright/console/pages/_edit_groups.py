@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from nicegui import ui
 
@@ -13,6 +13,9 @@ from kubewright.console.pages._edit_places import Drawing, Place
 from kubewright.console.pages._parts import labelled
 
 __all__ = ["blank", "draw_group"]
+
+_DEEPEST_OPEN: Final = 4
+"""Groups further down are closed at first, so that a pod template does not fill the page."""
 
 
 def draw_group(drawing: Drawing, place: Place) -> ui.element | None:
@@ -25,7 +28,8 @@ def draw_group(drawing: Drawing, place: Place) -> ui.element | None:
             _errors(drawing, place)
             draw_members(drawing, place)
         return None
-    is_open = path in drawing.opened or bool(value not in (NOWHERE, None, {}, [])) or field.required or is_element
+    has_more = value not in (NOWHERE, None, {}, []) and len(path) <= _DEEPEST_OPEN
+    is_open = path in drawing.opened or has_more or field.required or is_element
     name = field.name or f"{place.step}"
     title = f"{name} *" if field.required and field.name else name
     with ui.element("div").classes("w-full"):

@@ -48,9 +48,9 @@ def show_review(review: Review, write: Callable[[], Awaitable[object]]) -> ui.di
             ui.button("Back", on_click=dialog.close).props("flat no-caps")
 
             async def act() -> None:
-                if force is not None and not force.value:
+                if not apply.enabled or (force is not None and not force.value):
                     return
-                apply.props("loading")
+                apply.props("loading").disable()  # once is enough
                 try:
                     await write()
                 finally:

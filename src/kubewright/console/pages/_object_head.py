@@ -84,6 +84,9 @@ class Head:
                 ui.button("Edit", icon="edit", on_click=lambda: ui.navigate.to(f"{address}/edit")).props(
                     "flat dense data-testid=edit"
                 )
+                ui.button("Delete", icon="delete", on_click=lambda: ui.navigate.to(f"{address}/delete")).props(
+                    "flat dense data-testid=delete"
+                )
         created = _created(look)
         if created is not None:
             with ui.row().classes("kw-subtitle kw-line"):
