@@ -132,7 +132,7 @@ def test_the_board_knows_what_is_there_and_what_fails() -> None:
     board.heed(Failed(what="sample", text="no"))
     assert board.phase == "running"
     board.heed(Failed(what="import", text="no"))
-    assert board.phase == "failed"
+    assert str(board.phase) == "failed"
     board.heed(Loaded(operator="notes", kinds=[], files=[]))
     assert board.rows() == []
 

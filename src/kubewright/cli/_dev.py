@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from kubewright.cli._connecting import cluster_options
+from kubewright.cli._completing import contexts, files
 from kubewright.cli._exit_codes import CommandExit, WrongUse
 from kubewright.cli._projects import targets_argument, targets_or_project
 from kubewright.operator._load import LoadError
@@ -22,7 +22,15 @@ __all__ = ["command"]
 
 @click.command("dev")
 @targets_argument
-@cluster_options
+@click.option(
+    "--kubeconfig", metavar="FILE", shell_complete=files, help="Use the cluster of this file, and no embedded one."
+)
+@click.option(
+    "--context",
+    metavar="NAME",
+    shell_complete=contexts,
+    help="Use the cluster of this context of the kubeconfig, and no embedded one.",
+)
 @click.option("--rbac", is_flag=True, help="Embedded cluster: the operator may do only what its own roles grant.")
 @click.option(
     "--nodes", type=click.IntRange(1, 100), default=1, show_default=True, help="Embedded cluster: how many nodes."
