@@ -213,7 +213,9 @@ def _serve(
     open_: bool | None,
     output: Output,
 ) -> None:
-    from kubewright.client import ApiError
+    from kubewright.client import ApiError, RetryPolicy
+
+    retry = RetryPolicy(attempts=2)
 
     async def run() -> None:
         stopped = asyncio.Event()
@@ -223,7 +225,8 @@ def _serve(
         async with make() as console:
             with output.waiting(f"asking {console.name}"):
                 async with asyncio.timeout(_REACH_SECONDS):
-                    version = await console.client.server_version()
+                    # Once more is enough: somebody sits and waits.
+                    version = await console.client.through(lambda way: way, retry=retry).server_version()
             async with _listening(console, bind, port, serving) as url, contextlib.AsyncExitStack() as files:
                 inside = url + console.invitation() if console.local else url
                 _tell(console, url, inside, str(version), output)

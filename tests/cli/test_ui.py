@@ -1,0 +1,136 @@
+"""`kubewright ui`, as a process and as a function."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.cookiejar import CookieJar
+from pathlib import Path
+from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
+
+import pytest
+
+from kubewright.cli._main import run
+
+KUBEWRIGHT = Path(sys.executable).parent / "kubewright"
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cluster in a process of its own."""
+    file = tmp_path_factory.mktemp("cluster") / "kubeconfig"
+    command = [KUBEWRIGHT, "cluster", "start", "--write-kubeconfig", file]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if "Ctrl-C" in line:
+                    break
+            yield file
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+
+
+@contextmanager
+def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command, and its first line."""
+    with subprocess.Popen([KUBEWRIGHT, "ui", *arguments], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process, process.stdout.readline()
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def test_the_address_that_is_printed_lets_one_in_and_ctrl_c_ends_it(kubeconfig: Path) -> None:
+    arguments = ("--kubeconfig", kubeconfig, "--port", "0", "--output", "json", "--read-only")
+    with serving(*arguments) as (process, line):
+        told = json.loads(line)
+        assert told["open"].startswith(f"{told['url']}/?invitation=")
+        assert told["readOnly"] is True
+        assert told["url"].startswith("http://127.0.0.1:")
+        opener = build_opener(ProxyHandler({}), HTTPCookieProcessor(CookieJar()))
+        with opener.open(told["open"], timeout=60) as answer:
+            assert answer.status == 200
+            assert answer.url == f"{told['url']}/"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+
+
+def test_a_port_that_is_taken_is_told(kubeconfig: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert run(["ui", "--kubeconfig", str(kubeconfig), "--port", str(port)]) == 1
+    assert f"cannot listen at 127.0.0.1:{port}: Address already in use; choose another" in capsys.readouterr().err
+
+
+def test_a_cluster_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        port = nobody.getsockname()[1]
+    file = tmp_path / "config"
+    cluster = f"{{name: a, cluster: {{server: 'http://127.0.0.1:{port}'}}}}"
+    file.write_text(f"clusters: [{cluster}]\ncontexts: [{{name: a, context: {{cluster: a}}}}]\ncurrent-context: a\n")
+    assert run(["ui", "--kubeconfig", str(file)]) == 1
+    assert f"127.0.0.1:{port}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--redonly"], "Did you mean '--read-only'?"),
+        (["--kubeconfig", "nowhere"], "nowhere: the file does not exist"),
+        (["--bind", "127.0.0.1:80"], "the port is --port"),
+        (["--port", "http"], "'http' is not a valid integer"),
+        (["--operator", "foo"], "such as 127.0.0.1:8081"),
+        (["--url", "console.example.com"], "is not an address such as https://console.example.com"),
+        (["--kind", "Foo"], "is not a kind such as example.com/foos"),
+        (["--namespace", "Shop"], "is not the name of a namespace"),
+        (["--tls-key", __file__], "--tls-certificate and --tls-key belong together"),
+        (["--viewer-server-ca", __file__], "--viewer-server-ca is about --viewer-server"),
+        (["--image", "a"], "--image is about --manifests"),
+        (["--output", "yaml"], "'yaml' is not one of 'text', 'json'"),
+    ],
+)
+def test_what_cannot_be_is_told_in_one_line(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["ui", *arguments]) == 2
+    errors = capsys.readouterr().err
+    assert told in errors
+    assert errors.count("\n") == 1
+
+
+def test_without_the_extra_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "nicegui", None)
+    assert run(["ui"]) == 1
+    assert "pip install 'kubewright[console]'" in capsys.readouterr().err
+
+
+def test_manifests_are_written_and_those_of_others_are_not_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["ui", "--manifests", str(tmp_path), "--image", "example.com/console:1", "--output", "json"]) == 0
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    assert {Path(step["what"]).name for step in steps} == {
+        *("Containerfile", "deployment.yaml", "kustomization.yaml", "namespace.yaml", "rbac.yaml", "service.yaml")
+    }
+    assert "image: example.com/console:1" in (tmp_path / "deployment.yaml").read_text()
+    (tmp_path / "service.yaml").write_text("mine: true\n")
+    assert run(["ui", "--manifests", str(tmp_path)]) == 1
+    assert "service.yaml: not generated" in capsys.readouterr().err
+
+
+def test_an_operator_can_serve_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    program = tmp_path / "served.py"
+    program.write_text("import kubewright as kw\noperator = kw.Operator('served')\n")
+    assert run(["run", str(program), "--console-bind", "here"]) == 2
+    assert "--console-bind is an address to listen at" in capsys.readouterr().err

@@ -1,0 +1,175 @@
+"""The console in a cluster: what is written is installed by kubectl, and runs there as its pod would."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+import pytest
+
+from kubewright.api import ObjectMeta, apps, core, rbac
+from kubewright.client import Client, load_config
+from kubewright.cluster import Cluster
+from kubewright.console.manifests import NAME, NAMESPACE, PORT, manifest_files, write_manifests
+from kubewright.testing import RealCluster, setup_binaries
+
+pytestmark = pytest.mark.clusters
+
+Clusters = Cluster | RealCluster
+HTML = {"Accept": "text/html"}
+
+
+@pytest.fixture
+def cluster_settings() -> dict[str, Any]:
+    return {"rbac": True, "controllers": True}
+
+
+@pytest.fixture
+async def admin(cluster: Clusters) -> AsyncIterator[Client]:
+    await cluster.serve()
+    async with cluster.client() as client:
+        yield client
+
+
+@pytest.fixture
+async def installed(cluster: Clusters, admin: Client, tmp_path: Path) -> AsyncIterator[None]:
+    """`kubectl apply -k`."""
+    folder = tmp_path / "console"
+    write_manifests(folder)
+    kubectl = await asyncio.create_subprocess_exec(
+        setup_binaries() / "kubectl",
+        *("--kubeconfig", cluster.kubeconfig(), "--cache-dir", tmp_path / "cache", "apply", "-k", folder),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    said, _ = await kubectl.communicate()
+    assert kubectl.returncode == 0, said.decode()
+    assert b"Warning" not in said
+    yield
+    await admin.delete(rbac.ClusterRoleBinding, NAME)
+    await admin.delete(rbac.ClusterRole, NAME)
+    await admin.delete(core.Namespace, NAMESPACE)
+
+
+async def token_of(admin: Client, account: str, namespace: str) -> str:
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    found: str = msgspec.json.decode(await admin.request("POST", path, body=body))["status"]["token"]
+    return found
+
+
+@asynccontextmanager
+async def running(cluster: Clusters, admin: Client, args: list[str], folder: Path) -> AsyncIterator[tuple[str, str]]:
+    """The container's process as its pod would run it, but for the address: a pod has a network of its own."""
+    config = load_config(kubeconfig=cluster.kubeconfig(), environ={})
+    account = folder / "account"
+    account.mkdir()
+    (account / "token").write_text(await token_of(admin, NAME, NAMESPACE))
+    assert config.tls.ca_data is not None
+    (account / "ca.crt").write_bytes(config.tls.ca_data)
+    (account / "namespace").write_text(NAMESPACE)
+    server = urlsplit(config.server)
+    here = [word.replace("0.0.0.0", "127.0.0.1").replace(f"--port={PORT}", "--port=0") for word in args]
+    process = await asyncio.create_subprocess_exec(
+        Path(sys.executable).parent / "kubewright",
+        *("ui", *here),
+        cwd=folder,
+        env={
+            "PATH": str(Path(sys.executable).parent),
+            "HOME": "/nonexistent",
+            "KUBERNETES_SERVICE_HOST": server.hostname or "",
+            "KUBERNETES_SERVICE_PORT": str(server.port),
+            "KUBEWRIGHT_SERVICE_ACCOUNT": str(account),
+            "PYTHONUNBUFFERED": "1",
+        },
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    assert process.stdout is not None
+    said = ""
+    try:
+        async with asyncio.timeout(120):
+            while "Ctrl-C" not in said:
+                line = (await process.stdout.readline()).decode()
+                assert line, said
+                said += line
+        yield next(word for word in said.split() if word.startswith("http://")), said
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+        rest, _ = await process.communicate()
+    assert process.returncode == 0, said + rest.decode()
+
+
+async def test_the_service_leads_to_the_port_that_the_process_listens_on(admin: Client, installed: None) -> None:
+    service = await admin.get(core.Service, NAME, NAMESPACE)
+    deployment = await admin.get(apps.Deployment, NAME, NAMESPACE)
+    assert deployment.spec is not None
+    assert deployment.spec.template.spec is not None
+    [container] = deployment.spec.template.spec.containers
+    [port] = service.spec.ports or []
+    [opened] = container.ports or []
+    assert (port.port, port.target_port) == (80, opened.name)
+    assert f"--port={opened.container_port}" in (container.args or [])
+    labels = deployment.spec.template.metadata.labels or {}
+    assert (service.spec.selector or {}).items() <= labels.items()
+
+
+async def test_it_runs_with_its_own_account_and_shows_to_each_what_he_may_see(
+    cluster: Clusters, admin: Client, installed: None, cluster_namespace: str, tmp_path: Path
+) -> None:
+    await admin.create(core.ServiceAccount(metadata=ObjectMeta(name="visitor", namespace=cluster_namespace)))
+    visitor = await token_of(admin, "visitor", cluster_namespace)
+    deployment = await admin.get(apps.Deployment, NAME, NAMESPACE)
+    assert deployment.spec is not None
+    assert deployment.spec.template.spec is not None
+    [container] = deployment.spec.template.spec.containers
+    assert container.command == ["kubewright", "ui"]
+    async with running(cluster, admin, [*(container.args or [])], tmp_path) as (url, said):
+        assert "signs in with a token" in said
+        assert "invitation" not in said
+        async with aiohttp.ClientSession(url) as http:
+            async with http.get("/healthz", headers={"Host": "10.0.0.7:8080"}) as answer:
+                assert answer.status == 200
+            async with http.get("/", headers=HTML, allow_redirects=False) as answer:
+                assert answer.status == 303
+            # As through a forwarded port: another port, and the name of the machine that forwards it.
+            headers = {**HTML, "Host": "localhost:8081", "Authorization": f"Bearer {visitor}"}
+            async with http.get("/", headers=headers) as answer:
+                assert answer.status == 200
+                assert f"system:serviceaccount:{cluster_namespace}:visitor" in await answer.text()
+
+
+async def test_the_account_of_the_console_reads_and_nothing_else(cluster: Clusters, installed: None) -> None:
+    account = cluster.client_as(f"system:serviceaccount:{NAMESPACE}:{NAME}")
+    review = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+    async def may(verb: str) -> bool:
+        attributes = {"verb": verb, "group": "*", "resource": "*"}
+        answer = await account.request("POST", review, body={"spec": {"resourceAttributes": attributes}})
+        return bool(msgspec.json.decode(answer)["status"]["allowed"])
+
+    assert [verb for verb in ("get", "list", "watch", "create", "update", "patch", "delete") if await may(verb)] == [
+        "get",
+        "list",
+        "watch",
+    ]
+    assert not await may("impersonate")
+
+
+def test_named_kinds_are_all_that_the_role_reads_and_that_is_shown() -> None:
+    files = {file.path: file.text for file in manifest_files(kinds=["example.com/foos", "core/pods"], read_only=True)}
+    role = next(text for text in files["rbac.yaml"].split("---") if "kind: ClusterRole\n" in text)
+    assert "'*'" not in role
+    for word in ("example.com", "foos", "pods", "namespaces", "customresourcedefinitions"):
+        assert f"- {word}\n" in role
+    for word in ("--kind=example.com/foos", "--kind=core/pods", "--read-only"):
+        assert word in files["deployment.yaml"]
