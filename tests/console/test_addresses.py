@@ -17,7 +17,7 @@ from kubewright.console.pages._view import View, kind_address, object_address
 
 def kind(group: str, name: str, plural: str, *short: str, columns: list[dict[str, object]] | None = None) -> Kind:
     resource = Untyped.kind_of(f"{group}/v1" if group else "v1", name, plural=plural, namespaced=True)
-    crd = {"spec": {}} if "." in group else None
+    crd: dict[str, object] | None = {"spec": {}} if "." in group else None
     printer = custom_printer(columns or [])
     return Kind(group, "v1", name, plural, name.lower(), True, resource, short, crd=crd, printer=printer)
 

@@ -68,9 +68,9 @@ async def test_an_address_says_how_the_list_is_shown(
     await page.goto(f"{console_url}/kinds/{PATH}?namespace={cluster_namespace}")
     await expect(names(page)).to_have_text(["apple-fruit", "pear-fruit", "plum-tree"])
 
-    size = page.get_by_role("columnheader", name="Size")
-    await size.click()
-    await size.click()
+    header = page.get_by_role("columnheader", name="Size")
+    await header.click()
+    await header.click()
     await expect(names(page)).to_have_text(["plum-tree", "pear-fruit", "apple-fruit"])
     await page.get_by_label("Filter rows").fill("fruit red")
     await expect(names(page)).to_have_text(["pear-fruit", "apple-fruit"])
