@@ -1,0 +1,233 @@
+"""A bundle into a cluster by way of OLM, whose part an operator of ours plays, and out of it again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from kubewright.api import Object, ObjectMeta, apiextensions, apps, core, from_dict
+from kubewright.client import Client, NotFound
+from kubewright.crd import install
+from kubewright.olm import (
+    Bundle,
+    CatalogSource,
+    ClusterServiceVersion,
+    Installation,
+    NotInstalled,
+    OperatorGroup,
+    Subscription,
+    prepare,
+    remove,
+    run,
+    validate,
+)
+from kubewright.olm._diagnosis import what_is_missing
+from kubewright.olm._kinds import OperatorGroupSpec
+from tests.olm.fake_olm import Plan, fake_olm
+from tests.olm.projects import LISTING, Book, Shelf, plain
+from tests.olm.validator import BUILD_SECONDS
+
+pytestmark = [pytest.mark.clusters, pytest.mark.timeout(BUILD_SECONDS)]
+
+LONG = 30.0
+"""Nothing here takes as long: it only keeps a broken test from hanging."""
+R = TypeVar("R", bound=Object)
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Bundle:
+    prepare(tmp_path / "bundle", plain(), LISTING).write()
+    return Bundle.read(tmp_path / "bundle")
+
+
+@pytest.fixture
+def installation(bundle: Bundle, namespace: str) -> Installation:
+    return Installation(bundle=bundle, namespace=namespace)
+
+
+class Said(list[str]):
+    """What was told, step by step."""
+
+    def __call__(self, did: str, what: str) -> None:
+        self.append(f"{did} {what}")
+
+
+async def find(client: Client, kind: type[R], name: str, namespace: str) -> R | None:
+    try:
+        return await client.get(kind, name, namespace)
+    except NotFound:
+        return None
+
+
+async def until(check: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(LONG):
+        while True:
+            if await check():
+                return
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.usefixtures("olm")
+async def test_a_bundle_is_installed_and_removed_again(
+    client: Client, namespace: str, installation: Installation
+) -> None:
+    said = Said()
+    async with fake_olm(client, namespace, Plan()).running(client, install_crds=False):
+        await run(client, installation, said, timeout=LONG)
+        await run(client, installation, Said(), timeout=LONG)  # harmless
+    group = await client.get(OperatorGroup, "shelf-operator", namespace)
+    assert group.spec is None or not group.spec.target_namespaces
+    source = await client.get(CatalogSource, "shelf-operator-catalog", namespace)
+    assert source.spec.address == f"shelf-operator-catalog.{namespace}.svc:50051"
+    subscription = await client.get(Subscription, "shelf-operator", namespace)
+    assert (subscription.spec.channel, subscription.spec.starting_csv) == ("stable", "shelf-operator.v1.2.0")
+    assert said[-1] == "waiting ClusterServiceVersion shelf-operator.v1.2.0: Succeeded"
+    assert f"applied Subscription {namespace}/shelf-operator" in said
+
+    await install(client, Shelf, Book)
+    said = Said()
+    await remove(client, installation, said, timeout=LONG)
+    assert said[:2] == [
+        "removed CustomResourceDefinition books.olmtest.example.com",
+        "removed CustomResourceDefinition shelves.olmtest.example.com",
+    ]
+    for kind, name in (
+        (Subscription, "shelf-operator"),
+        (ClusterServiceVersion, "shelf-operator.v1.2.0"),
+        (OperatorGroup, "shelf-operator"),
+        (CatalogSource, "shelf-operator-catalog"),
+        (apps.Deployment, "shelf-operator-catalog"),
+        (core.Service, "shelf-operator-catalog"),
+        (core.ConfigMap, "shelf-operator-catalog"),
+    ):
+        assert await find(client, kind, name, namespace) is None, name
+    assert (await client.get(core.Namespace, namespace)).metadata.deletion_timestamp is None  # it is not ours
+    again = Said()
+    await remove(client, installation, again, timeout=LONG)
+    assert {line.partition(" ")[0] for line in again} == {"absent"}
+
+
+@pytest.mark.usefixtures("olm")
+async def test_an_index_image_needs_no_server_of_ours(client: Client, namespace: str, bundle: Bundle) -> None:
+    image = "registry.example.com/shelf-catalog:latest"
+    asked = Installation(bundle=bundle, namespace=namespace, index_image=image, targets=["team-a"])
+    async with fake_olm(client, namespace, Plan()).running(client, install_crds=False):
+        await run(client, asked, Said(), timeout=LONG)
+    source = await client.get(CatalogSource, "shelf-operator-catalog", namespace)
+    assert (source.spec.source_type, source.spec.image, source.spec.address) == ("grpc", image, None)
+    assert await find(client, apps.Deployment, "shelf-operator-catalog", namespace) is None
+    group = await client.get(OperatorGroup, "shelf-operator", namespace)
+    assert group.spec is not None
+    assert group.spec.target_namespaces == ["team-a"]
+
+
+@pytest.mark.usefixtures("olm")
+async def test_what_is_missing_is_said_when_the_time_is_over(client: Client, installation: Installation) -> None:
+    with pytest.raises(NotInstalled) as caught:
+        await run(client, installation, Said(), timeout=0.01)
+    assert str(caught.value) == (
+        "shelf-operator.v1.2.0 is not installed after 0.01 s: the server of the catalog, Deployment"
+        f" {installation.namespace}/shelf-operator-catalog, has no pod that is ready; its image is"
+        " quay.io/operator-framework/opm:latest"
+    )
+
+
+@asynccontextmanager
+async def stuck(client: Client, installation: Installation, plan: Plan) -> AsyncIterator[None]:
+    """An installation that does not come to an end."""
+    async with fake_olm(client, installation.namespace, plan).running(client, install_crds=False):
+        task = asyncio.create_task(run(client, installation, Said(), timeout=LONG))
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+@pytest.mark.usefixtures("olm")
+@pytest.mark.parametrize(
+    ("stop_at", "says"),
+    [
+        ("catalog", "its state is CONNECTING (is OLM running?)"),
+        ("subscription", "OLM has made no InstallPlan for the Subscription shelf-operator (ResolutionFailed: too old)"),
+        (
+            "version",
+            "the ClusterServiceVersion shelf-operator.v1.2.0 is in the phase Pending (RequirementsNotMet: too old);"
+            " what it needs and has not: CustomResourceDefinition shelves: CRD is not present",
+        ),
+    ],
+)
+async def test_where_olm_stands_is_told_with_its_own_words(
+    client: Client, bundle: Bundle, namespace: str, stop_at: str, says: str
+) -> None:
+    asked = Installation(bundle=bundle, namespace=namespace, index_image="registry.example.com/catalog:1")
+    async with stuck(client, asked, Plan(stop_at, "too old")):
+
+        async def told() -> bool:
+            return says in await what_is_missing(client, asked)
+
+        async def there() -> bool:
+            return await find(client, Subscription, "shelf-operator", namespace) is not None
+
+        await until(there)
+        await until(told)
+
+
+@pytest.mark.usefixtures("olm")
+async def test_a_plan_that_failed_ends_the_wait_at_once(client: Client, installation: Installation) -> None:
+    async with fake_olm(client, installation.namespace, Plan("plan", "forbidden here")).running(
+        client, install_crds=False
+    ):
+        with pytest.raises(NotInstalled, match="has failed: Installed: forbidden here"):
+            await run(client, installation, Said(), timeout=LONG)
+
+
+@pytest.mark.usefixtures("olm")
+async def test_the_operator_group_of_somebody_else_is_used_if_it_fits(
+    client: Client, namespace: str, bundle: Bundle
+) -> None:
+    metadata = ObjectMeta(name="theirs", namespace=namespace)
+    await client.create(OperatorGroup(metadata=metadata, spec=OperatorGroupSpec(target_namespaces=[namespace])))
+    with pytest.raises(NotInstalled, match=rf"theirs is there, and is for {namespace}, but .* for all namespaces"):
+        await run(client, Installation(bundle=bundle, namespace=namespace), Said(), timeout=LONG)
+    assert await find(client, Subscription, "shelf-operator", namespace) is None
+
+    said = Said()
+    asked = Installation(bundle=bundle, namespace=namespace, install_mode="OwnNamespace")
+    async with fake_olm(client, namespace, Plan()).running(client, install_crds=False):
+        await run(client, asked, said, timeout=LONG)
+    assert f"kept OperatorGroup {namespace}/theirs" in said
+    await remove(client, asked, Said(), definitions=False, timeout=LONG)
+    assert await find(client, OperatorGroup, "theirs", namespace) is not None
+
+
+@pytest.mark.usefixtures("olm")
+async def test_a_cluster_takes_a_generated_service_version_and_no_misshapen_one(
+    client: Client, namespace: str, bundle: Bundle, cluster_kind: str
+) -> None:
+    content = {**bundle.csv, "metadata": {**bundle.csv["metadata"], "namespace": namespace}}
+    kind = await client.kind("operators.coreos.com/v1alpha1", "ClusterServiceVersion")
+    made = await client.create(from_dict(kind, content), dry_run=True)
+    assert made["spec"]["install"] == bundle.spec["install"]  # nothing of it is unknown, and so cut off
+
+    # operator-framework's validator reads a number as a text; a cluster does not, so neither do we.
+    content["spec"] = {**content["spec"], "keywords": [1]}
+    broken = Bundle(folder=bundle.folder, manifests={bundle.csv_path: content}, annotations=bundle.annotations)
+    assert any(one.field == "spec.keywords[0]" for one in validate(broken).errors)
+    with pytest.raises(Exception, match=r"spec.keywords\[0\]"):
+        await client.create(from_dict(kind, content), dry_run=True)
+
+
+@pytest.mark.clusters("embedded")
+async def test_a_cluster_without_olm_is_told_at_once(client: Client, installation: Installation) -> None:
+    with pytest.raises(NotInstalled, match="the Operator Lifecycle Manager is not in this cluster"):
+        await run(client, installation, Said(), timeout=LONG)
+    assert await client.list(apps.Deployment, installation.namespace) == []
+    with pytest.raises(NotFound):
+        await client.get(apiextensions.CustomResourceDefinition, "subscriptions.operators.coreos.com")
