@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import pty
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from kubewright.cli._main import run
+from kubewright.cli._output import Output
 from kubewright.cluster import Cluster
 
 PROGRAM = '''
@@ -113,6 +115,27 @@ def test_a_cluster_tells_where_it_is(tmp_path: Path) -> None:
         rest, _ = process.communicate()
     assert (told["url"].startswith("https://127.0.0.1:"), told["kubeconfig"]) == (True, str(tmp_path / "k"))
     assert (process.returncode, rest) == (0, "")
+
+
+def test_a_spinner_makes_room_for_lines_and_is_nowhere_in_a_pipe(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        output = Output()
+        with output.waiting("Waiting"):
+            output.step("applied", "Deployment a/b")
+        # For the line, and at the end; more on a slow machine, where the spinner has turned.
+        cleared = stream.getvalue().count("\r\x1b[K")
+        assert cleared >= 2 if stream.isatty() else cleared == 0
+        assert stream.getvalue().endswith("\r\x1b[K") or not stream.getvalue()
+        assert capsys.readouterr().out == "applied Deployment a/b\n"
 
 
 def test_colour_is_for_terminals_that_want_it(tmp_path: Path) -> None:

@@ -59,23 +59,23 @@ async def test_what_woke_an_object_and_what_came_of_it(address: str, capsys: pyt
 
 async def test_as_json(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert await asked("ConfigMap/good", "--address", address, "--output", "json") == 0
-    found = json.loads(capsys.readouterr().out)
+    [found] = json.loads(capsys.readouterr().out)["objects"]
     assert (found["kind"], found["results"][0]["result"]) == ("ConfigMap", "success")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "message"),
     [
-        (["ConfigMap/other"], "knows no ConfigMap default/other"),
-        (["ConfigMp/good"], "did you mean ConfigMap?"),
-        (["Pod/good"], "it reconciles ConfigMap"),
-        (["good"], "name the object as KIND/NAME"),
+        (["ConfigMap/other"], 1, "knows no ConfigMap default/other"),
+        (["ConfigMp/good"], 2, "did you mean ConfigMap?"),
+        (["Pod/good"], 2, "it reconciles ConfigMap"),
+        (["good"], 2, "name the object as KIND/NAME"),
     ],
 )
 async def test_what_is_not_there(
-    address: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    address: str, arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert await asked(*arguments, "--address", address) != 0
+    assert await asked(*arguments, "--address", address) == code
     assert message in capsys.readouterr().err
 
 

@@ -81,6 +81,15 @@ def test_what_the_first_record_did_not_say_is_read_from_the_modules(project: Pat
     assert record.kinds == REFERENCE.kinds
 
 
+def test_kinds_that_the_user_owns_since_are_not_the_scaffolds(project: Path) -> None:
+    module = project / "guest_book" / "guestbook.py"
+    owns = "owns=[apps.Deployment, core.Service]"
+    assert owns in module.read_text()
+    module.write_text(module.read_text().replace(owns, "owns=[apps.Deployment, Note, other.Deployment, core.Service]"))
+    assert Record.read(project).kinds == REFERENCE.kinds
+    assert run(["upgrade"]) == 0
+
+
 def test_an_untouched_project_becomes_what_is_written_today(project: Path) -> None:
     assert run(["upgrade"]) == 0
     record = Record.read(project)

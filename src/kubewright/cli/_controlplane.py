@@ -82,13 +82,16 @@ def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | No
       kubewright controlplane start --with-controllers --write-kubeconfig kubeconfig
     """
     from kubewright._certificates import write_private
-    from kubewright.testing import ControlPlane
+    from kubewright.testing import ControlPlane, setup_binaries
     from kubewright.testing._versions import KUBECTL
 
     if write_kubeconfig is not None:
         check_replaceable(write_kubeconfig)
     _end_like_ctrl_c()
-    with ControlPlane(controllers=with_controllers, log_directory=logs) as plane:
+    made = ControlPlane(controllers=with_controllers, log_directory=logs, binaries=setup_binaries())
+    with contextlib.ExitStack() as running:
+        with output.waiting("Starting the control plane"):
+            plane = running.enter_context(made)
         kubeconfig = plane.kubeconfig
         if write_kubeconfig is not None:
             write_private(write_kubeconfig, kubeconfig.read_bytes())

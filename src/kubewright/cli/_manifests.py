@@ -107,8 +107,7 @@ def command(
     out = out or Path("chart" if package == "helm" else "config")
     if policies and package:
         raise click.UsageError("--policies goes without --package: what a package has, it applies")
-    with output.waiting("Reading the program"):
-        files = _files(targets_or_project(targets), namespace, descriptions, exclude, package, image, policies=policies)
+    files = _files(targets_or_project(targets), namespace, descriptions, exclude, package, image, policies=policies)
     if check:
         drifts = compare(out, files)
         output.document(out=str(out), files=len(files), differ=drifts)

@@ -13,6 +13,7 @@ from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._importing import importing
 from kubewright.operator._load import LoadError
 from kubewright.scaffold import RECORD, Record, ScaffoldError
+from kubewright.testing._progress import Progress
 
 if TYPE_CHECKING:
     from kubewright.crd._descriptions import Descriptions
@@ -44,7 +45,7 @@ def program_of(targets: Sequence[str], exclude: Sequence[str] = ()) -> Program:
     from kubewright.manifests import load
 
     try:
-        with importing(*targets):
+        with importing(*targets), Progress().step("Reading the program", lines=False):
             return load(targets, exclude=exclude)
     except LoadError as error:
         raise WrongUse(str(error)) from error

@@ -15,6 +15,7 @@ import click
 import msgspec
 
 from kubewright.cli._completing import objects
+from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._output import Output, output_option
 from kubewright.observe import Inspection, QueueState, ReconcileRecord
 
@@ -58,13 +59,11 @@ def command(target: str, namespace: str, address: str | None, output: Output) ->
     known = [one for one in found if one is not None]
     if not known:
         raise click.ClickException(f"the operator at {server} knows no {kind} {namespace}/{name}")
+    output.document(objects=[msgspec.Raw(raw) for raw in known])
     for raw in known:
-        if output.json:
-            click.echo(msgspec.json.format(raw, indent=2).decode())
-        else:
-            for line in _report(msgspec.json.decode(raw, type=Inspection), datetime.now(UTC)):
-                # An error may quote what somebody wrote into an object, and a terminal would obey it.
-                click.echo("".join(each if each.isprintable() else " " for each in line))
+        for line in _report(msgspec.json.decode(raw, type=Inspection), datetime.now(UTC)):
+            # An error may quote what somebody wrote into an object, and a terminal would obey it.
+            output.line("".join(each if each.isprintable() else " " for each in line))
 
 
 def _address(given: str | None) -> str:
@@ -85,7 +84,7 @@ def _controllers(server: str, kind: str) -> list[str]:
         kinds = sorted({one["kind"] for one in controllers})
         near = difflib.get_close_matches(kind, kinds, 1)
         hint = f"did you mean {near[0]}?" if near else f"it reconciles {', '.join(kinds) or 'nothing'}"
-        raise click.ClickException(f"the operator at {server} reconciles no {kind}; {hint}")
+        raise WrongUse(f"the operator at {server} reconciles no {kind}; {hint}")
     return found
 
 

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from kubewright.scaffold._names import package_of
+from kubewright.scaffold._names import ScaffoldError, package_of
+from kubewright.scaffold._owned import find_owned
 
 __all__ = ["kinds_of_first"]
 
@@ -26,11 +27,19 @@ def _with_options(kind: dict[str, Any], package: Path) -> dict[str, Any]:
     kind["namespaced"] = 'scope="Cluster"' not in text
     kind["controller"] = "@operator.reconciles(" in text
     owns = _OWNS.search(text)
-    kind["owns"] = tuple(name.strip() for name in owns[1].split(",") if name.strip()) if owns else ()
+    kind["owns"] = tuple(name.strip() for name in owns[1].split(",") if _is_owned(name.strip())) if owns else ()
     if kind.pop("webhook", False):
         hooks = _read(package / f"{module}_webhook.py")
         kind["webhooks"] = tuple(name for name, mark in _WEBHOOKS.items() if mark in hooks)
     return kind
+
+
+def _is_owned(name: str) -> bool:
+    """Whether the scaffold may have written it; kinds that the user has added since are not built in."""
+    try:
+        return str(find_owned(name)) == name
+    except ScaffoldError:
+        return False
 
 
 def _read(path: Path) -> str:
