@@ -8,6 +8,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from kubewright.client import Client, MergePatch
+from kubewright.cluster import Cluster
 from kubewright.console import Console
 from kubewright.console.operators import InProcess, Remote
 from tests.console.screenshots import shoot
@@ -75,10 +76,11 @@ async def test_without_an_operator_the_page_says_how_to_get_one(console_url: str
 
 
 async def test_several_operators_are_shown_and_one_controller_can_be_chosen(
-    client: Client, namespace: str, console: Console, console_url: str, page: Page
+    cluster: Cluster, cluster_namespace: str, console: Console, console_url: str, page: Page
 ) -> None:
+    client = cluster.client()
     await stalls_defined(client)
-    async with operator_of([namespace]).running(client, install_crds=False) as running:
+    async with operator_of([cluster_namespace]).running(client, install_crds=False) as running:
         here = console.operators.add(InProcess(running))
         console.operators.add(Remote("127.0.0.1:1"))
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any
 
 import aiohttp
+import msgspec
 import pytest
 from prometheus_client import parser
 
+import kubewright
 from kubewright.api import Model, Resource, core, events, meta
 from kubewright.api._resource import resource
 from kubewright.client import Client, MergePatch
 from kubewright.controller import Context
-from kubewright.observe import FieldChange
+from kubewright.observe import FieldChange, OperatorReport
 from kubewright.operator import Operator
 from kubewright.operator._pages import pages_of
 from tests.operator.conftest import install, settled, until
@@ -61,6 +64,7 @@ async def operator(client: Client, namespace: str) -> Operator:
 
     @made.reconciles(Dial, owns=[core.ConfigMap])
     async def sync(obj: Dial, ctx: Context[Dial]) -> None:
+        ctx.log.warning("dialling %d", obj.spec.size)
         wanted = meta.ObjectMeta(name=obj.metadata.name)
         await ctx.apply(core.ConfigMap(metadata=wanted, data={"size": str(obj.spec.size)}))
         await ctx.patch_status(DialStatus(seen=obj.spec.size))
@@ -109,6 +113,39 @@ async def test_metrics_and_debug_pages_are_served(operator: Operator, client: Cl
         assert (status, content_type.split(";")[0]) == (200, "application/json")
         assert json.loads(text)["results"][0]["result"] == "success"
         assert (await fetch(f"{root}/debug/kubewright/objects", Host="rebound.example"))[0] == 403
+
+
+async def test_the_pages_tell_of_the_operator_as_a_whole_and_of_the_log_of_an_object(
+    operator: Operator, client: Client, namespace: str
+) -> None:
+    async with operator.running(client, install_crds=False, leader_elect=True, lease_namespace=namespace) as running:
+        await running.wait_for_leadership()
+        await settled(running, await client.create(dial(namespace)))
+        root = f"http://127.0.0.1:{running.servers[0].port}/debug/kubewright"
+        _, _, text = await fetch(root)
+        report = msgspec.json.decode(text, type=OperatorReport)
+        assert (report.name, report.version) == ("dial-operator", kubewright.__version__)
+        assert report.started_at == running.started_at <= report.at
+        [controller] = report.controllers
+        assert (controller.kind, controller.plural, controller.owns[0].kind) == ("Dial", "dials", "ConfigMap")
+        assert controller.durations is not None
+        assert controller.durations.count == sum(controller.reconciles.values()) >= 1
+        caches = {cache.kind: cache for cache in report.caches}
+        assert (caches["Dial"].synced, caches["Dial"].objects, caches["Dial"].state) == (True, 1, "watching")
+        assert caches["Dial"].namespaces == (namespace,)
+        assert caches["Dial"].last_event_at is not None
+        assert report.leader is not None
+        assert (report.leader.state, report.leader.lease) == ("leading", f"{namespace}/dial-operator")
+        assert report.leader.leader == report.leader.identity
+        assert report.leader.since.startswith("20")
+        assert report.requests["201"] >= 1
+        _, _, text = await fetch(f"{root}/logs/dial/{namespace}/one")
+        lines = json.loads(text)["lines"]
+        assert (lines[0]["level"], lines[0]["message"]) == ("warning", "dialling 1")
+        assert await fetch(f"{root}/logs/dial/{namespace}/two") == (200, "application/json", '{"lines":[]}')
+        status, _, text = await fetch(f"{root}/logs/gadget/{namespace}/one")
+        assert (status, json.loads(text)["error"]) == (404, "there is no controller 'gadget'; there are: dial")
+    assert not any(type(handler).__module__.startswith("kubewright") for handler in logging.getLogger().handlers)
 
 
 async def test_the_metrics_say_which_replica_leads(operator: Operator, client: Client, namespace: str) -> None:

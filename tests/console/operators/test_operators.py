@@ -39,8 +39,8 @@ class Lamp(Resource[LampSpec, None]):
 
 
 @pytest.fixture
-def operator(namespace: str) -> Operator:
-    made = Operator("lamp-operator", namespaces=[namespace], health_bind="127.0.0.1:0")
+def operator(cluster_namespace: str) -> Operator:
+    made = Operator("lamp-operator", namespaces=[cluster_namespace], health_bind="127.0.0.1:0")
 
     @made.reconciles(Lamp, owns=[core.ConfigMap])
     async def sync(obj: Lamp, ctx: Context[Lamp]) -> None:
@@ -50,11 +50,10 @@ def operator(namespace: str) -> Operator:
     return made
 
 
-@pytest.mark.clusters(only="embedded")
 async def test_an_operator_tells_the_same_in_this_process_and_from_elsewhere(
-    cluster: Cluster, operator: Operator, namespace: str
+    cluster: Cluster, operator: Operator, cluster_namespace: str
 ) -> None:
-    client = cluster.client()
+    client, namespace = cluster.client(), cluster_namespace
     async with operator.running(client) as running:
         here: OperatorView = InProcess(running)
         there: OperatorView = Remote(f"127.0.0.1:{running.servers[0].port}")

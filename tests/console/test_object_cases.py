@@ -1,0 +1,101 @@
+"""Objects with something special about them, in a browser: pods that really run, models that do not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+
+import kubewright as kw
+from kubewright.client import Client
+from kubewright.cluster import Cluster
+from kubewright.console import Console
+from kubewright.console.operators import InProcess
+from tests.console.screenshots import shoot
+from tests.console.stalls import Stall, address, operator_of, stall, stalls_defined
+from tests.operator.conftest import install
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def cluster_settings() -> dict[str, Any]:
+    """Deployments get pods here."""
+    return {"controllers": True, "workloads": True}
+
+
+async def test_the_tree_reaches_the_pods_of_a_deployment_and_their_events(
+    cluster: Cluster, console: Console, cluster_namespace: str, console_url: str, page: Page
+) -> None:
+    client, namespace = cluster.client(), cluster_namespace
+    await stalls_defined(client)
+    async with operator_of([namespace]).running(client, install_crds=False) as running:
+        operator = console.operators.add(InProcess(running))
+        await operator.ask()
+        await client.create(stall("fruit", namespace, replicas=3))
+        await page.goto(console_url + address("fruit", namespace))
+        await expect(page.get_by_test_id("owned").locator(".kw-node", has_text="Pod")).to_have_count(3)
+        await expect(page.get_by_test_id("owned").locator(".kw-node .kw-ready")).to_have_count(5)
+        await shoot(page, "object-tree")
+        await page.get_by_role("tab", name="Events").click()
+        events = page.get_by_test_id("event")
+        await expect(events.filter(has_text="SuccessfulCreate").first).to_be_visible()
+        await expect(events.filter(has_text="ScalingReplicaSet").first).to_contain_text("Deployment fruit-stall")
+        await shoot(page, "events")
+        await client.delete(Stall, "fruit", namespace)
+        await expect(page.get_by_test_id("gone")).to_be_visible()
+
+
+class LooseSpec(kw.Model):
+    size: int = 0
+
+
+@kw.resource("looks.console.example.com/v1", plural="looses")
+class Loose(kw.Resource[LooseSpec, None]):
+    """A kind whose server takes anything."""
+
+
+DEFINITION: dict[str, Any] = {
+    "metadata": {"name": "looses.looks.console.example.com"},
+    "spec": {
+        "group": "looks.console.example.com",
+        "names": {"kind": "Loose", "plural": "looses", "singular": "loose", "listKind": "LooseList"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}
+
+
+@pytest.mark.clusters
+async def test_an_object_that_does_not_fit_its_model_names_the_field(
+    client: Client, console: Console, namespace: str, console_url: str, page: Page
+) -> None:
+    await install(client, DEFINITION)
+    made = kw.Operator("loose-operator", namespaces=[namespace])
+
+    @made.reconciles(Loose)
+    async def sync(obj: Loose, ctx: kw.Context[Loose]) -> None: ...
+
+    async with made.running(client, install_crds=False) as running:
+        operator = console.operators.add(InProcess(running))
+        body = {
+            "apiVersion": "looks.console.example.com/v1",
+            "kind": "Loose",
+            "metadata": {"name": "odd", "namespace": namespace},
+            "spec": {"size": "huge"},
+            "status": {"conditions": [{"type": "<b>Ready</b>", "status": "False", "message": "<i>no</i>"}, 7]},
+        }
+        await client.request("POST", f"/apis/looks.console.example.com/v1/namespaces/{namespace}/looses", body=body)
+        await operator.ask()
+        await page.goto(f"{console_url}/objects/looks.console.example.com/looses/{namespace}/odd")
+        await expect(page.get_by_test_id("undecodable")).to_contain_text("spec.size")
+        await expect(page.get_by_test_id("conditions")).to_contain_text("<b>Ready</b>")
+        await expect(page.get_by_test_id("conditions")).to_contain_text("<i>no</i>")
