@@ -24,7 +24,7 @@ KUBEWRIGHT = Path(sys.executable).parent / "kubewright"
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A cluster in a process of its own."""
     file = tmp_path_factory.mktemp("cluster") / "kubeconfig"
-    command = [KUBEWRIGHT, "cluster", "start", "--write-kubeconfig", file]
+    command: list[str | Path] = [KUBEWRIGHT, "cluster", "start", "--write-kubeconfig", file]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
