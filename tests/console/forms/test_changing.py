@@ -49,7 +49,6 @@ async def test_a_change_is_shown_before_it_is_written(
     await expect(diff.locator(".kw-diff-removed")).to_have_text([re_line("number: 2")])
     await expect(diff.locator(".kw-diff-added")).to_have_text([re_line("number: 443"), re_line("reason: because")])
     await expect(page.get_by_test_id("conflict")).to_have_count(0)  # what a hand did once is nobody's claim
-    await shoot(page, "diff")
     await page.get_by_role("button", name="Apply", exact=True).click()
     await page.wait_for_url(f"**/{home}/change")
     assert await spec_of(client, everything, "change", home) == {
@@ -112,7 +111,6 @@ async def test_what_others_change_meanwhile_is_never_lost(
     await client.patch(everything, "shared", MergePatch({"spec": {"reason": "theirs"}}), home)
     news = page.get_by_test_id("news")
     await expect(news).to_contain_text("spec.reason")
-    await shoot(page, "meanwhile")
     await news.get_by_role("button", name="Bring both together").click()
     await expect(field(page, "spec.reason")).to_have_value("theirs")
     await expect(field(page, "spec.size")).to_have_value("2")
@@ -142,7 +140,7 @@ async def test_deleting_asks_for_the_name_and_shows_what_goes_with_it(
         metadata = ObjectMeta(name=name, namespace=home, owner_references=[owner])
         await client.create(core.ConfigMap(metadata=metadata))
     await page.goto(address(console_url, home, "doomed", "delete"))
-    await expect(page.get_by_test_id("owned")).to_have_text("What it owns goes with it: 2 ConfigMap.")
+    await expect(page.get_by_test_id("owned")).to_have_text("What it owns goes with it, as far as you may see: 2 ConfigMap.")
     await expect(page.get_by_role("link", name="ConfigMap settings-a")).to_be_visible()
     await expect(page.get_by_test_id("finalizers")).to_contain_text("forms.example.com/keep")
     button = page.get_by_role("button", name="Delete", exact=True)

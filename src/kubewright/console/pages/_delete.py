@@ -136,7 +136,9 @@ class _Delete:
             counts = Counter(node.kind.kind for node in nodes)
             told = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
             more = " and more" if tree.cut else ""
-            ui.label(f"What it owns goes with it: {told}{more}.").classes("kw-notice-title").props("data-testid=owned")
+            ui.label(f"What it owns goes with it, as far as you may see: {told}{more}.").classes(
+                "kw-notice-title"
+            ).props("data-testid=owned")
             with ui.element("ul").classes("kw-owned"):
                 for node in nodes[:_MOST_SHOWN]:
                     self._node(node)
