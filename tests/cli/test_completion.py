@@ -114,6 +114,14 @@ def test_every_shell_gets_a_script_for_the_program(shell: str, capsys: pytest.Ca
     assert "_kubewright_completion" in script
 
 
+def test_the_shell_has_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["completion"]) == 2
+    told = (
+        "Error: Missing argument '{bash|zsh|fish}'. Choose from: bash, zsh, fish (see `kubewright completion --help`)"
+    )
+    assert capsys.readouterr().err == f"{told}\n"
+
+
 def test_no_other_shell_is_known(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["completion", "csh"]) == 2
     assert "'csh' is not one of 'bash', 'zsh', 'fish'" in capsys.readouterr().err

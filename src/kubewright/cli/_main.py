@@ -65,6 +65,7 @@ def _message(error: click.ClickException) -> str:
     if text.startswith("Usage:"):
         # A group was named and none of its commands: click's message is then the whole help text.
         return text
+    text = " ".join(text.split())  # one line, also where click lists choices below each other
     where = f" (see `{error.ctx.command_path} --help`)" if isinstance(error, click.UsageError) and error.ctx else ""
     return f"Error: {text}{where}"
 

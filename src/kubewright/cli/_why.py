@@ -107,6 +107,7 @@ def _get(server: str, below: str) -> bytes | None:
         raise click.ClickException(f"{url} answers {error.code} {error.reason}") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
+        reason = getattr(reason, "strerror", None) or reason
         raise click.ClickException(
             f"no operator answers at {server} ({reason}): start it with --health-bind, and name that with --address"
         ) from error
