@@ -109,7 +109,16 @@ async def running(cluster: Clusters, admin: Client, args: list[str], folder: Pat
     assert process.returncode == 0, said + rest.decode()
 
 
-async def test_the_service_leads_to_the_port_that_the_process_listens_on(admin: Client, installed: None) -> None:
+async def test_it_is_installed_by_kubectl_and_runs_there(
+    cluster: Clusters, admin: Client, installed: None, cluster_namespace: str, tmp_path: Path
+) -> None:
+    """One test of three parts, since a real server takes its time to forget a namespace."""
+    await the_service_leads_to_the_port_that_the_process_listens_on(admin)
+    await the_account_of_the_console_reads_and_nothing_else(cluster)
+    await it_runs_with_its_own_account_and_shows_to_each_what_he_may_see(cluster, admin, cluster_namespace, tmp_path)
+
+
+async def the_service_leads_to_the_port_that_the_process_listens_on(admin: Client) -> None:
     service = await admin.get(core.Service, NAME, NAMESPACE)
     deployment = await admin.get(apps.Deployment, NAME, NAMESPACE)
     assert deployment.spec is not None
@@ -123,8 +132,8 @@ async def test_the_service_leads_to_the_port_that_the_process_listens_on(admin: 
     assert (service.spec.selector or {}).items() <= labels.items()
 
 
-async def test_it_runs_with_its_own_account_and_shows_to_each_what_he_may_see(
-    cluster: Clusters, admin: Client, installed: None, cluster_namespace: str, tmp_path: Path
+async def it_runs_with_its_own_account_and_shows_to_each_what_he_may_see(
+    cluster: Clusters, admin: Client, cluster_namespace: str, tmp_path: Path
 ) -> None:
     await admin.create(core.ServiceAccount(metadata=ObjectMeta(name="visitor", namespace=cluster_namespace)))
     visitor = await token_of(admin, "visitor", cluster_namespace)
@@ -148,7 +157,7 @@ async def test_it_runs_with_its_own_account_and_shows_to_each_what_he_may_see(
                 assert f"system:serviceaccount:{cluster_namespace}:visitor" in await answer.text()
 
 
-async def test_the_account_of_the_console_reads_and_nothing_else(cluster: Clusters, installed: None) -> None:
+async def the_account_of_the_console_reads_and_nothing_else(cluster: Clusters) -> None:
     account = cluster.client_as(f"system:serviceaccount:{NAMESPACE}:{NAME}")
     review = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 

@@ -103,17 +103,12 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 async def _sweep(console: Console) -> None:
-    """End sessions whose time has come, and with each of them its pages. An open page keeps its session."""
+    """End sessions whose time has come. An open page keeps its session."""
     while True:
         await asyncio.sleep(_SWEEP_SECONDS)
         for page in [*Page.instances.values()]:
             session = _session_of(page)
-            if session is None:
-                continue
-            if not console.sessions.alive(session):
-                page.run_javascript("location.reload()")  # to the sign-in page
-                page.delete()
-            elif page.has_socket_connection:
+            if session is not None and page.has_socket_connection:
                 console.sessions.keep(session)
         console.sessions.sweep()
 

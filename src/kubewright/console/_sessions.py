@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -62,6 +62,9 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    def __iter__(self) -> Iterator[Session]:
+        return iter([*self._sessions.values()])
+
     def begin(self, viewer: Viewer, console: Console, *, local: bool = False) -> tuple[Session, str]:
         """A new session, and the value of its cookie: the only time that anybody sees it."""
         secret = secrets.token_urlsafe(32)
@@ -104,7 +107,7 @@ class Sessions:
     def end(self, session: Session) -> None:
         """Sign out. Harmless when repeated."""
         if self._sessions.pop(session.key, None) is not None:
-            for callback in session.on_end:
+            for callback in [*session.on_end]:
                 callback()
 
     def sweep(self) -> None:

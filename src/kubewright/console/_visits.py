@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import logging
@@ -27,6 +28,7 @@ __all__ = ["Visit", "page"]
 logger = logging.getLogger("kubewright.console")
 
 _BUILD_SECONDS: Final = 30.0
+_LAST_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,23 @@ class Visit:
         self.browser.open("/")
 
     def sign_out(self) -> None:
-        """End the session, and with it all its pages; this one goes to the sign-in page."""
+        """End the session, and with it all its pages: they go to the sign-in page."""
         self.console.sessions.end(self.session)
-        self.browser.open("/sign-in")
+
+    def end_with_session(self) -> None:
+        """Let the page end when its session does: when its viewer signs out, or is not known any more."""
+
+        def end() -> None:
+            self.browser.run_javascript("location.reload()")  # which leads to the sign-in page
+            # Not at once: the browser still has to hear of it.
+            asyncio.get_running_loop().call_later(_LAST_SECONDS, self._delete)
+
+        self.session.on_end.append(end)
+        self.on_leave(lambda: self.session.on_end.remove(end) if end in self.session.on_end else None)
+
+    def _delete(self) -> None:
+        if not self.browser.is_deleted:
+            self.browser.delete()
 
     async def shelf(self, kind: Kind) -> Shelf:
         """The objects of a kind, filled; held open until this visit ends."""
@@ -87,6 +103,7 @@ def page(path: str) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., 
         async def build(request: Request, **parameters: Any) -> None:
             session: Session = request.scope[SESSION]
             visit = Visit(session.console, session.viewer, session)
+            visit.end_with_session()
             try:
                 await function(visit, **parameters)
             except Exception as error:

@@ -1,0 +1,194 @@
+"""Serving: TLS, other contexts, servers for viewers, the end of sessions, and one watch for several real pages."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+import yaml
+from playwright.async_api import Page, expect
+
+from kubewright._certificates import CertificateAuthority
+from kubewright.api import ObjectMeta, core
+from kubewright.client import Client, ConfigError, Request, load_config
+from kubewright.cluster import Cluster
+from kubewright.console import Console, SignInError
+
+OpenPage = Callable[..., Awaitable[Page]]
+HTML = {"Accept": "text/html"}
+
+
+class Watches:
+    """How many lists and watches of a resource the console has asked for."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str]] = []
+
+    def hook(self, request: Request) -> None:
+        self.seen.append((request.verb, request.resource))
+
+    def of(self, resource: str) -> int:
+        return sum(self.seen.count((verb, resource)) for verb in ("list", "watch"))
+
+
+@pytest.fixture
+def watches() -> Watches:
+    return Watches()
+
+
+@pytest.fixture
+async def console(cluster: Cluster, watches: Watches) -> AsyncIterator[Console]:
+    async with Console(cluster.client(hooks=[watches.hook]), name="tests") as made:
+        yield made
+
+
+@pytest.fixture
+def https(tmp_path: Path) -> tuple[Path, Path, ssl.SSLContext]:
+    """A certificate for 127.0.0.1, its key, and a context that trusts it."""
+    authority = CertificateAuthority("tests")
+    certificate, key = authority.issue("console", hosts=["127.0.0.1"]).write(tmp_path, "tls")
+    return certificate, key, ssl.create_default_context(cadata=authority.pair.certificate.decode())
+
+
+async def test_by_tls_cookies_are_secure_and_of_this_host(
+    console: Console, https: tuple[Path, Path, ssl.SSLContext]
+) -> None:
+    certificate, key, trusting = https
+    async with console.serving(certificate=certificate, key=key) as url, aiohttp.ClientSession(url) as http:
+        assert url.startswith("https://")
+        invited = http.get(console.invitation(), headers=HTML, allow_redirects=False, ssl=trusting)
+        async with invited as answer:
+            cookie = answer.headers["set-cookie"]
+            assert cookie.startswith("__Host-kubewright-")
+            assert "Secure" in cookie
+            assert "max-age" in answer.headers["strict-transport-security"]
+
+
+async def test_behind_a_proxy_that_does_tls_cookies_are_secure_too(console: Console) -> None:
+    served = console.serving(urls=["https://console.example.com"])
+    headers = {**HTML, "Host": "console.example.com"}
+    async with served as url, aiohttp.ClientSession(url) as http:
+        async with http.get(console.invitation(), headers=headers, allow_redirects=False) as answer:
+            assert answer.headers["set-cookie"].startswith("__Host-kubewright-console=")
+        async with http.get(console.invitation(), headers=HTML, allow_redirects=False) as answer:
+            assert "Secure" not in answer.headers["set-cookie"]
+
+
+async def test_a_page_belongs_to_the_session_that_asked_for_it(console: Console, console_url: str) -> None:
+    async def come_in() -> aiohttp.ClientSession:
+        http = aiohttp.ClientSession(console_url, cookie_jar=aiohttp.CookieJar(unsafe=True))
+        async with http.get(console.invitation(), headers=HTML, allow_redirects=False):
+            return http
+
+    from nicegui import Client as Browser
+
+    owner, other = await come_in(), await come_in()
+    async with owner, other:
+        async with owner.get("/", headers=HTML) as answer:
+            assert answer.status == 200
+        [page] = Browser.instances.values()
+        socket = f"/_nicegui_ws/socket.io/?EIO=4&transport=websocket&client_id={page.id}"
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refusal:
+            await other.ws_connect(socket, origin=console_url)
+        assert refusal.value.status == 403
+        async with owner.ws_connect(socket, origin=console_url) as opened:
+            assert (await opened.receive_str()).startswith("0{")
+
+
+@asynccontextmanager
+async def clusters(tmp_path: Path) -> AsyncIterator[tuple[Cluster, Cluster, Path]]:
+    """Two clusters, and a kubeconfig with a context for each: `one` and `two`."""
+    async with Cluster(rbac=True) as one, Cluster(rbac=True) as two:
+        merged: dict[str, Any] = {"current-context": "one", "clusters": [], "users": [], "contexts": []}
+        for name, cluster in (("one", one), ("two", two)):
+            await cluster.serve()
+            found = yaml.safe_load(cluster.kubeconfig().read_text())
+            merged["clusters"] += [found["clusters"][0] | {"name": name}]
+            merged["users"] += [found["users"][0] | {"name": name}]
+            merged["contexts"] += [{"name": name, "context": {"cluster": name, "user": name}}]
+        file = tmp_path / "kubeconfig"
+        file.write_text(yaml.safe_dump(merged))
+        yield one, two, file
+
+
+async def test_another_context_is_another_console_with_the_same_sessions(tmp_path: Path) -> None:
+    async with clusters(tmp_path) as (_, two, kubeconfig):
+        await two.client().create(core.ConfigMap(metadata=ObjectMeta(name="there", namespace="default")))
+        async with Console.connect(kubeconfig=kubeconfig, read_only=True) as console:
+            assert console.name == "one"
+            assert console.contexts is not None
+            assert [*console.contexts.names] == ["one", "two"]
+            other = await console.contexts.console("two", console)
+            assert (other.name, other.read_only) == ("two", True)
+            assert other.sessions is console.sessions
+            assert await console.contexts.console("two", other.first) is other
+            assert await console.contexts.console("one", other.first) is console
+            kind = await other.kind("core/configmaps")
+            assert kind is not None
+            async with other.shelf(kind) as shelf:
+                assert shelf.get("default", "there") is not None
+            with pytest.raises(ConfigError, match="context 'three' does not exist"):
+                await console.contexts.console("three", console)
+
+
+async def test_the_requests_of_viewers_may_go_to_another_server(tmp_path: Path) -> None:
+    async with clusters(tmp_path) as (one, two, kubeconfig):
+        path = "/api/v1/namespaces/default/serviceaccounts/ann/token"
+        tokens = []
+        for cluster in (one, two):
+            client = cluster.client()
+            await client.create(core.ServiceAccount(metadata=ObjectMeta(name="ann", namespace="default")))
+            body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+            tokens.append(msgspec.json.decode(await client.request("POST", path, body=body))["status"]["token"])
+        proxy = load_config(kubeconfig=kubeconfig, context="two")
+        async with Console.connect(kubeconfig=kubeconfig, viewers=proxy) as console:
+            ann = await console.viewer_with_token(tokens[1])
+            assert ann.name == "system:serviceaccount:default:ann"
+            with pytest.raises(SignInError, match="does not know this token"):
+                await console.viewer_with_token(tokens[0])
+
+
+async def test_nothing_of_the_consoles_own_credentials_is_left_in_a_viewer(tmp_path: Path) -> None:
+    async with clusters(tmp_path) as (_, _, kubeconfig):
+        config = load_config(kubeconfig=kubeconfig, impersonate_user="system:admin")
+        async with Console(Client(config)) as console:
+            assert console._nobody is not None
+            assert console._nobody.config is not None
+            left = console._nobody.config
+            assert (left.credentials.certificate_data, left.credentials.token, left.impersonate) == (None, None, None)
+            with pytest.raises(SignInError):
+                await console.viewer_with_token("guess")
+
+
+# In a browser
+
+
+@pytest.mark.browser
+async def test_several_pages_cost_one_watch(
+    cluster: Cluster, console_url: str, open_page: OpenPage, watches: Watches
+) -> None:
+    client = cluster.client()
+    await client.create(core.ConfigMap(metadata=ObjectMeta(name="first", namespace="default")))
+    pages = [await open_page() for _ in range(3)]
+    for page in pages:
+        await page.goto(f"{console_url}/kinds/core/configmaps")
+    await client.create(core.ConfigMap(metadata=ObjectMeta(name="second", namespace="default")))
+    for page in pages:
+        await expect(page.get_by_role("gridcell", name="second", exact=True)).to_be_visible()
+    assert watches.of("configmaps") == 1
+
+
+@pytest.mark.browser
+async def test_an_open_page_ends_with_its_session(console: Console, console_url: str, page: Page) -> None:
+    await page.goto(f"{console_url}/kinds/core/namespaces")
+    await expect(page.get_by_role("gridcell", name="default", exact=True)).to_be_visible()
+    for session in [*console.sessions]:
+        console.sessions.end(session)
+    await expect(page.get_by_label("Bearer token")).to_be_visible()
+    await expect(page).to_have_url(f"{console_url}/sign-in?next=%2Fkinds%2Fcore%2Fnamespaces")
