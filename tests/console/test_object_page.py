@@ -78,7 +78,7 @@ async def test_the_timeline_tells_of_a_change_and_of_failures_that_are_retried(
     written = page.get_by_test_id("write").filter(has_text="applied deployments.apps fruit-stall")
     await expect(written.first).to_be_visible()
     await written.first.get_by_test_id("changes").click()
-    await expect(page.get_by_test_id("diff").first).to_contain_text("+   replicas: 3")
+    await expect(page.locator("[data-testid=diff]:visible")).to_contain_text("+   replicas: 3")
     await expect(page.get_by_test_id("durations").locator("canvas")).to_be_visible()
     await shoot(page, "timeline")
     await client.patch(Stall, "fruit", MergePatch({"spec": {"broken": HOSTILE}}), namespace)

@@ -19,7 +19,7 @@ from kubewright.console.operators import Known
 from kubewright.console.operators._view import BeforeAfter
 from kubewright.observe import FieldChange, QueueState, ReconcileRecord, WriteRecord
 
-__all__ = ["Turn", "Wrote", "ago", "duration", "queue_text", "resource_of", "turns_of", "until"]
+__all__ = ["Turn", "Wrote", "ago", "duration", "queue_id", "queue_text", "resource_of", "turns_of", "until"]
 
 _LINES_AT_MOST: Final = 200
 
@@ -87,8 +87,11 @@ class Turn:
 
     @property
     def id(self) -> str:
-        """What tells it from the other turns of the same object."""
-        return f"{self.record.began_at.timestamp():.6f} {self.record.attempt}"
+        """What tells it from the other turns of the same object.
+
+        Not its time: that is reckoned back from now each time that somebody asks, and differs by microseconds.
+        """
+        return f"{self.record.seconds!r} {self.record.attempt} {self.record.result} {self.record.trace}"
 
 
 def turns_of(known: Known, may_show: Callable[[WriteRecord], bool]) -> list[Turn]:
@@ -159,6 +162,12 @@ def queue_text(queue: QueueState, now: datetime) -> tuple[State, str]:
         state = State.FAILING if queue.retries else State.READY
         return state, f"next reconcile {until(queue.ready_at, now)}{retries}"
     return State.READY, "nothing to do until something changes"
+
+
+def queue_id(queue: QueueState) -> tuple[object, ...]:
+    """What makes two states of the queue the same, for those who look: times that differ by a breath do not count."""
+    times = (None if at is None else round(at.timestamp()) for at in (queue.since, queue.ready_at))
+    return (queue.state, queue.retries, queue.runs_again, queue.trigger, queue.cause, *times)
 
 
 def _counted(number: int, one: str, many: str) -> str:

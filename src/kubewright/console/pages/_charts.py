@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import cycle
 from typing import Any, Final
 
 from nicegui import ui
@@ -49,23 +50,28 @@ def axis_options(unit: str = "") -> dict[str, Any]:
 
 
 def line_options(
-    series: dict[str, Sequence[tuple[datetime, float | None]]], unit: str, *, stacked: bool = False
+    series: dict[str, Sequence[tuple[datetime, float | None]]],
+    unit: str,
+    *,
+    stacked: bool = False,
+    colours: Sequence[str] = COLOURS,
 ) -> dict[str, Any]:
-    """Lines over time."""
+    """Lines over time, each in its colour."""
     return {
         **axis_options(unit),
         "legend": {"top": 0, "right": 8, "itemHeight": 8, "itemWidth": 14, "textStyle": {"color": _GREY}},
-        "color": [*COLOURS],
+        "color": [*colours],
         "series": [
             {
                 "name": name,
                 "type": "line",
                 "showSymbol": False,
-                "lineStyle": {"width": 1.8},
+                "lineStyle": {"width": 1.8, "color": colour},
+                "itemStyle": {"color": colour},
                 **({"stack": "all", "areaStyle": {"opacity": 0.25}} if stacked else {}),
                 "data": [[round(at.timestamp() * 1000), None if y is None else round(y, 4)] for at, y in points],
             }
-            for name, points in series.items()
+            for (name, points), colour in zip(series.items(), cycle(colours), strict=False)
         ],
     }
 

@@ -37,7 +37,8 @@ class EventsTab(Tab):
             empty("Nothing was told of it, or of what it owns.", hint, "notifications_off")
             return
         nodes = {node.uid: node for node in look.tree.walk()}
-        with ui.element("table").classes("kw-table").props("data-testid=events"):
+        scroll = ui.element("div").classes("kw-scroll")
+        with scroll, ui.element("table").classes("kw-table").props("data-testid=events"):
             with ui.element("thead"), ui.element("tr"):
                 for title in ("Last", "Type", "Reason", "About", "Message", "Times", "From"):
                     with ui.element("th"):

@@ -9,9 +9,10 @@ from typing import Any
 from nicegui import ui
 
 from kubewright.console._conditions import conditions_of
+from kubewright.console._look import Told
 from kubewright.console._owned import Node
 from kubewright.console._states import State
-from kubewright.console._timeline import queue_text
+from kubewright.console._timeline import queue_id, queue_text
 from kubewright.console.pages._object_parts import Tab, empty, section
 from kubewright.console.pages._object_timeline import operator_hint
 from kubewright.console.pages._parts import link, state_mark
@@ -36,7 +37,7 @@ class OverviewTab(Tab):
             look.ready,
             look.unlisted,
             look.health,
-            [(told.problem, told.known and told.known.inspection.queue, told.turns[:1]) for told in look.told],
+            [(told.problem, _queue_id(told), [turn.id for turn in told.turns[:1]]) for told in look.told],
             [metadata.get("labels"), metadata.get("annotations"), metadata.get("finalizers")],
         )
 
@@ -153,6 +154,10 @@ class OverviewTab(Tab):
                         with ui.element("div").classes("kw-pair"):
                             ui.label(key).classes("kw-pair-name")
                             ui.label(_short(value)).classes("kw-pair-value")
+
+
+def _queue_id(told: Told) -> object:
+    return None if told.known is None else queue_id(told.known.inspection.queue)
 
 
 def _queue_now(queue: QueueState, now: datetime) -> str:

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from kubewright.console._look import Look, Told
 from kubewright.console._states import State
-from kubewright.console._timeline import Turn, Wrote, duration, queue_text
+from kubewright.console._timeline import Turn, Wrote, duration, queue_id, queue_text
 from kubewright.console.pages._charts import durations_chart, durations_options
 from kubewright.console.pages._object_parts import Moments, Tab, banner, empty, section
 from kubewright.console.pages._parts import icon, link, state_mark
@@ -92,18 +92,19 @@ class _Part:
         """Draw what is different."""
         assert told.known is not None
         queue, turns = told.known.inspection.queue, told.turns
-        if queue != self._shown[0]:
+        shown = (queue_id(queue), [turn.id for turn in turns])
+        if shown[0] != self._shown[0]:
             self._queue.clear()
             with self._queue:
                 self._place(queue)
-        if turns != self._shown[1]:
+        if shown[1] != self._shown[1]:
             self._chart.options.update(durations_options(turns))
             self._chart.update()
             self._turns.clear()
             with self._turns:
                 for turn in turns:
                     self._turn(turn)
-        self._shown = (queue, turns)
+        self._shown = shown
 
     def _place(self, queue: QueueState) -> None:
         state, _ = queue_text(queue, datetime.now(UTC))
@@ -172,4 +173,4 @@ def _paths(wrote: Wrote) -> str:
 def _nothing(wrote: Wrote) -> str:
     if wrote.failed:
         return ""
-    return "changed nothing" if wrote.fields is not None else "what it changed is not known any more"
+    return "changed nothing" if wrote.fields is not None else "what it changed is not kept"

@@ -14,7 +14,7 @@ from kubewright.console.pages._frame import frame
 from kubewright.console.pages._object_parts import Moments, banner, style
 from kubewright.console.pages._operator_charts import ControllerCharts
 from kubewright.console.pages._operator_parts import Caches, Controllers, Leader, Part, Requests, Webhooks
-from kubewright.console.pages._parts import heading, icon
+from kubewright.console.pages._parts import heading
 
 __all__ = ["show_operators"]
 
@@ -93,12 +93,12 @@ class OperatorPart:
                 if report.started_at is not None:
                     running = duration((datetime.now(UTC) - report.started_at).total_seconds())
                     subtitle.append(f"running for {running}")
-            with ui.row().classes("kw-line"):
-                icon("support_agent").classes("kw-muted")
-                heading(operator.name, " · ".join(subtitle))
+            heading(operator.name, " · ".join(subtitle))
             if operator.away_since is not None:
                 since = operator.away_since.astimezone(UTC).strftime("%H:%M:%S UTC")
-                banner(f"Away since {since}. {operator.problem}", "failing", "cloud_off").props("data-testid=operator-away")
+                banner(f"Away since {since}. {operator.problem}", "failing", "cloud_off").props(
+                    "data-testid=operator-away"
+                )
             elif report is None:
                 ui.label("It has not answered yet.").classes("kw-muted")
 

@@ -14,11 +14,11 @@ from kubewright.console.pages._object_parts import section
 __all__ = ["ControllerCharts"]
 
 _RESULTS: Final = {
-    "success": "succeeded",
-    "requeue_after": "come back later",
-    "requeue": "come back",
-    "error": "failed",
-    "terminal_error": "failed for good",
+    "success": ("succeeded", "#2a9d6b"),
+    "requeue_after": ("come back later", "#6b8fd6"),
+    "requeue": ("come back", "#8d6bc1"),
+    "error": ("failed", "#d0534c"),
+    "terminal_error": ("failed for good", "#8f2f2a"),
 }
 
 
@@ -52,9 +52,10 @@ class ControllerCharts:
 
 
 def _rates(samples: Sequence[Sample]) -> dict[str, Any]:
-    found = {title: rates(samples, result) for result, title in _RESULTS.items()}
-    shown = {title: points for title, points in found.items() if title == "succeeded" or any(y for _, y in points)}
-    return line_options(dict(shown), "1/s", stacked=True)
+    found = {result: rates(samples, result) for result in _RESULTS}
+    shown = [result for result, points in found.items() if result == "success" or any(y for _, y in points)]
+    series = {_RESULTS[result][0]: found[result] for result in shown}
+    return line_options(dict(series), "1/s", stacked=True, colours=[_RESULTS[result][1] for result in shown])
 
 
 def _latencies(samples: Sequence[Sample]) -> dict[str, Any]:
