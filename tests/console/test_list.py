@@ -15,7 +15,6 @@ from kubewright.client import Client
 from kubewright.console import Console
 from kubewright.crd import install
 from tests.console.kinds import PATH, AnyCluster, Gadget, gadget, set_phase
-from tests.console.screenshots import shoot
 
 pytestmark = [pytest.mark.browser, pytest.mark.clusters]
 
@@ -122,7 +121,6 @@ async def test_a_list_without_rows_says_what_to_do(
     await expect(empty.get_by_role("link", name="New Gadget")).to_have_attribute(
         "href", f"/kinds/{PATH}/new?namespace={cluster_namespace}"
     )
-    await shoot(page, "list-empty")
     await client.create(gadget("first", cluster_namespace))
     await expect(names(page)).to_have_text(["first"])
     await expect(empty).to_have_count(0)

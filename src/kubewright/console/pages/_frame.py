@@ -144,5 +144,6 @@ def _live() -> Callable[[bool, datetime | None], None]:
         picture.set_name("cloud_off" if away else "bolt")
         said = f"away since {since:%H:%M:%S}" if since else "away"
         text.set_text(said if away else "live")
+        labelled(mark, f"API server: {said if away else 'live'}")
 
     return show

@@ -31,7 +31,7 @@ def columns_of(kind: Kind) -> list[dict[str, Any]]:
     if kind.namespaced:
         columns.append(_column("namespace", "Namespace", flex=1, width=120))
     if kind.custom or kind.has_status:
-        columns.append(_column("state", "State", "state", width=136, narrow=122))
+        columns.append(_column("state", "State", "state", width=136, narrow=132))
     for one in kind.columns:
         if one.type == "date" and one.name.lower() in ("age", "created at"):
             continue  # ours is always the last one
@@ -40,7 +40,7 @@ def columns_of(kind: Kind) -> list[dict[str, Any]]:
             _column(one.field, one.name, type_, flex=0 if type_ != "text" else 1, width=100)
             | {"description": one.description, "wide": one.wide}
         )
-    columns.append(_column("age", "Age", "date", width=90, narrow=72) | {"field": "created"})
+    columns.append(_column("age", "Age", "date", width=90, narrow=68) | {"field": "created"})
     return columns
 
 
