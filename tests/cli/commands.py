@@ -30,7 +30,10 @@ WITH_CLUSTER = {
     "doctor": ["doctor", "page.py"],
     "codegen": ["codegen", "--cluster", "--out", "types.py"],
 }
-"""Commands that ask a cluster, but for `run` and `dev`, which tell it in their logs."""
+"""Commands that ask a cluster and end."""
+
+STAYING = {"dev": ["dev", "page.py"], "ui": ["ui", "--no-open"]}
+"""Those that ask one and stay, but for `run`, which tells everything in its log."""
 
 
 def write_kubeconfig(path: Path, server: str, *, user: object = None, **cluster: object) -> Path:

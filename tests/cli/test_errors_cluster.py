@@ -16,7 +16,7 @@ import yaml
 
 from kubewright.cli._main import run
 from kubewright.cluster import Cluster
-from tests.cli.commands import PROGRAM, WITH_CLUSTER, write_kubeconfig
+from tests.cli.commands import PROGRAM, STAYING, WITH_CLUSTER, write_kubeconfig
 
 COMMANDS = list(WITH_CLUSTER.values())
 
@@ -57,7 +57,7 @@ def test_a_cluster_that_is_not_there_is_a_failure(
     assert "refused" in told.lower() or "Connect call failed" in told
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=WITH_CLUSTER)
+@pytest.mark.parametrize("command", [*COMMANDS, *STAYING.values()], ids=[*WITH_CLUSTER, *STAYING])
 @pytest.mark.parametrize(
     ("content", "context", "message"),
     [
