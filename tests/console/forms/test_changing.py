@@ -140,7 +140,9 @@ async def test_deleting_asks_for_the_name_and_shows_what_goes_with_it(
         metadata = ObjectMeta(name=name, namespace=home, owner_references=[owner])
         await client.create(core.ConfigMap(metadata=metadata))
     await page.goto(address(console_url, home, "doomed", "delete"))
-    await expect(page.get_by_test_id("owned")).to_have_text("What it owns goes with it, as far as you may see: 2 ConfigMap.")
+    await expect(page.get_by_test_id("owned")).to_have_text(
+        "What it owns goes with it, as far as you may see: 2 ConfigMap."
+    )
     await expect(page.get_by_role("link", name="ConfigMap settings-a")).to_be_visible()
     await expect(page.get_by_test_id("finalizers")).to_contain_text("forms.example.com/keep")
     button = page.get_by_role("button", name="Delete", exact=True)

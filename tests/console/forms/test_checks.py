@@ -10,6 +10,7 @@ from kubewright.api import DecodeError
 from kubewright.client import ApiError, BadRequest, Conflict, Forbidden, Invalid, Status
 from kubewright.client._errors import error_from
 from kubewright.console.forms import Checker, Problem, example_in, form_of, minimal, olm_examples, problems_in
+from kubewright.console.forms._schemas import inlined
 from tests.console.forms.kinds import EVERYTHING, an_object
 
 FORM = form_of("Everything", EVERYTHING, namespaced=True)
@@ -178,6 +179,24 @@ def test_a_new_object_has_what_is_required() -> None:
         "metadata": {"name": "", "namespace": "default"},
         "spec": {"title": "", "size": 1},
     }
+
+
+def test_defaults_are_left_to_the_server() -> None:
+    spec = {"type": "object", "default": {"size": 1}, "properties": {"size": {"type": "integer", "default": 1}}}
+    form = form_of("Mild", {"type": "object", "properties": {"spec": spec}}, namespaced=False)
+    assert minimal("a/v1", "Mild", form, None)["spec"] == {}
+
+
+def test_metadata_inside_an_object_needs_no_name() -> None:
+    meta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+    reference = {"allOf": [{"$ref": f"#/components/schemas/{meta}"}], "default": {}}
+    itself = {"$ref": "#/components/schemas/Outer"}
+    outer = {"type": "object", "properties": {"metadata": reference, "inner": reference, "again": itself}}
+    schema = inlined({"Outer": outer, meta: {"type": "object"}}, "Outer")
+    form = form_of("Outer", schema, namespaced=False)
+    value = {"metadata": {"name": "x"}, "inner": {"labels": {"a": "b"}, "finalizers": ["c"]}, "again": {"any": 1}}
+    assert Checker(form, namespaced=False).check(value) == []
+    assert form.members["again"].shape == "yaml"  # what contains itself is no form
 
 
 def test_examples_come_from_the_definition_or_from_olm() -> None:

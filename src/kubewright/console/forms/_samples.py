@@ -43,9 +43,8 @@ def minimal(api_version: str, kind: str, form: Field, namespace: str | None) -> 
 
 def _value(field: Field, depth: int) -> Any:
     schema = field.schema
-    for given in (schema.get("example", NOWHERE), schema.get("default", NOWHERE)):
-        if given is not NOWHERE:
-            return copy.deepcopy(given)
+    if "example" in schema:
+        return copy.deepcopy(schema["example"])
     if depth > _DEEPEST or field.nullable:
         return None if field.nullable else {}
     match field.shape:

@@ -13,11 +13,17 @@ from kubewright.console.forms._fields import Field
 __all__ = ["form_of", "inlined", "served_schema"]
 
 _REFERENCE: Final = "#/components/schemas/"
+_TEXTS: Final[dict[str, Any]] = {"type": "object", "additionalProperties": {"type": "string"}}
 _ANYTHING: Final[dict[str, Any]] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _LEAVES: Final[dict[str, dict[str, Any]]] = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": {"x-kubernetes-int-or-string": True},
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {"x-kubernetes-int-or-string": True},
-    "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": METADATA,
+    # Of an object inside another one: nothing of it is required, and the server may know more.
+    "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "labels": _TEXTS, "annotations": _TEXTS},
+        "x-kubernetes-preserve-unknown-fields": True,
+    },
 }
 _FIRST: Final = ("apiVersion", "kind", "metadata")
 

@@ -265,6 +265,11 @@ class Editor:
         """Whether a problem is only that something is not filled in yet, and nobody has said that it is done."""
         return not self.strict and bool(problem.path) and self.document.get(problem.path) in (NOWHERE, "")
 
+    @property
+    def needs_attention(self) -> bool:
+        """Whether something is wrong, and not only missing."""
+        return not self.readable or any(not self._is_early(problem) for problem in self.problems)
+
     def summary(self) -> str:
         """How many fields need attention, in words."""
         if not self.readable:

@@ -54,7 +54,7 @@ def _fits(field: Field, value: Any) -> bool:
 
 
 def _name(place: Place) -> str:
-    name = place.field.name or (f"{place.step}" if isinstance(place.step, str) else f"{place.step + 1}")
+    name = place.field.name or ("value" if isinstance(place.step, str) else f"{place.step + 1}")
     return f"{name} *" if place.field.required and place.field.name else name
 
 
@@ -166,6 +166,8 @@ def _menu(drawing: Drawing, place: Place, put: Callable[[Any], None]) -> None:
     """What a text cannot say: null, an empty text, or nothing at all."""
     field = place.field
     may_be_empty = field.shape == "text" and not field.schema.get("minLength") and place.path[:1] != ("metadata",)
+    if field.required and not field.nullable:
+        return
     if is_fixed(drawing, place) or _in_map(place) or not (field.nullable or may_be_empty):
         return
     button = ui.button(icon="more_vert").props("flat dense round size=sm color=grey")

@@ -221,7 +221,7 @@ class _Group:
 
     def _key(self, place: Place, name: str) -> ui.input:
         key = ui.input("key", value=name).props("outlined dense stack-label hide-bottom-space autocomplete=off")
-        key.without_auto_validation()
+        key.classes("kw-key").without_auto_validation()
         labelled(key, f"Key of {place.label}")
         if self.fixed:
             key.disable()
@@ -231,6 +231,8 @@ class _Group:
             if self.drawing.document.rename(place.path, wanted):
                 place.step = wanted
                 key.error = None
+                labelled(key, f"Key of {place.label}")
+                self.drawing.renamed()
                 self.drawing.edited()
             else:
                 key.error = "there is one of this name already"

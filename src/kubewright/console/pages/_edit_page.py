@@ -57,6 +57,8 @@ class EditPage:
     def edited(self) -> None:
         """Form and text agree again."""
         self.said.set_text(self.editor.summary())
+        needs = self.editor.needs_attention
+        self.said.classes(remove="kw-error kw-reason", add="kw-error" if needs else "kw-reason")
 
     def forbid(self, reason: str) -> None:
         """Grey the button, and say why; or not, when there is no reason."""

@@ -65,6 +65,12 @@ class Drawing:
         """From now on, problems of this place are shown at this element: an input, or a label."""
         self._errors.append((place, element))
 
+    def renamed(self) -> None:
+        """A member of a map has another name: so have the places below it."""
+        for place, element in self._errors:
+            if not element.is_deleted and element.props.get("data-path") not in (None, place.label):
+                element.props["data-path"] = element.props["aria-label"] = place.label
+
     def show(self, problems: Iterable[Problem]) -> list[Problem]:
         """Show each problem at its place, or at the nearest one that is drawn. Gives those that have no place."""
         self._problems = [*problems]
