@@ -109,7 +109,7 @@ def command(
         targets=chosen,
         kubeconfig=os.path.abspath(kubeconfig) if kubeconfig else None,
         context=context,
-        samples=() if no_samples else [*samples] or samples_beside(chosen, Path.cwd()),
+        samples=() if no_samples else [*samples] or samples_beside(chosen, Path()),
         rbac=rbac,
         nodes=nodes,
         write_kubeconfig=write_kubeconfig,

@@ -121,13 +121,13 @@ def _with_buildx(build: Build, options: Sequence[str]) -> list[Command]:
 
 
 def _with_manifest(build: Build, tool: Tool, options: Sequence[str]) -> list[Command]:
-    cached = ["--layers"] if tool == "buildah" else []
     made = [
         # Images would be added to those of the last build.
         Command(line=[tool, "manifest", "rm", build.image], only_if=[tool, "manifest", "exists", build.image]),
         Command(
             line=[
-                *(tool, "build", *cached, "--platform", ",".join(build.platforms)),
+                # Without buildah's --layers: it took those of one platform for another's (1.28, stages from scratch).
+                *(tool, "build", "--platform", ",".join(build.platforms)),
                 *("--manifest", build.image, *options, str(build.context)),
             ]
         ),

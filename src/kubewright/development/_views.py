@@ -112,13 +112,15 @@ class LiveView(LinesView):
 
     def show(self, message: Message) -> None:
         """Write the lines of a message above the table, and draw that anew."""
-        self._board.heed(message)
+        looks_different = self._board.heed(message)
         match message:
             case ClusterReady(kubeconfig=str(path)):
                 self._foot = f"KUBECONFIG={path}"
             case ConsoleReady():
                 self._foot = f"{message.url}  {self._foot}"
         lines = "".join(self._text(line) for line in lines_of(message, verbose=self._verbose))
+        if not lines and not looks_different:
+            return
         self._write(f"{self._erase()}{lines}{'' if isinstance(message, Stopped) else self._table()}")
 
     def tick(self) -> None:
