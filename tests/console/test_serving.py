@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -80,25 +81,24 @@ async def test_behind_a_proxy_that_does_tls_cookies_are_secure_too(console: Cons
             assert "Secure" not in answer.headers["set-cookie"]
 
 
-async def test_a_page_belongs_to_the_session_that_asked_for_it(console: Console, console_url: str) -> None:
-    async def come_in() -> aiohttp.ClientSession:
-        http = aiohttp.ClientSession(console_url, cookie_jar=aiohttp.CookieJar(unsafe=True))
-        async with http.get(console.invitation(), headers=HTML, allow_redirects=False):
-            return http
+async def test_a_page_belongs_to_the_viewer_who_asked_for_it(console: Console, console_url: str) -> None:
+    def come_in(name: str) -> aiohttp.ClientSession:
+        _, secret = console.sessions.begin(console.viewer(name), console)
+        jar = aiohttp.CookieJar(unsafe=True)
+        jar.update_cookies({f"kubewright-{console_url.rpartition(':')[2]}": secret})
+        return aiohttp.ClientSession(console_url, cookie_jar=jar)
 
-    from nicegui import Client as Browser
-
-    owner, other = await come_in(), await come_in()
-    async with owner, other:
+    async with come_in("ann") as owner, come_in("ann") as again, come_in("ben") as other:
         async with owner.get("/", headers=HTML) as answer:
-            assert answer.status == 200
-        [page] = Browser.instances.values()
-        socket = f"/_nicegui_ws/socket.io/?EIO=4&transport=websocket&client_id={page.id}"
+            found = re.search(r"'client_id': '([0-9a-f-]+)'", await answer.text())
+        assert found is not None
+        socket = f"/_nicegui_ws/socket.io/?EIO=4&transport=websocket&client_id={found[1]}"
         with pytest.raises(aiohttp.WSServerHandshakeError) as refusal:
             await other.ws_connect(socket, origin=console_url)
         assert refusal.value.status == 403
-        async with owner.ws_connect(socket, origin=console_url) as opened:
-            assert (await opened.receive_str()).startswith("0{")
+        for hers in (owner, again):
+            async with hers.ws_connect(socket, origin=console_url) as opened:
+                assert (await opened.receive_str()).startswith("0{")
 
 
 @asynccontextmanager

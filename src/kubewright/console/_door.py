@@ -166,14 +166,20 @@ class Door:
 
 
 def _own_page(scope: Scope, session: Session) -> bool:
-    """Whether a web socket is of a page that was made for this very session."""
+    """Whether a web socket is of a page that was made for the same viewer.
+
+    Not for the same session: a proxy may have another token for him by now.
+    """
     if not scope["path"].startswith(SOCKETS):
         return True
     from nicegui import Client
 
     ids = parse_qs(scope["query_string"].decode("latin-1")).get("client_id", [])
-    pages = [Client.instances.get(one) for one in ids]
-    return all(page is None or page.request.scope.get(SESSION) is session for page in pages)
+    for page in filter(None, map(Client.instances.get, ids)):
+        owner: Session | None = page.request.scope.get(SESSION)
+        if owner is None or owner.viewer.name != session.viewer.name:
+            return False
+    return True
 
 
 def _here(scope: Scope) -> str:

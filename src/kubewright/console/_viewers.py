@@ -7,7 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kubewright.api import authentication
-from kubewright.client import Client, ClientConfig, Credentials, Forbidden, Request, Response, Status, Transport
+from kubewright.client import (
+    Client,
+    ClientConfig,
+    Credentials,
+    Forbidden,
+    Request,
+    Response,
+    Status,
+    Transport,
+    Unauthorized,
+)
 from kubewright.console._access import READING, Access, All, Sight
 from kubewright.console._kinds import Kind
 
@@ -137,7 +147,9 @@ def with_token(nobody: Client, token: str) -> Client:
 
 
 async def name_of(client: Client) -> str:
-    """Who a client is to the API server. Raises `Unauthorized` when it does not know."""
+    """Who a client is to the API server. Raises `Unauthorized` when it does not know, or has no name for him."""
     answer = await client.create(authentication.SelfSubjectReview())
     user = answer.status.user_info
-    return (user.username if user is not None else None) or "somebody"
+    if user is None or not user.username:
+        raise Unauthorized(Status(code=401, reason="Unauthorized", message="the API server has no name for this user"))
+    return user.username
