@@ -125,5 +125,11 @@ def test_two_kinds_of_one_name_are_told(project: Path, capsys: pytest.CaptureFix
     refused(command, "there is Guestbook in web.my.domain/v1, whose module is guestbook.py, too", project, capsys)
 
 
+def test_a_project_that_is_there_need_not_be_described_again(project: Path) -> None:
+    before = tree(project)
+    assert run(["init", "--name", "guestbook"]) == 0
+    assert tree(project) == before
+
+
 def test_another_project_in_the_same_folder_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refused(["init", "--domain", "other.domain"], "there is a project here: guestbook, of the", project, capsys)

@@ -89,7 +89,18 @@ def test_a_webhook_needs_a_kind_and_something_to_do(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["name = 1\ndomain = 'x.y'", "nonsense", "name = 'x'", "name='x'\ndomain='x.y'\nmore=1"]
+    "text",
+    [
+        "name = 1\ndomain = 'x.y'",
+        "nonsense",
+        "name = 'x'",
+        "name='x'\ndomain='x.y'\nmore=1",
+        "name='x'\ndomain='x.y'\nkinds=5",
+        "name='x'\ndomain='x.y'\nkinds=['a']",
+        "name='x'\ndomain='x.y'\nscaffold='0.1'\nkinds=['a']",
+        "name='x'\ndomain='x.y'\nscaffold=0",
+        "name='x'\ndomain='x.y'\nscaffold=true",
+    ],
 )
 def test_a_record_that_is_none_is_told(project: Path, text: str) -> None:
     (project / "kubewright.toml").write_text(text)

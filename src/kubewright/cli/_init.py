@@ -16,12 +16,12 @@ __all__ = ["command"]
 
 @click.command("init")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=".")
-@click.option("--domain", default="example.com", show_default=True, help="What the API groups of its kinds end with.")
+@click.option("--domain", metavar="NAME", help="What the API groups of its kinds end with; example.com unless given.")
 @click.option("--repo", default="", metavar="URL", help="Where its code is kept.")
 @click.option("--name", help="What it is called; the folder's name unless given.")
 @click.option("--force", is_flag=True, help="Overwrite files that are in the way.")
 @output_option
-def command(folder: Path, domain: str, repo: str, name: str | None, force: bool, output: Output) -> None:
+def command(folder: Path, domain: str | None, repo: str, name: str | None, force: bool, output: Output) -> None:
     """Make a new project in FOLDER, the current one unless named.
 
     It has a package with an operator, tests that pass, a Makefile, a Containerfile and a CI workflow. Kinds come with
@@ -37,6 +37,8 @@ def command(folder: Path, domain: str, repo: str, name: str | None, force: bool,
     try:
         found = Record.find(folder)
         wanted = name or (found.name if found else folder.resolve().name.lower().replace("_", "-"))
+        if domain is None:
+            domain = found.domain if found else "example.com"
         if found and (found.name, found.domain) != (wanted, domain) and not force:
             raise ScaffoldError(f"there is a project here: {found.name}, of the domain {found.domain}")
         plan = new_project(wanted, domain, repo=repo or (found.repo if found else ""), like=found)

@@ -123,7 +123,7 @@ class Record:
             if record.scaffold < FIRST:
                 raise TypeError(f"there is no version {record.scaffold} of the scaffold")
             return record
-        except TypeError as error:
+        except (AttributeError, TypeError, ValueError) as error:
             said = str(error).replace("Record.__init__() ", "").replace("Kind.__init__() ", "a kind ")
             raise ScaffoldError(f"{path} is not what `kubewright init` writes: {said}") from None
 
