@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import pytest
 from playwright.async_api import Page, expect
@@ -10,7 +10,7 @@ from playwright.async_api import Page, expect
 from kubewright.client import Client, MergePatch
 from kubewright.cluster import Cluster
 from kubewright.console import Console
-from kubewright.console.operators import InProcess, Remote
+from kubewright.console.operators import InProcess, Remote, WatchedOperator
 from tests.console.screenshots import shoot
 from tests.console.stalls import Stall, operator_of, stall, stalls_defined
 from tests.operator.conftest import until
@@ -21,6 +21,11 @@ POINTS = """element => {
   const chart = getElement(parseInt(element.id.slice(1))).chart;
   return chart.getOption().series.map(one => one.data.length);
 }"""
+
+
+async def sampled(operator: WatchedOperator, times: int) -> bool:
+    """Whether an operator was asked so often."""
+    return len(operator.samples("stall")) >= times
 
 
 @pytest.mark.clusters
@@ -35,10 +40,11 @@ async def test_an_operator_shows_its_queues_charts_caches_and_leader(
         for number in range(4):
             await client.create(stall(f"stall-{number}", namespace, broken="no apples" if number == 3 else ""))
 
-        async def three() -> bool:
-            return len(seen.samples("stall")) >= 3
-
-        await until(three)
+        for size in range(2, 7):  # something to do between two looks at the operator, for the charts
+            for number in range(3):
+                patch = MergePatch({"spec": {"replicas": size}})
+                await client.patch(Stall, f"stall-{number}", patch, namespace)
+            await until(partial(sampled, seen, size))
         await page.goto(f"{console_url}/operator")
         await expect(page.get_by_role("heading", name="stall-operator")).to_be_visible()
         controllers = page.get_by_test_id("controllers")
@@ -75,21 +81,22 @@ async def test_without_an_operator_the_page_says_how_to_get_one(console_url: str
     await expect(page.get_by_test_id("problem")).to_contain_text("kubewright ui --operator 127.0.0.1:8081")
 
 
-async def test_several_operators_are_shown_and_one_controller_can_be_chosen(
+async def test_several_operators_are_shown_and_a_standby_is_told_from_the_leader(
     cluster: Cluster, cluster_namespace: str, console: Console, console_url: str, page: Page
 ) -> None:
-    client = cluster.client()
+    client, electing = cluster.client(), {"leader_elect": True, "lease_namespace": cluster_namespace}
     await stalls_defined(client)
-    async with operator_of([cluster_namespace]).running(client, install_crds=False) as running:
-        here = console.operators.add(InProcess(running))
-        console.operators.add(Remote("127.0.0.1:1"))
-
-        async def asked() -> Any:
-            return here.samples("stall")
-
-        await until(asked)
-        await page.goto(f"{console_url}/operator?controller=stall")
-        await expect(page.get_by_test_id("operator")).to_have_count(2)
-        await expect(page.get_by_text("in this process")).to_be_visible()
-        await expect(page.get_by_test_id("operator-away")).to_contain_text("127.0.0.1:1")
-        await expect(page.get_by_test_id("leader")).to_contain_text("without leader election")
+    first, second = (operator_of([cluster_namespace], **electing) for _ in range(2))
+    async with first.running(client, install_crds=False) as leader:
+        await leader.wait_for_leadership()
+        async with second.running(client, install_crds=False) as standby:
+            for running in (leader, standby):
+                await until(partial(sampled, console.operators.add(InProcess(running)), 1))
+            console.operators.add(Remote("127.0.0.1:1"))
+            await page.goto(f"{console_url}/operator?controller=stall")
+            parts = page.get_by_test_id("operator")
+            await expect(parts).to_have_count(3)
+            await expect(parts.nth(0)).to_contain_text("in this process")
+            await expect(parts.nth(0).get_by_test_id("leader")).to_contain_text("this replica leads")
+            await expect(parts.nth(1).get_by_test_id("leader")).to_contain_text("a warm standby")
+            await expect(parts.nth(2).get_by_test_id("operator-away")).to_contain_text("127.0.0.1:1")

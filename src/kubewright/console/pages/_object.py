@@ -28,6 +28,8 @@ __all__ = ["show_object"]
 
 logger = logging.getLogger("kubewright.console")
 
+_PAUSE: Final = 0.2
+_RETRY_SECONDS: Final = 2.0
 _TABS: Final[dict[str, tuple[str, str, type[Tab]]]] = {
     "overview": ("Overview", "dashboard", OverviewTab),
     "timeline": ("Timeline", "history", TimelineTab),
@@ -92,13 +94,12 @@ class ObjectPage:
 
     def _show(self) -> None:
         self._panel.clear()
-        self._moments.forget(self._panel)
         with self._panel:
             self._tab = _TABS[self._name][2](self._look, self._moments)
             self._tab.draw()
 
     async def _follow(self) -> None:
-        """One loop for each page: however much changes, it is brought up to date once at a time."""
+        """One loop for each page: however much changes, it is brought up to date five times a second at most."""
         try:
             await self._look.open_others()
         except ApiError as error:
@@ -113,9 +114,11 @@ class ObjectPage:
                 if self._tab is not None:
                     await self._tab.update()
             except ApiError as error:
-                self._head.away(str(error))
+                self._head.behind(str(error))
+                asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._woken.set)
             except Exception:
                 logger.exception("the page of %s %s could not be brought up to date", self._look.kind, self._look.key)
+            await asyncio.sleep(_PAUSE)
 
     def _leave(self) -> None:
         for task in self._tasks:

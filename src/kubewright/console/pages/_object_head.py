@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from nicegui import ui
 
@@ -11,9 +11,11 @@ from kubewright.console._events import time_of
 from kubewright.console._look import Look
 from kubewright.console.pages._object_parts import Moments, banner
 from kubewright.console.pages._parts import link, state_mark
-from kubewright.console.pages._view import kind_address, object_address
+from kubewright.console.pages._view import View, kind_address, object_address
 
 __all__ = ["Head"]
+
+_UNDECODABLE: Final = "DecodeError: "
 
 
 class Head:
@@ -30,9 +32,10 @@ class Head:
         self._place = ui.column().classes("kw-object-head")
         self.update()
 
-    def away(self, problem: str) -> None:
+    def behind(self, problem: str) -> None:
         """The API server does not answer: what is shown is what was known."""
         self._away = problem
+        self._shown = None
         self._redraw()
 
     def update(self) -> None:
@@ -67,7 +70,7 @@ class Head:
             link(look.kind.kind, kind_address(look.kind.path))
             if look.key.namespace:
                 ui.label("in").classes("kw-muted")
-                link(look.key.namespace, f"{kind_address(look.kind.path)}?namespace={look.key.namespace}")
+                link(look.key.namespace, View(namespace=look.key.namespace).address(look.kind.path))
             for owner in _owners(look):
                 ui.label("· owned by").classes("kw-muted")
                 ui.label(owner).classes("kw-muted")
@@ -96,7 +99,7 @@ class Head:
     def _banners(self) -> None:
         look = self._look
         if self._away:
-            banner(f"The API server does not answer: this is what was known last. {self._away}", "failing", "cloud_off")
+            banner(f"This is what was known last, and may be old: {self._away}", "failing", "cloud_off")
         if look.hidden:
             banner("You may not see this object any more.", "failing", "lock")
         elif look.obj is None:
@@ -120,13 +123,11 @@ class Head:
     def _problem(self) -> str:
         """Why the object does not fit the operator's model: the field's path, and what is wrong with it."""
         for told in self._look.told:
-            if told.known is not None and told.known.inspection.cached is not None:
-                inspection = told.known.inspection
-                if told.known.inspection.cached.problem:
-                    return told.known.inspection.cached.problem
-                newest = inspection.results[0] if inspection.results else None
-                if newest is not None and newest.error.startswith("DecodeError: "):
-                    return newest.error.removeprefix("DecodeError: ")
+            known = told.known.inspection if told.known is not None else None
+            if known is not None and known.cached is not None:
+                newest = known.results[0].error if known.results else ""
+                if known.cached.problem or newest.startswith(_UNDECODABLE):
+                    return known.cached.problem or newest.removeprefix(_UNDECODABLE)
         return ""
 
 

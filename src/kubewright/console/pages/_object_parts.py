@@ -45,10 +45,6 @@ class Moments:
         for label, text in self._labels:
             label.set_text(text(now))
 
-    def forget(self, _container: ui.element) -> None:
-        """Labels that are deleted need no more ticks."""
-        self._labels = [(label, text) for label, text in self._labels if not label.is_deleted]
-
 
 class Tab:
     """A tab. It is drawn once, and again where it shows something else than before."""
@@ -90,10 +86,10 @@ def section(title: str) -> None:
         ui.label(title)
 
 
-def fact(name: str, value: str, *, mono: bool = False) -> None:
+def fact(name: str, value: str) -> None:
     """A name and a value in a list of facts."""
     ui.label(name).classes("kw-fact-name")
-    ui.label(value).classes("kw-fact-value kw-mono" if mono else "kw-fact-value")
+    ui.label(value).classes("kw-fact-value")
 
 
 def empty(text: str, hint: str = "", picture: str = "inbox") -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
+from urllib.parse import quote
 
 from nicegui import ui
 
@@ -12,7 +13,7 @@ from kubewright.console._events import time_of
 from kubewright.console._states import State
 from kubewright.console._timeline import ago, duration
 from kubewright.console.operators import percentile
-from kubewright.console.pages._object_parts import Moments, section
+from kubewright.console.pages._object_parts import Moments, fact, section
 from kubewright.console.pages._parts import link, state_mark
 from kubewright.console.pages._view import kind_address
 from kubewright.observe import CacheReport, ControllerReport, OperatorReport
@@ -75,7 +76,7 @@ class Controllers(Part):
     def _row(one: ControllerReport) -> None:
         with ui.element("tr").props("data-testid=controller"):
             with ui.element("td"):
-                link(one.name, f"/operator?controller={one.name}") if one.name.isascii() else ui.label(one.name)
+                link(one.name, f"/operator?controller={quote(one.name, safe='')}")
             with ui.element("td"):
                 path = f"{one.group or 'core'}/{one.plural}"
                 link(one.kind, kind_address(path)) if one.plural else ui.label(one.kind)
@@ -124,14 +125,14 @@ class Leader(Part):
         with ui.element("div").classes("kw-facts"):
             ui.label("This replica").classes("kw-fact-name")
             state_mark(state, words.get(leader.state, leader.state))
-            _fact("Identity", leader.identity)
-            _fact("Lease", leader.lease)
-            _fact("Held by", leader.leader or "nobody")
+            fact("Identity", leader.identity)
+            fact("Lease", leader.lease)
+            fact("Held by", leader.leader or "nobody")
             since = time_of(leader.since)
-            _fact("Since", f"{leader.since} ({ago(since, datetime.now(UTC))})" if since else _NONE)
-            _fact("Renewals", f"{leader.renewals}, {leader.failures} failed; passed on {leader.transitions} times")
+            fact("Since", f"{leader.since} ({ago(since, datetime.now(UTC))})" if since else _NONE)
+            fact("Renewals", f"{leader.renewals}, {leader.failures} failed; passed on {leader.transitions} times")
             if leader.last_error:
-                _fact("Last error", leader.last_error)
+                fact("Last error", leader.last_error)
 
 
 class Caches(Part):
@@ -232,11 +233,6 @@ def _table(titles: Sequence[str], numbers: range) -> ui.element:
 def _number(text: str) -> None:
     with ui.element("td").classes("kw-number kw-nowrap"):
         ui.label(text)
-
-
-def _fact(name: str, value: str) -> None:
-    ui.label(name).classes("kw-fact-name")
-    ui.label(value).classes("kw-fact-value")
 
 
 def _size(count: int) -> str:
