@@ -14,6 +14,8 @@ from kubewright.cli._commands import COMMANDS
 from kubewright.cli._main import run
 from kubewright.scaffold import carry_out, new_api, new_project
 
+pytestmark = pytest.mark.timeout(300)  # on a machine with other things to do
+
 
 def has(shell: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(shutil.which(shell) is None, reason=f"there is no {shell} on this machine")

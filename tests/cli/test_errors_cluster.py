@@ -18,6 +18,8 @@ from kubewright.cli._main import run
 from kubewright.cluster import Cluster
 from tests.cli.commands import PROGRAM, STAYING, WITH_CLUSTER, write_kubeconfig
 
+pytestmark = pytest.mark.timeout(300)  # on a machine with other things to do
+
 COMMANDS = list(WITH_CLUSTER.values())
 
 

@@ -11,6 +11,8 @@ import pytest
 from kubewright.cli._main import run
 from kubewright.scaffold import carry_out, new_api, new_project
 
+pytestmark = pytest.mark.timeout(300)  # on a machine with other things to do
+
 KIND = ["--group", "web", "--version", "v1", "--kind", "Page"]
 DEFINITION = """\
 apiVersion: apiextensions.k8s.io/v1

@@ -19,6 +19,8 @@ from kubewright.cli._main import run
 from kubewright.cli._output import Output
 from kubewright.cluster import Cluster
 
+pytestmark = pytest.mark.timeout(300)  # on a machine with other things to do
+
 PROGRAM = '''
 import kubewright as kw
 

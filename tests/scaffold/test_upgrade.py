@@ -19,6 +19,8 @@ from kubewright.scaffold._replay import scaffolded
 from tests.full_disk import no_file_larger_than
 from tools.scaffold_version import REFERENCE
 
+pytestmark = pytest.mark.timeout(300)  # on a machine with other things to do
+
 FIRST_RECORD = """\
 # What this project is. Written by `kubewright init` and `kubewright create`; the other commands read it.
 name = "guest-book"
