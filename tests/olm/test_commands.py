@@ -63,6 +63,7 @@ def test_a_bundle_is_written_checked_and_valid(capsys: pytest.CaptureFixture[str
     assert run(["bundle", "cup.py"]) == 0
     shown = capsys.readouterr().out
     assert f"wrote {CSV}\n" in shown
+    assert "wrote bundle.Dockerfile\n" in shown
     assert shown.endswith("bundle is a valid bundle.\n")
     assert Path("bundle.Dockerfile").read_text().endswith("COPY bundle/tests/scorecard /tests/scorecard/\n")
     assert run(["bundle", "cup.py", "--check"]) == 0
@@ -103,7 +104,7 @@ def test_a_conflict_ends_with_3_until_it_is_decided(capsys: pytest.CaptureFixtur
     assert run(["bundle", "cup.py", "--version", "0.2.0"]) == 3
     told = capsys.readouterr()
     assert f"conflict {CSV}: metadata.annotations.containerImage: it was generated as" in told.out
-    assert "1 conflicts, and nothing is written" in told.err
+    assert "1 conflict, and nothing is written" in told.err
     assert csv()["spec"]["version"] == "0.1.0"
     assert run(["bundle", "cup.py", "--version", "0.2.0", "--keep", "mine"]) == 0
     assert csv()["metadata"]["annotations"]["containerImage"] == "mine"
@@ -128,7 +129,7 @@ def test_problems_are_told_with_their_file(capsys: pytest.CaptureFixture[str]) -
     assert run(["bundle", "cup.py"]) == 1
     told = capsys.readouterr()
     assert "error bundle/manifests/more.yaml: kind: OLM installs no Job from a bundle; remove the file\n" in told.out
-    assert told.err == "Error: bundle is no valid bundle: 1 errors, see above\n"
+    assert told.err == "Error: bundle is no valid bundle: 1 error, see above\n"
 
 
 @pytest.mark.parametrize(

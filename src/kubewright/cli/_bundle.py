@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubewright.cli._bundle_problems import report_option, tell_problems
+from kubewright.cli._bundle_problems import counted, report_option, tell_problems
 from kubewright.cli._exit_codes import WrongUse, differs
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import OPTIONAL_TARGETS, program_of, project_from, targets_or_project
@@ -180,8 +181,8 @@ def _tell_conflicts(update: Update, output: Output) -> None:
         output.line(f"conflict {update.folder}/{update.csv}: {conflict}")
     output.document(folder=str(update.folder), conflicts=[asdict(conflict) for conflict in update.conflicts])
     click.echo(
-        f"{len(update.conflicts)} conflicts, and nothing is written: undo your change, or decide with --keep mine or"
-        " --keep generated.",
+        f"{counted(update.conflicts, 'conflict')}, and nothing is written: undo your change, or decide with --keep mine"
+        " or --keep generated.",
         err=True,
     )
     differs()
@@ -190,10 +191,10 @@ def _tell_conflicts(update: Update, output: Output) -> None:
 def _check(update: Update, output: Output) -> None:
     drifts = update.compare()
     for drift in drifts:
-        output.line(f"{update.folder}/{drift}")
+        output.line(f"{os.path.normpath(update.folder / drift.path)}{str(drift).removeprefix(drift.path)}")
     output.document(folder=str(update.folder), differs=[asdict(drift) for drift in drifts])
     if drifts:
-        click.echo(f"{len(drifts)} files are not up to date: run the command without --check.", err=True)
+        click.echo(f"{counted(drifts, 'file')} not up to date: run the command without --check.", err=True)
         differs()
     output.line(f"{len(update.files) + 1} files in {update.folder} and beside it are up to date.")
 
@@ -206,7 +207,7 @@ def _write(update: Update, output: Output, *, overwrite: bool) -> None:
     except ForeignFile as error:
         raise click.ClickException(f"{error} with --overwrite") from error
     for path in done.written:
-        output.step("wrote", f"{update.folder}/{path}")
+        output.step("wrote", os.path.normpath(update.folder / path))
     for path in done.removed:
         output.step("removed", f"{update.folder}/{path}")
     for path in update.lost:

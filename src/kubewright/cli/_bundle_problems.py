@@ -15,7 +15,7 @@ from kubewright.cli._output import Output
 if TYPE_CHECKING:
     from kubewright.olm import Suite
 
-__all__ = ["report_option", "tell_problems"]
+__all__ = ["counted", "report_option", "tell_problems"]
 
 _SUITES = ("format", "bundle", "scorecard", "operatorhub")
 _SIGNS = {"error": click.style("error", fg="red"), "warning": click.style("warning", fg="yellow")}
@@ -55,9 +55,14 @@ def tell_problems(folder: Path, suites: Sequence[Suite], output: Output, *, made
     if not report.ok:
         if output.json:
             raise click.exceptions.Exit(CommandExit.FAILED)
-        raise click.ClickException(f"{folder} is no valid bundle: {len(report.errors)} errors, see above")
-    warnings = f", {len(problems)} warnings" if problems else ""
+        raise click.ClickException(f"{folder} is no valid bundle: {counted(report.errors, 'error')}, see above")
+    warnings = f", {counted(problems, 'warning')}" if problems else ""
     output.line(f"{folder} is a valid bundle{warnings}.")
+
+
+def counted(found: Sequence[object], what: str) -> str:
+    """`1 error`, `2 errors`."""
+    return f"{len(found)} {what}{'' if len(found) == 1 else 's'}"
 
 
 def _without_file(text: str, file: str) -> str:

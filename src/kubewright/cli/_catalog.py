@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,7 +67,7 @@ def command(
     if check:
         drifts = [*compare(out, files), *compare_beside(out, beside)]
         for drift in drifts:
-            output.line(f"{out}/{drift}")
+            output.line(f"{os.path.normpath(out / drift.path)}{str(drift).removeprefix(drift.path)}")
         output.document(folder=str(out), differs=[drift.path for drift in drifts])
         if drifts:
             differs()

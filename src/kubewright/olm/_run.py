@@ -36,7 +36,7 @@ async def run(client: Client, installation: Installation, say: Say, *, timeout: 
     To run it again changes what is different; a newer version that replaces the one there is an upgrade. Raises
     `NotInstalled` when there is no OLM, when OLM gives up, and when it takes longer than `timeout` seconds.
     """
-    await _require_olm(client)
+    await _require_olm(client, installation)
     applying = client.writing_as(FIELD_MANAGER)
     group = await _other_group(client, installation)
     await _make_namespace(client, installation, say)
@@ -65,7 +65,7 @@ async def remove(
     if definitions:
         owned = [from_dict(_Definition, one) for _, one in installation.bundle.of_kind("CustomResourceDefinition")]
         await uninstall(client, owned, say, timeout=timeout)
-    await _require_olm(client)
+    await _require_olm(client, installation)
     versions = await _versions_of(client, installation)
     # The Subscription first: it would install again what goes.
     await _delete(client, installation.subscription(), say)
@@ -87,9 +87,9 @@ def _version(name: str, namespace: str) -> ClusterServiceVersion:
 _Definition = apiextensions.CustomResourceDefinition
 
 
-async def _require_olm(client: Client) -> None:
+async def _require_olm(client: Client, installation: Installation) -> None:
     try:
-        await client.get(_Definition, "subscriptions.operators.coreos.com")
+        await client.list_page(Subscription, installation.namespace, size=1)
     except NotFound:
         raise NotInstalled(
             "the Operator Lifecycle Manager is not in this cluster: it has no Subscriptions. Install OLM first, or use"

@@ -8,7 +8,7 @@ that its comments and its layout stay, too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,7 +45,8 @@ class Update:
         if not replace_foreign:
             refuse_beside(self.folder, self.dockerfile)
         done = write(self.folder, self.files, replace_foreign=replace_foreign or [self.csv])
-        write_beside(self.folder, self.dockerfile)
+        if write_beside(self.folder, self.dockerfile):
+            done = replace(done, written=[*done.written, f"../{self.dockerfile.path}"])
         return done
 
     def compare(self) -> list[Drift]:
