@@ -146,6 +146,8 @@ def test_problems_are_told_with_their_file(capsys: pytest.CaptureFixture[str]) -
         (["bundle", "cup.py", "--suite", "all"], 2, "'all' is not one of"),
         (["bundle", "cup.py", "--validate-only", "bundle"], 2, "leave FILE_OR_MODULE out"),
         (["bundle", "--validate-only", "absent"], 2, "absent is no folder; a bundle is one"),
+        (["bundle", "cup.py", "--out", "."], 1, ". has no name of its own"),
+        (["catalog", "--out", ".."], 2, ".. has no name of its own"),
         (["catalog", "absent"], 2, "'absent' does not exist"),
         (["catalog"], 2, "bundle is no folder"),
         (["run-bundle", "absent"], 2, "absent is neither a folder nor an image"),

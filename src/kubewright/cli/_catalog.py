@@ -53,11 +53,12 @@ def command(
     """
     from kubewright.manifests import ForeignFile, compare, write
     from kubewright.olm import Bundle, BundleError, Catalog, catalog_dockerfile
-    from kubewright.olm._beside import compare_beside, refuse_beside, write_beside
+    from kubewright.olm._beside import check_folder, compare_beside, refuse_beside, write_beside
 
     folders = list(bundles) or [Path("bundle")]
     image_of = _image_of(bundle_image) if bundle_image else None
     try:
+        check_folder(out)
         catalog = Catalog.of([Bundle.read(folder) for folder in folders], image_of)
     except BundleError as error:
         raise WrongUse(str(error)) from error

@@ -6,8 +6,15 @@ import os
 from pathlib import Path
 
 from kubewright.manifests import MARK, Drift, File, ForeignFile
+from kubewright.olm._read import BundleError
 
-__all__ = ["compare_beside", "refuse_beside", "write_beside"]
+__all__ = ["check_folder", "compare_beside", "refuse_beside", "write_beside"]
+
+
+def check_folder(folder: Path) -> None:
+    """Raise `BundleError` for a folder that nothing can be beside of: this one, or the one above."""
+    if folder.name in ("", ".."):
+        raise BundleError(f"{folder} has no name of its own: name a folder in this one, such as bundle")
 
 
 def refuse_beside(folder: Path, file: File) -> None:

@@ -60,9 +60,10 @@ class _Check:
         return problem(level, self.file, message, advice, field=field, check="csv")
 
     def names(self) -> Iterator[Problem]:
-        for field, name in (("metadata.name", self.metadata.get("name") or ""), ("spec.replaces", None)):
-            if name is None and not (name := self.spec.get("replaces")):
-                continue
+        named = {"metadata.name": self.metadata.get("name") or ""}
+        if replaced := self.spec.get("replaces"):
+            named["spec.replaces"] = replaced
+        for field, name in named.items():
             if not _NAME.fullmatch(name) or len(name) > _LONGEST:
                 yield self.say(
                     field,

@@ -88,11 +88,11 @@ def _done(project: Project, listing: Listing) -> dict[str, Any]:
 
 
 def _description(listing: Listing, kinds: Sequence[type[Object]]) -> str:
-    lines = [listing.description.strip()] if listing.description.strip() else []
+    listed = []
     for kind in kinds:
         info = info_of(kind)
-        lines.append(f"* **{info.kind}** ({info.api_version}): {_doc(kind)}".removesuffix(": "))
-    return "\n".join([*lines[:1], *([""] if len(lines) > 1 and listing.description.strip() else []), *lines[1:]])
+        listed.append(f"* **{info.kind}** ({info.api_version}): {_doc(kind)}".removesuffix(": "))
+    return "\n\n".join(part for part in (listing.description.strip(), "\n".join(listed)) if part)
 
 
 def _doc(kind: type[Object]) -> str:

@@ -57,7 +57,8 @@ class Bundle:
             annotations=_mapping(metadata["annotations"].get("annotations")),
             properties=_list(metadata["properties"].get("properties")),
             dependencies=_list(metadata["dependencies"].get("dependencies")),
-            packed_size=sum(_packed(path) for path in folder.rglob("*") if path.is_file()),
+            # A folder that is no bundle may be anything, and may be very large.
+            packed_size=sum(_packed(path) for path in folder.rglob("*") if path.is_file()) if manifests else 0,
             unreadable=found,
         )
 

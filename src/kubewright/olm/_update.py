@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kubewright.manifests import Drift, File, Project, Written, compare, write, yaml_file
-from kubewright.olm._beside import compare_beside, refuse_beside, write_beside
+from kubewright.olm._beside import check_folder, compare_beside, refuse_beside, write_beside
 from kubewright.olm._files import bundle_files, csv_file, csv_path, dockerfile
 from kubewright.olm._listing import Listing
 from kubewright.olm._merge import Conflict, Keep, Merged, merge
@@ -66,6 +66,7 @@ def prepare(
 
     Raises ValueError for what OLM cannot do, and `BundleError` when the ClusterServiceVersion there cannot be merged.
     """
+    check_folder(folder)
     generated = bundle_files(project, listing, samples)
     path = csv_path(project)
     kept = yaml_file(f"{GENERATED}/{path.partition('/')[2]}", _csv(generated[0].text, path))
