@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kubewright as kw
@@ -53,6 +53,7 @@ def test_the_least_object_is_valid_and_shows_the_defaults() -> None:
     assert "leftOut" not in spec
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.integers(-50, 50), st.integers(0, 50), st.integers(0, 30), st.integers(0, 30))
 def test_numbers_and_texts_of_any_size_are_valid(least: int, more: int, shortest: int, longer: int) -> None:
     number = {"type": "integer", "minimum": least, "maximum": least + more}

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubewright.olm import merge
@@ -20,7 +20,7 @@ JSON = st.recursive(
     ),
     max_leaves=12,
 )
-few = settings(max_examples=40)
+few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 OBJECTS = st.dictionaries(st.sampled_from(["metadata", "spec", "keywords", "owned"]), JSON, max_size=4)
 
 
