@@ -75,7 +75,7 @@ class Dev:
         self.messages: list[dict[str, Any]] = []
         self.errors = ""
         self._heard = threading.Condition()
-        self._seen = 0
+        self._since = 0
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._read, self._read_errors)]
         for thread in self._threads:
             thread.start()
@@ -108,28 +108,30 @@ class Dev:
             self.errors += line
 
     def wait_for(self, type_: str, /, **fields: Any) -> dict[str, Any]:
-        """The next message of that type with these fields, after the one that was waited for before."""
+        """The first message of that type with these fields since the last save.
+
+        Messages of different sources come in no order that a test could rely on.
+        """
 
         def found() -> dict[str, Any] | None:
-            for number, message in enumerate(self.messages[self._seen :], self._seen):
+            for message in self.messages[self._since :]:
                 if message["type"] == type_ and all(message.get(name) == value for name, value in fields.items()):
-                    self._seen = number + 1
                     return message
             return None
 
         with self._heard:
-            if not self._heard.wait_for(lambda: bool(self._peek(type_, fields)), PATIENCE):
+            if not self._heard.wait_for(lambda: found() is not None, PATIENCE):
                 said = "\n".join(map(str, self.messages[-30:]))
                 raise AssertionError(f"no {type_} with {fields} came:\n{said}\n{self.errors}")
             message = found()
         assert message is not None
         return message
 
-    def _peek(self, type_: str, fields: Mapping[str, Any]) -> bool:
-        return any(
-            message["type"] == type_ and all(message.get(name) == value for name, value in fields.items())
-            for message in self.messages[self._seen :]
-        )
+    def saves(self, path: Path, text: str) -> None:
+        """Save a file, and look only at what comes after that."""
+        with self._heard:
+            self._since = len(self.messages)
+        save(path, text)
 
     def end(self, number: signal.Signals = signal.SIGINT) -> int:
         """Stop it by a signal; its exit code."""

@@ -14,7 +14,7 @@ import pytest
 from kubewright.development._consoles import ConsoleBeside
 from kubewright.development._messages import ConsoleReady, Hint, Message
 from kubewright.development._place import Place, embedded_place
-from tests.development.dev_process import PROGRAM, SAMPLE, developing, save
+from tests.development.dev_process import PROGRAM, SAMPLE, developing
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_it_is_served_beside_the_program_and_stays_when_that_is_saved(tmp_path: 
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
         with browser.open(url, timeout=60) as page:  # the invitation lets it in
             assert page.status == 200
-        save(program, PROGRAM.replace("first", "second"))
+        dev.saves(program, PROGRAM.replace("first", "second"))
         dev.wait_for("object", name="sample", state="Said=second hello")
         with browser.open(url.partition("?")[0], timeout=60) as page:
             assert page.status == 200

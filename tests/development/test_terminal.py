@@ -118,6 +118,19 @@ def test_on_a_pipe_there_are_plain_lines(program: Path) -> None:
     assert lines[-1].endswith("stopped    everything has ended\n")
 
 
+def test_it_ends_when_nobody_reads_any_more(program: Path) -> None:
+    command = [sys.executable, "-m", "kubewright", "dev", program.name, "--no-console"]
+    with subprocess.Popen(
+        command, cwd=program.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(timeout=PATIENCE) == 0
+        assert process.stderr.read() == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -20,7 +20,7 @@ __all__ = ["command"]
 @click.command("deploy")
 @targets_argument
 @cluster_options
-@click.option("--image", metavar="IMAGE", help="The operator's image; <operator>:<version> unless given.")
+@click.option("--image", metavar="IMAGE", help="The operator's image; as the last build was told unless given.")
 @click.option("--namespace", metavar="NAME", help="Where it runs; <operator>-system unless given.")
 @output_option
 def command(

@@ -20,7 +20,6 @@ from kubewright.development._messages import (
     Installed,
     KindShown,
     Loaded,
-    Logged,
     Message,
     Ready,
     Starting,
@@ -39,7 +38,6 @@ __all__ = ["Development", "Plan"]
 _PYTHON: Final = ".py"
 _TICK_SECONDS: Final = 1.0
 _FREE: Final = "127.0.0.1:0"
-_LIFE: Final = "kubewright.operator"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,13 +189,7 @@ class Development:
                 self._failed = message
                 if message.what == "import":
                     self._look_around(message.files)
-            case Logged() if self._is_told(message):
-                return
         self._view.show(message)
-
-    def _is_told(self, logged: Logged) -> bool:
-        """Whether a failure has told already what the log says once more."""
-        return self._failed is not None and logged.logger == _LIFE and logged.message in self._failed.text
 
     def _look_at(self, files: Iterable[str | Path], folders: Iterable[Path] = ()) -> None:
         self._files = {Path(file) for file in files}

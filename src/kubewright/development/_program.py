@@ -7,6 +7,7 @@ defines its kinds, runs the operator as `kubewright run` does, and tells of each
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import sys
@@ -38,6 +39,7 @@ _LOOK_SECONDS: Final = 0.2
 _TOLD_AT_ONCE: Final = 100
 _GRACE: Final = 2.0
 _FREE: Final = "127.0.0.1:0"
+_LIFE: Final = "kubewright.operator"
 
 Tell = Callable[[Message], None]
 
@@ -148,7 +150,9 @@ def _installing(orders: Orders, kinds: Any, tell: Tell) -> Callable[[Running], A
                 conversions = await running.webhooks.conversions(client)
                 made = await install(client, *kinds, conversions=conversions)
         except (InstallError, ApiError, ConfigError) as error:
-            tell(Failed(what="definitions", text=str(error)))
+            text = str(error)
+            tell(Failed(what="definitions", text=text))
+            logging.getLogger(_LIFE).addFilter(lambda record: record.getMessage() != text)  # once is enough
             raise
         tell(Installed(definitions=[definition.metadata.name for definition in made]))
         yield

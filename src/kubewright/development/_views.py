@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -48,8 +49,7 @@ class JsonView:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         content: dict[str, Any] = msgspec.to_builtins(message)
         line = {"type": content.pop("type"), "time": now, **content}
-        self._stream.write(f"{msgspec.json.encode(line).decode()}\n")
-        self._stream.flush()
+        _emit(self._stream, f"{msgspec.json.encode(line).decode()}\n")
 
     def tick(self) -> None:
         """Time alone is no news."""
@@ -87,8 +87,7 @@ class LinesView:
 
     def _write(self, text: str) -> None:
         if text:
-            self._stream.write(text)
-            self._stream.flush()
+            _emit(self._stream, text)
 
 
 class LiveView(LinesView):
@@ -171,6 +170,17 @@ class LiveView(LinesView):
         if row.failing:
             return f"failed {ago}{f', attempt {row.attempt}' if row.attempt > 1 else ''}: {row.error}"
         return f"{'ok' if row.result == 'success' else row.result.replace('_', ' ')}, {ago}"
+
+
+def _emit(stream: TextIO, text: str) -> None:
+    """Write at once. When nobody reads any more, `head` for instance, it is time to end."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        # Python would complain again while flushing at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        signal.raise_signal(signal.SIGTERM)
 
 
 def view_for(stream: TextIO, output: str, environ: Mapping[str, str], *, verbose: bool) -> View:
