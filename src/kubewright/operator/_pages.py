@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kubewright.clock import SystemClock
 from kubewright.observe import DebugPages, is_loopback
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from kubewright.operator._operator import Operator
     from kubewright.operator._running import Running
 
-__all__ = ["pages_of"]
+__all__ = ["DEBUG_PAGES", "pages_of"]
+
+DEBUG_PAGES: Final = "/debug/kubewright"
 
 
 def pages_of(operator: Operator, running: Running) -> dict[str, dict[str, Handler]]:
@@ -26,7 +28,7 @@ def pages_of(operator: Operator, running: Running) -> dict[str, dict[str, Handle
         served.setdefault(settings.metrics_bind, {})["/metrics"] = _metrics_page(operator)
     for bind, pages in served.items():
         if settings.debug_pages or (settings.debug_pages is None and is_loopback(split_address(bind)[0])):
-            pages["/debug/kubewright"] = _debug_page(operator, running)
+            pages[DEBUG_PAGES] = _debug_page(operator, running)
     return served
 
 
@@ -41,7 +43,7 @@ def _metrics_page(operator: Operator) -> Handler:
 
 
 def _debug_page(operator: Operator, running: Running) -> Handler:
-    debug = DebugPages(running.sources, name=operator.name, started_at=running.started_at, logs=running.keep_logs())
+    debug = DebugPages(running.sources, name=operator.name, started_at=running.started_at, logs=running.logs)
 
     async def page(asked: Asked) -> Page:
         # A name that somebody else made lead here would let a web page read what is on this machine.

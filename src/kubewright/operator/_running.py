@@ -25,7 +25,7 @@ from kubewright.operator._gate import Gate
 from kubewright.operator._http_server import HttpServer
 from kubewright.operator._leadership import make_elector, record_election
 from kubewright.operator._logbook import keeping_logs
-from kubewright.operator._pages import pages_of
+from kubewright.operator._pages import DEBUG_PAGES, pages_of
 from kubewright.operator._settings import SettingError, Settings
 from kubewright.operator._stages import Stage
 from kubewright.operator._syncing import sync
@@ -94,7 +94,9 @@ class Running:
         self.started_at = (operator.clock or SystemClock()).now()
         self.sources = self._sources()
         """What metrics and pages tell of."""
-        self._logs: LogBook | None = None
+        self.logs = LogBook()
+        """The last lines of the log about each object, once `keep_logs` was asked for."""
+        self._keeps_logs = False
 
     # Life
 
@@ -116,6 +118,7 @@ class Running:
     async def _start(self) -> None:
         """Start everything in order. What is open when the stack unwinds is closed in the reverse order."""
         operator, settings, clock = self._operator, self.settings, self._operator.clock or SystemClock()
+        self.started_at = clock.now()
         registrations = operator.registrations(settings)
         if not registrations and not operator.webhooks:
             raise SettingError(f"operator {operator.name!r} has nothing to do: register a reconciler first")
@@ -248,6 +251,8 @@ class Running:
 
     async def _serve(self) -> None:
         for bind, pages in pages_of(self._operator, self).items():
+            if DEBUG_PAGES in pages:
+                self.keep_logs()
             try:
                 self.servers.append(await self._stack.enter_async_context(HttpServer(bind, pages)))
             except OSError as error:
@@ -342,11 +347,11 @@ class Running:
 
     def keep_logs(self) -> LogBook:
         """Keep the last lines of the log about each object, from now to the end of the run; where they are kept."""
-        if self._logs is None:
-            self._logs = LogBook()
+        if not self._keeps_logs and not self.stopping:
+            self._keeps_logs = True
             names = lambda: {controller.name for controller in self.controllers}  # noqa: E731
-            self._stack.enter_context(keeping_logs(self._logs, names))
-        return self._logs
+            self._stack.enter_context(keeping_logs(self.logs, names))
+        return self.logs
 
     def enqueue(self, kind: type[Object], key: ObjectKey | Object | str) -> None:
         """Ask for a reconcile, from any thread."""
