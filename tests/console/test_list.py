@@ -46,11 +46,18 @@ async def test_the_list_follows_the_cluster(
     await cell(page, f"{home}/first", "c0").click()
     await expect(page.get_by_text("1 object · 1 selected")).to_be_visible()
 
+    age = await cell(page, f"{home}/first", "age").inner_text()
+    await expect(cell(page, f"{home}/first", "age")).not_to_have_text(age)  # it ticks
+
+    await page.evaluate("""() => new MutationObserver(changes => {
+        for (const one of changes) if (one.target.classList.contains("ag-cell-data-changed")) window.marked = true;
+    }).observe(document.body, { subtree: true, attributes: true, attributeFilter: ["class"] })""")
     await client.create(gadget("second", home, 5))
     await expect(cell(page, f"{home}/second", "c0")).to_have_text("5")
     first.spec.size = 4
     first = await client.update(first)
     await expect(cell(page, f"{home}/first", "c0")).to_have_text("4")
+    assert await page.evaluate("window.marked")
     await set_phase(client, first, "Pending")
     await expect(cell(page, f"{home}/first", "state")).to_contain_text("progressing")
     await expect(page.get_by_text("2 objects · 1 selected")).to_be_visible()  # updates leave the selection alone

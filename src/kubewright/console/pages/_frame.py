@@ -17,6 +17,7 @@ from typing import Final
 from nicegui import ui
 
 from kubewright.console._kinds import Kind
+from kubewright.console._shelves import Shelf
 from kubewright.console._theme import custom_properties
 from kubewright.console._visits import Visit
 from kubewright.console.pages._header import account_menu, cluster_name, namespace_field, search_field, theme_button
@@ -36,9 +37,25 @@ ui.add_css(custom_properties() + (_STATIC / "console.css").read_text(), shared=T
 class Frame:
     """The frame of one page, for what pages change in it."""
 
-    def __init__(self, main: ui.column, shell: Shell) -> None:
-        self.main = main
+    def __init__(self, visit: Visit, shell: Shell) -> None:
         self.shell = shell
+        self._console = visit.console
+        self._shelf: Shelf | None = None
+
+    def follow(self, shelf: Shelf) -> None:
+        """The page shows what is on this shelf: when it stands still, the page says so."""
+        self._shelf = shelf
+
+    def trouble(self) -> tuple[str, datetime | None, str] | None:
+        """What stands still, since when and why; None while all is well."""
+        healths = [shelf.health for shelf in self._console.open_shelves if shelf.health.state != "forbidden"]
+        if healths and all(health.state == "away" for health in healths):
+            since = min((health.since for health in healths if health.since), default=None)
+            return "The API server has not answered", since, ""
+        if self._shelf is not None and self._shelf.health.state == "away":
+            # The others are live, so it is this kind alone: its definition may be gone.
+            return "This list stands still", self._shelf.health.since, self._shelf.health.message
+        return None
 
 
 @contextmanager
@@ -92,16 +109,17 @@ def frame(
         content = ui.column().classes("kw-main")
     ui.skip_link("Skip to the content", target=main)
 
+    made = Frame(visit, shell)
+
     def look() -> None:
-        away = [shelf.health for shelf in console.open_shelves if shelf.health.state == "away"]
-        since = min((one.since for one in away if one.since), default=None)
-        show_live(bool(away), since)
-        banner.show(bool(away), since)
+        trouble = made.trouble()
+        show_live(trouble is not None, trouble[1] if trouble else None)
+        banner.show(trouble)
 
     ui.timer(_LOOK_SECONDS, look)
     with content:
         try:
-            yield Frame(content, shell)
+            yield made
         except Exception as error:
             content.clear()
             with content:
@@ -124,13 +142,13 @@ class _Banner:
             self._text = ui.label("")
         self._row.set_visibility(False)
 
-    def show(self, away: bool, since: datetime | None) -> None:
-        if away:
+    def show(self, trouble: tuple[str, datetime | None, str] | None) -> None:
+        if trouble is not None:
+            what, since, why = trouble
             when = f" since {since:%H:%M:%S} UTC" if since else ""
-            self._text.set_text(
-                f"The API server has not answered{when}. This is what was known; it goes on by itself when it is back."
-            )
-        self._row.set_visibility(away)
+            said = f": {why}" if why else ""
+            self._text.set_text(f"{what}{when}{said}. This is what was known; it goes on by itself.")
+        self._row.set_visibility(trouble is not None)
 
 
 def _live() -> Callable[[bool, datetime | None], None]:

@@ -12,7 +12,7 @@ from kubewright.console._kinds import Kind
 from kubewright.console._visits import Visit
 from kubewright.console.pages._keys import Shell
 from kubewright.console.pages._parts import icon, labelled
-from kubewright.console.pages._view import View
+from kubewright.console.pages._view import View, home_address
 
 __all__ = ["account_menu", "cluster_name", "namespace_field", "search_field", "theme_button"]
 
@@ -106,9 +106,7 @@ def namespace_field(
         if in_namespace is not None:
             address = in_namespace(chosen)
         else:
-            address = (
-                View(namespace=chosen).address(kind.path) if kind else "/" + (f"?namespace={chosen}" * bool(chosen))
-            )
+            address = View(namespace=chosen).address(kind.path) if kind else home_address(chosen)
         ui.navigate.to(address)
 
     async def load() -> None:

@@ -67,9 +67,10 @@ class _Table:
         try:
             if await self.visit.console.kinds() != self.drawn:
                 await self.draw()
-            await asyncio.gather(*(counts.look() for counts in [*self.counts.values()]))
         except (ApiError, CacheSyncError):
             return  # the frame says that the API server is away
+        for counts in self.counts.values():
+            counts.look()
 
     def _custom(self, custom: list[Kind]) -> None:
         with ui.element("table").classes("kw-kinds").props("aria-label='Custom resources'"):
@@ -128,6 +129,7 @@ class _Counts:
         self.dirty = True
         self.shelf: Shelf | None = None
         self.said: tuple[str, Counter[str]] | None = None
+        self.counting: asyncio.Task[None] | None = None
 
     def place(self, total: ui.element, states: ui.element) -> None:
         """Where they are shown from now on."""
@@ -139,23 +141,25 @@ class _Counts:
     def _want(self) -> None:
         self.wanted = True
 
-    async def look(self) -> None:
-        """Count, when something changed."""
-        if not self.wanted or not self.dirty:
-            return
-        self.dirty = False
+    def look(self) -> None:
+        """Count, when something changed; each kind by itself, for one that is slow must not hold up the others."""
+        if self.wanted and self.dirty and (self.counting is None or self.counting.done()):
+            self.dirty = False
+            self.counting = asyncio.create_task(self._count())
+
+    async def _count(self) -> None:
         try:
             shelf = await self._open()
             rows = await shelf.rows(self.visit.viewer, self.view.namespace or None)
             allowed = bool(rows) or bool(await self.visit.viewer.namespaces_of(self.kind))
         except Forbidden:
             self._say("", Counter(), "the console may not read them")
-            return
         except (ApiError, CacheSyncError):
             self.dirty = True
-            raise
-        counted = Counter(row["state"] for row in rows)
-        self._say(f"{len(rows):,}" if allowed else "", counted, "" if allowed else "you may not list them")
+            self._say("", Counter(), "cannot be read now")
+        else:
+            counted = Counter(row["state"] for row in rows)
+            self._say(f"{len(rows):,}" if allowed else "", counted, "" if allowed else "you may not list them")
 
     async def _open(self) -> Shelf:
         if self.shelf is None:
@@ -165,7 +169,7 @@ class _Counts:
         return self.shelf
 
     def _say(self, total: str, counted: Counter[str], why: str) -> None:
-        if self.said == (total + why, counted):
+        if self.said == (total + why, counted) or self.visit.browser.is_deleted:
             return
         self.said = (total + why, counted)
         self.total.clear()

@@ -18,7 +18,7 @@ from kubewright.console.pages._frame import Frame, frame
 from kubewright.console.pages._grid import LiveGrid
 from kubewright.console.pages._parts import command, heading, icon, labelled, link
 from kubewright.console.pages._problems import KindMissing, MayNotSee, draw
-from kubewright.console.pages._view import View, kind_address
+from kubewright.console.pages._view import View, kind_address, new_address
 
 __all__ = ["kind_list"]
 
@@ -69,12 +69,12 @@ class _List:
         """All of the page. Raises what forbids it."""
         self.shell = around.shell
         visit, kind = self.visit, self.kind
-        if not await visit.viewer.sight(kind, [self.view.namespace or visit.viewer.client.namespace]):
-            where = await visit.viewer.namespaces_of(kind)
-            if not where or (self.view.namespace and self.view.namespace not in where):
-                raise MayNotSee("list", kind, visit.viewer.name, self.view.namespace)
+        among = [self.view.namespace] if self.view.namespace else await visit.console.all_namespaces()
+        if not await visit.viewer.sight(kind, among):
+            raise MayNotSee("list", kind, visit.viewer.name, self.view.namespace)
         self.shelf: Shelf = await visit.console.open_shelf(kind)
         visit.on_leave(self.shelf.release)
+        around.follow(self.shelf)
         self.selector = self._selector(self.view.labels) or Selector.everything()
         with ui.row().classes("kw-toolbar"):
             scope = "namespaced" if kind.namespaced else "cluster-scoped"
@@ -126,8 +126,7 @@ class _List:
         return self.kind.namespaced and not namespace and await self.visit.viewer.may("create", self.kind, own)
 
     def _create(self) -> None:
-        asked = f"?namespace={self.view.namespace}" if self.view.namespace else ""
-        ui.navigate.to(f"{kind_address(self.kind.path)}/new{asked}")
+        ui.navigate.to(new_address(self.kind.path, self.view.namespace))
 
     # What the viewer changes
 
@@ -224,6 +223,8 @@ class _List:
         self._show_empty()
 
     def _send(self, rows: list[Row], gone: list[str], *, last: bool = True) -> None:
+        if self.visit.browser.is_deleted:
+            return
         changed = [row for row in rows if self.sent.get(row["id"]) is not row]
         for one in gone:
             self.sent.pop(one, None)
@@ -232,6 +233,8 @@ class _List:
             self.grid.change(changed, gone, last=last)
 
     def _show_empty(self) -> None:
+        if self.visit.browser.is_deleted:
+            return
         self.grid.set_visibility(bool(self.sent))
         if self.sent or len(self.empty.default_slot.children):
             if self.sent:
@@ -244,8 +247,7 @@ class _List:
             ui.label(f"No {self.kind.kind}{where}{such} yet").classes("kw-problem-title")
             if self.may_create:
                 ui.label("Create one here, or from a terminal:").classes("kw-problem-text")
-                asked = f"?namespace={self.view.namespace}" if self.view.namespace else ""
-                link(f"New {self.kind.kind}", f"{kind_address(self.kind.path)}/new{asked}")
+                link(f"New {self.kind.kind}", new_address(self.kind.path, self.view.namespace))
             command(f"kubectl apply -f {self.kind.singular}.yaml")
             if self.view.namespace:
                 link("Look in all namespaces", kind_address(self.kind.path))

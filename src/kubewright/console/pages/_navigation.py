@@ -10,7 +10,7 @@ from nicegui import ui
 
 from kubewright.console._kinds import Kind
 from kubewright.console.pages._parts import icon, labelled
-from kubewright.console.pages._view import View
+from kubewright.console.pages._view import View, home_address
 
 __all__ = ["BUILT_IN", "navigation"]
 
@@ -38,7 +38,7 @@ BUILT_IN: Final = (
 def navigation(kinds: Sequence[Kind], here: str, namespace: str) -> None:
     """Links to the pages. `here` is the path of the kind that is shown, or the page's own address."""
     with labelled(ui.element("nav"), "Pages"):
-        _entry("Kinds", "/" + (f"?namespace={namespace}" if namespace else ""), here == "/", "category")
+        _entry("Kinds", home_address(namespace), here == "/", "category")
         _entry("Operator", "/operator", here == "/operator", "precision_manufacturing")
         custom = [kind for kind in kinds if kind.custom]
         if custom:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
-__all__ = ["View", "kind_address", "object_address"]
+__all__ = ["View", "home_address", "kind_address", "new_address", "object_address"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,16 @@ class View:
     def but(self, **changes: str | bool) -> View:
         """The same view, except for this."""
         return replace(self, **changes)  # type: ignore[arg-type]  # dataclasses.replace checks the names
+
+
+def home_address(namespace: str = "") -> str:
+    """Where the kinds are, with counts of one namespace or of all."""
+    return f"/?namespace={quote(namespace, safe='')}" if namespace else "/"
+
+
+def new_address(kind_path: str, namespace: str = "") -> str:
+    """Where an object of a kind is made."""
+    return f"{kind_address(kind_path)}/new" + (f"?namespace={quote(namespace, safe='')}" if namespace else "")
 
 
 def kind_address(kind_path: str) -> str:
