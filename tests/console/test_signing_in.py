@@ -20,6 +20,7 @@ from kubewright.console import Console, SignInError
 from kubewright.console._app import is_loopback
 from kubewright.crd import install
 from kubewright.testing import RealCluster
+from tests.console.screenshots import shoot
 
 pytestmark = pytest.mark.clusters
 
@@ -103,6 +104,7 @@ async def test_a_stranger_is_sent_to_the_sign_in_page_and_back_again(
         assert page.status == 200
 
 
+@pytest.mark.clusters("embedded")
 async def test_the_cookie_is_for_this_server_alone(
     http: aiohttp.ClientSession, console_url: str, token: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -117,6 +119,7 @@ async def test_the_cookie_is_for_this_server_alone(
     assert cookie.split(";")[0].split("=", 1)[1] not in caplog.text
 
 
+@pytest.mark.clusters("embedded")
 async def test_a_token_that_is_not_known_is_refused_without_being_repeated(
     http: aiohttp.ClientSession, console_url: str
 ) -> None:
@@ -133,6 +136,7 @@ async def test_a_token_that_is_not_known_is_refused_without_being_repeated(
         assert "set-cookie" not in answer.headers
 
 
+@pytest.mark.clusters("embedded")
 @pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"])
 async def test_nobody_is_sent_to_another_site(
     http: aiohttp.ClientSession, console_url: str, token: str, target: str
@@ -141,6 +145,7 @@ async def test_nobody_is_sent_to_another_site(
     assert answer.headers["location"] == "/"
 
 
+@pytest.mark.clusters("embedded")
 async def test_an_invitation_lets_one_in_once_and_leaves_the_address(
     http: aiohttp.ClientSession, console: Console, console_url: str
 ) -> None:
@@ -157,6 +162,7 @@ async def test_an_invitation_lets_one_in_once_and_leaves_the_address(
             assert answer.status == 401
 
 
+@pytest.mark.clusters("embedded")
 async def test_a_link_on_another_site_finds_whoever_is_signed_in(http: aiohttp.ClientSession) -> None:
     # The browser keeps a strict cookie back from such a request, and sends it with the next one.
     headers = {**HTML, "Sec-Fetch-Site": "cross-site"}
@@ -207,6 +213,7 @@ async def test_a_viewer_acts_with_his_own_rights_and_not_with_the_consoles(
         await guest.client.delete(Door, "front", cluster_namespace)
 
 
+@pytest.mark.clusters("embedded")
 async def test_signing_out_ends_the_session(http: aiohttp.ClientSession, console_url: str, token: str) -> None:
     await sign_in(http, console_url, token)
     cookies = {cookie.key: cookie.value for cookie in http.cookie_jar}
@@ -227,6 +234,7 @@ def test_loopback_is_this_machine_alone(host: str, whether: bool) -> None:
     assert not is_loopback("console.example.com")
 
 
+@pytest.mark.clusters("embedded")
 async def test_the_account_of_a_pod_is_for_no_viewer(cluster: Clusters) -> None:
     console = Console(cluster.client(), local=False)
     with pytest.raises(SignInError, match="sign in with a token"):
@@ -247,6 +255,7 @@ async def test_somebody_signs_in_with_a_token_and_sees_what_it_may_see(
     await page.get_by_label("Bearer token").fill("no.such.token")
     await page.get_by_role("button", name="Sign in").click()
     await expect(page.get_by_role("alert")).to_contain_text("does not know this token")
+    await shoot(page, "sign-in")
     await page.get_by_label("Bearer token").fill(token)
     await page.get_by_role("button", name="Sign in").click()
     await expect(page).to_have_url(f"{console_url}/kinds/doors.example.com/doors")
@@ -255,6 +264,7 @@ async def test_somebody_signs_in_with_a_token_and_sees_what_it_may_see(
 
 
 @pytest.mark.browser
+@pytest.mark.clusters("embedded")
 async def test_our_pages_keep_their_own_policy(console_url: str, page: Page) -> None:
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
@@ -306,6 +316,7 @@ async def hostile_url() -> AsyncIterator[str]:
 
 
 @pytest.mark.browser
+@pytest.mark.clusters("embedded")
 async def test_a_page_of_another_origin_can_do_nothing_with_our_cookie(
     console_url: str, page: Page, hostile_url: str
 ) -> None:

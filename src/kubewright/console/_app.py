@@ -29,6 +29,10 @@ from kubewright.console.operators import Operators, OperatorView
 
 __all__ = ["Console", "is_loopback"]
 
+_RETRY: Final = RetryPolicy(attempts=3)  # somebody sits and waits
+_TOKEN_LENGTH: Final = 16_384
+_REFRESH_SECONDS: Final = 5.0
+
 
 class Console:
     """The kinds of a cluster, their shelves, and who may look. Use it with `async with`; there is one in a process.
@@ -88,6 +92,7 @@ class Console:
         """The console that was started, where this is one of another context."""
         self._nobody = _nobody(client, viewers)
         self._local_name = ""
+        self._asked_at = float("-inf")
 
     @classmethod
     def connect(
@@ -149,8 +154,6 @@ class Console:
         self._asked_at = now
         await self.client.discovery.resources(refresh=True)
         return True
-
-    _asked_at = float("-inf")
 
     async def all_namespaces(self) -> list[str]:
         """The names of all namespaces that the console knows of, sorted; not all that a viewer may know of."""
@@ -291,11 +294,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-_RETRY: Final = RetryPolicy(attempts=3)  # somebody sits and waits
-_TOKEN_LENGTH: Final = 16_384
-_REFRESH_SECONDS: Final = 5.0
 
 
 def _built_in(group: str, version: str, kind: str, plural: str) -> Kind:

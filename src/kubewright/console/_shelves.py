@@ -19,8 +19,10 @@ import msgspec
 
 from kubewright.api import Untyped
 from kubewright.cache import Change, Informer, ObjectKey, Snapshot
+from kubewright.cache._store import OWNER_INDEX
 from kubewright.client import Client, Forbidden, Status
 from kubewright.clock import Clock, SystemClock, Timer
+from kubewright.console._access import Sight
 from kubewright.console._kinds import Kind
 from kubewright.console._states import state_of
 from kubewright.console._viewers import Viewer
@@ -245,14 +247,12 @@ class Shelf:
 
     def owned_by(self, uid: str) -> list[Snapshot[Untyped]]:
         """The objects that name the owner with this uid, for those who ask afterwards what the viewer may see."""
-        from kubewright.cache._store import OWNER_INDEX
-
         return self._informer.lister.snapshots_by_index(OWNER_INDEX, uid)
 
-    async def _sight(self, viewer: Viewer, namespace: str | None) -> Any:
+    async def _sight(self, viewer: Viewer, namespace: str | None) -> Sight:
         return await viewer.sight(self.kind, self.used_namespaces() if namespace is None else {namespace})
 
-    def _visible(self, sight: Any, snapshots: Iterable[Snapshot[Untyped]]) -> list[Row]:
+    def _visible(self, sight: Sight, snapshots: Iterable[Snapshot[Untyped]]) -> list[Row]:
         everything = sight.everything
         return [
             self._row(snapshot)

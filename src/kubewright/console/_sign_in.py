@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Final
 
+from kubewright.console._theme import DARK, LIGHT
+
 __all__ = ["sign_in_page", "style_sheet"]
 
 _PAGE: Final = """<!doctype html>
@@ -44,26 +46,23 @@ _LOCAL: Final = (
 
 _STYLE: Final = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: #f6f7f9; color: #1c2733; }
-main { box-sizing: border-box; width: min(28rem, 100vw); padding: 2rem; background: #fff; border-radius: .75rem;
-  box-shadow: 0 1px 4px #0002; overflow-wrap: anywhere; }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--kw-page);
+  color: var(--kw-text); }
+main { box-sizing: border-box; width: min(28rem, 100vw); padding: 2rem; background: var(--kw-surface);
+  border: 1px solid var(--kw-line); border-radius: .75rem; overflow-wrap: anywhere; }
 h1 { margin: 0 0 .5rem; font-size: 1.4rem; }
 label { display: block; font-weight: 600; }
 input[type=password] { box-sizing: border-box; width: 100%; margin: .25rem 0; padding: .6rem; font: inherit;
-  border: 1px solid #8793a1; border-radius: .4rem; background: transparent; color: inherit; }
-button { padding: .6rem 1.2rem; font: inherit; font-weight: 600; color: #fff; background: #1f5fbf; border: 0;
-  border-radius: .4rem; cursor: pointer; }
-:focus-visible { outline: 3px solid #5a9bff; outline-offset: 2px; }
+  border: 1px solid var(--kw-muted); border-radius: .4rem; background: transparent; color: inherit; }
+button { padding: .6rem 1.2rem; font: inherit; font-weight: 600; color: var(--kw-on-accent);
+  background: var(--kw-accent); border: 0; border-radius: .4rem; cursor: pointer; }
+:focus-visible { outline: 3px solid var(--kw-accent); outline-offset: 2px; }
 p { margin: .5rem 0 1rem; }
-#help, main > p:last-child { font-size: .875rem; color: #51606f; }
-.problem { padding: .6rem .8rem; border-left: 4px solid #b3261e; background: #fbe9e7; color: #5f1410; }
-@media (prefers-color-scheme: dark) {
-  body { background: #12171d; color: #e4e9ef; }
-  main { background: #1b222b; }
-  #help, main > p:last-child { color: #a9b5c2; }
-  .problem { background: #4a1d1a; color: #ffdad6; }
-  button { background: #2f6fd0; }
-}
+form + p { margin: 1.5rem 0 0; }
+code { font-size: .9em; color: var(--kw-text); background: var(--kw-raised); padding: .1em .3em; border-radius: .3em; }
+#help, form + p { font-size: .875rem; color: var(--kw-muted); }
+.problem { padding: .6rem .8rem; border-left: 4px solid var(--kw-failing); background: var(--kw-raised);
+  color: var(--kw-failing); }
 """
 
 
@@ -74,5 +73,6 @@ def sign_in_page(cluster: str, *, next_: str, problem: str = "", local: bool = F
 
 
 def style_sheet() -> str:
-    """How it looks, in light and dark."""
-    return _STYLE
+    """How it looks, in the colours of the console; light or dark as the machine has it."""
+    light, dark = ("".join(f"--kw-{name}: {colour}; " for name, colour in theme.items()) for theme in (LIGHT, DARK))
+    return f":root {{ {light}}}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark}}} }}\n{_STYLE}"
