@@ -29,7 +29,6 @@ def commands(group: click.Group = cli, above: tuple[str, ...] = ()) -> Iterator[
 
 
 ALL = {" ".join(words): command for words, command in commands()}
-LEAVES = {name: command for name, command in ALL.items() if not isinstance(command, click.Group)}
 
 
 def examples(command: click.Command) -> list[str]:
@@ -56,12 +55,12 @@ def test_every_option_says_what_it_is_for(name: str) -> None:
     assert silent == []
 
 
-@pytest.mark.parametrize("name", LEAVES)
+@pytest.mark.parametrize("name", ["", *ALL])
 def test_every_command_has_an_example_that_is_understood(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    shown = examples(LEAVES[name])
+    shown = examples(ALL[name] if name else cli)
     assert any(example.startswith(f"kubewright {name}") for example in shown), f"{name} has no example of itself"
     for example in shown:
         parse(shlex.split(example)[1:])

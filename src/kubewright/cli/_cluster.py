@@ -18,7 +18,12 @@ __all__ = ["command"]
 
 @click.group("cluster")
 def command() -> None:
-    """Run the embedded cluster: a Kubernetes API server inside this program, without binaries or containers."""
+    """Run the embedded cluster: a Kubernetes API server inside this program, without binaries or containers.
+
+    \b
+    Example:
+      kubewright cluster start --workloads --write-kubeconfig kubeconfig
+    """
 
 
 @command.command("start")

@@ -22,6 +22,11 @@ def command() -> None:
 
     The binaries are looked for in KUBEBUILDER_ASSETS and in Kubewright's cache (KUBEWRIGHT_CACHE_DIR), else fetched,
     else built from source with Go, once.
+
+    \b
+    Example:
+      kubewright controlplane setup
+      kubewright controlplane start --with-controllers
     """
 
 

@@ -19,7 +19,13 @@ __all__ = ["command"]
 
 @click.group("create")
 def command() -> None:
-    """Add a kind, or webhooks of one, to the project in this folder."""
+    """Add a kind, or webhooks of one, to the project in this folder.
+
+    \b
+    Example:
+      kubewright create api --group webapp --version v1 --kind Guestbook
+      kubewright create webhook --group webapp --version v1 --kind Guestbook --defaulting
+    """
 
 
 def _kind(wrapped: Callable[..., Any]) -> Callable[..., Any]:

@@ -23,7 +23,14 @@ __all__ = ["cli", "run"]
 @click.version_option(__version__, prog_name="kubewright", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """The Python SDK for Kubernetes operators."""
+    """The Python SDK for Kubernetes operators.
+
+    \b
+    Example:
+      kubewright init guestbook && cd guestbook
+      kubewright create api --group webapp --version v1 --kind Guestbook
+      kubewright dev
+    """
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         ctx.color = False  # which the contexts of all commands take over
 
