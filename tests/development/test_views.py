@@ -53,6 +53,8 @@ def test_each_thing_that_happens_is_a_line() -> None:
         "cluster: the embedded cluster is ready at https://127.0.0.1:1",
         "kubectl: export KUBECONFIG='/tmp/it'\"'\"'s'",
     ]
+    given = ClusterReady(server="https://it", kubeconfig=None, context="kind-kind", embedded=False)
+    assert texts(given) == ["cluster: the cluster is ready at https://it", "kubectl: kubectl --context kind-kind"]
     assert texts(Starting(targets=["a.py"], changed=[])) == ["starting: loading a.py"]
     assert texts(Starting(targets=["a.py"], changed=["b.py"])) == ["starting: b.py changed: loading a.py"]
     assert texts(Applied(kind="Note", namespace="", name="a", file="a.yaml")) == ["applied: Note a of a.yaml"]

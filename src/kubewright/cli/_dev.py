@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Callable, Coroutine, Sequence
@@ -117,6 +118,8 @@ def command(
         console_port=console_port if console else None,
         verbose=verbose,
     )
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # what a program or a cluster says may be in any script
     view = view_for(sys.stdout, output, os.environ, verbose=verbose)
 
     async def work() -> bool:

@@ -111,7 +111,14 @@ class Development:
 
     async def _work(self) -> None:
         async with self._place() as place:
-            self._hear(ClusterReady(server=place.server, kubeconfig=place.kubeconfig, embedded=place.embedded))
+            self._hear(
+                ClusterReady(
+                    server=place.server,
+                    kubeconfig=place.kubeconfig,
+                    context=place.context,
+                    embedded=place.embedded,
+                )
+            )
             async with (
                 Watching(place.client, self._hear) as self._watching,
                 ConsoleBeside(place, self._plan.console_port, self._hear) as self._console,
@@ -192,7 +199,7 @@ class Development:
         self._view.show(message)
 
     def _look_at(self, files: Iterable[str | Path], folders: Iterable[Path] = ()) -> None:
-        self._files = {Path(file) for file in files}
+        self._files = {path for path in map(Path, files) if not path.is_dir()}
         looked_at = dict.fromkeys(folders, (_PYTHON,)) | self._samples.folders
         self._sources.watch([*self._files, *self._samples.files], looked_at, since=self._began)
 

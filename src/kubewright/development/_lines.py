@@ -120,6 +120,8 @@ def _cluster(ready: ClusterReady) -> list[Line]:
     lines = [Line("cluster", f"{what} is ready at {ready.server}", "good")]
     if ready.kubeconfig is not None:
         lines.append(Line("kubectl", f"export KUBECONFIG={shlex.quote(ready.kubeconfig)}", "good"))
+    if ready.context is not None:
+        lines.append(Line("kubectl", f"kubectl --context {shlex.quote(ready.context)}", "good"))
     return lines
 
 

@@ -57,6 +57,7 @@ class ClusterReady(_Message, frozen=True, tag="cluster"):
     server: str
     kubeconfig: str | None
     embedded: bool
+    context: str | None = None
 
 
 class ConsoleReady(_Message, frozen=True, tag="console"):

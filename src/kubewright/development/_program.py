@@ -11,14 +11,14 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from kubewright.api import info_of
+from kubewright.api import Object, info_of
 from kubewright.cache import ObjectKey
 from kubewright.client import ApiError, Client, ConfigError
 from kubewright.development._account import account_for
@@ -42,6 +42,7 @@ _FREE: Final = "127.0.0.1:0"
 _LIFE: Final = "kubewright.operator"
 
 Tell = Callable[[Message], None]
+Stage = Callable[[Running], AbstractAsyncContextManager[None]]
 
 
 def main() -> None:
@@ -86,7 +87,7 @@ def _only(program: Program, targets: list[str]) -> Operator:
     raise LoadError(f"{where} has several operators, {names}: name one of them, such as foo.py:operator")
 
 
-def _shown(kinds: Any) -> list[KindShown]:
+def _shown(kinds: Sequence[type[Object]]) -> list[KindShown]:
     from kubewright.crd import crds_of
 
     columns = {
@@ -138,7 +139,7 @@ def _is_free(address: str) -> bool:
 # What it does at its stages
 
 
-def _installing(orders: Orders, kinds: Any, tell: Tell) -> Callable[[Running], AbstractAsyncContextManager[None]]:
+def _installing(orders: Orders, kinds: Sequence[type[Object]], tell: Tell) -> Stage:
     """Define all kinds of the program before the caches ask for them; webhooks that convert are served by then."""
 
     @asynccontextmanager
@@ -160,7 +161,7 @@ def _installing(orders: Orders, kinds: Any, tell: Tell) -> Callable[[Running], A
     return stage
 
 
-def _reporting(operator: Operator, tell: Tell) -> Callable[[Running], AbstractAsyncContextManager[None]]:
+def _reporting(operator: Operator, tell: Tell) -> Stage:
     """Tell that the operator works, and of each reconcile that ended."""
 
     @asynccontextmanager
