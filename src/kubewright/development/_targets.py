@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 
-from kubewright.operator._load import LoadError, split_target
+from kubewright.operator._load import LoadError, is_file, split_target
 
 __all__ = ["check_targets", "folders_of", "paths_of"]
 
@@ -15,7 +15,7 @@ def check_targets(targets: Sequence[str]) -> None:
     """Raise `LoadError` for a file or module that is not there: a misspelled name is not worth waiting for a save."""
     for target in targets:
         where, _ = split_target(target)
-        if _is_file(where):
+        if is_file(where):
             if not Path(where).is_file():
                 raise LoadError(f"there is no file {where}")
         elif not paths_of([target]) and not _is_installed(where):
@@ -28,7 +28,7 @@ def paths_of(targets: Sequence[str]) -> list[Path]:
     for target in targets:
         where, _ = split_target(target)
         below = Path.cwd().joinpath(*where.split("."))
-        candidates = [Path(where).resolve()] if _is_file(where) else [below.with_name(f"{below.name}.py"), below]
+        candidates = [Path(where).resolve()] if is_file(where) else [below.with_name(f"{below.name}.py"), below]
         found += [path for path in candidates if path.exists()]
     return found
 
@@ -39,10 +39,6 @@ def folders_of(paths: Sequence[Path]) -> list[Path]:
     for package in [path for path in paths if path.is_dir()]:
         found.update(path for path in package.rglob("*") if path.is_dir() and path.name.isidentifier())
     return sorted(path for path in found if path.name != "__pycache__")
-
-
-def _is_file(where: str) -> bool:
-    return where.endswith(".py") or "/" in where or Path(where).is_file()
 
 
 def _is_installed(module: str) -> bool:

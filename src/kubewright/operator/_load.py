@@ -10,7 +10,7 @@ from types import ModuleType
 
 from kubewright.operator._operator import Operator
 
-__all__ = ["LoadError", "load_module", "load_operator", "operator_in", "split_target"]
+__all__ = ["LoadError", "is_file", "load_module", "load_operator", "operator_in", "split_target"]
 
 
 class LoadError(Exception):
@@ -46,7 +46,7 @@ def operator_in(module: ModuleType, where: str, name: str = "") -> Operator:
 
 def load_module(where: str) -> ModuleType:
     """The module in `foo.py` or `package.module`, imported."""
-    return _import_file(Path(where)) if _is_file(where) else _import_module(where)
+    return _import_file(Path(where)) if is_file(where) else _import_module(where)
 
 
 def split_target(target: str) -> tuple[str, str]:
@@ -55,7 +55,8 @@ def split_target(target: str) -> tuple[str, str]:
     return (where, name) if colon and name.isidentifier() else (target, "")
 
 
-def _is_file(where: str) -> bool:
+def is_file(where: str) -> bool:
+    """Whether a target, without the name behind its colon, means a file and not a module."""
     return where.endswith(".py") or "/" in where or Path(where).is_file()
 
 
