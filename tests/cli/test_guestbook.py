@@ -17,7 +17,7 @@ from kubewright.client import Client, MergePatch, NotFound
 from kubewright.cluster import Cluster
 from kubewright.testing import RealCluster, setup_binaries
 
-pytestmark = [pytest.mark.clusters, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.clusters, pytest.mark.timeout(900)]
 
 DEFINITION = "guestbooks.webapp.my.domain"
 SYSTEM = "guestbook-system"

@@ -20,7 +20,7 @@ from kubewright.testing import RealCluster
 from tests.deployment.pod import PodProcess, pod_of, started
 from tests.deployment.records import Record
 
-pytestmark = [pytest.mark.clusters, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.clusters, pytest.mark.timeout(900)]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

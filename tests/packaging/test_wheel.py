@@ -63,7 +63,7 @@ def test_the_wheel_has_what_is_no_code(wheel: Path) -> None:
     assert "kubewright = kubewright.cli:main" in scripts
 
 
-@pytest.mark.timeout(600)  # packages come from the index, or from pip's cache
+@pytest.mark.timeout(1800)  # only a limit: 45 s on a quiet machine, if pip has the packages in its cache
 def test_a_new_project_passes_its_tests_where_only_the_wheel_is_installed(wheel: Path, tmp_path: Path) -> None:
     # Packages of the versions that everything else here is tested with: what is published today is not our test.
     (tmp_path / "versions").write_text("\n".join(locked()))
