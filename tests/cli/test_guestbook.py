@@ -139,7 +139,7 @@ async def test_the_quick_start(shell: Shell, user: Client, namespace: str) -> No
 
     assert (await shell.run("install")).splitlines() == [f"installed {DEFINITION}"]
     await shell.run("install")
-    async with shell.running(), asyncio.timeout(120):
+    async with shell.running(), asyncio.timeout(600):
         await shell.kubectl("apply", "--namespace", namespace, "-f", "config/samples")
         await user.wait_for(Guestbook, "guestbook-sample", ready, namespace)
         assert (await user.get(core.ConfigMap, "guestbook-sample", namespace)).data == {"greeting": "welcome"}
