@@ -38,7 +38,7 @@ class EventsTab(Tab):
             return
         nodes = {node.uid: node for node in look.tree.walk()}
         scroll = ui.element("div").classes("kw-scroll")
-        with scroll, ui.element("table").classes("kw-table").props("data-testid=events"):
+        with scroll, ui.element("table").classes("kw-table kw-table-flow").props("data-testid=events"):
             with ui.element("thead"), ui.element("tr"):
                 for title in ("Last", "Type", "Reason", "About", "Message", "Times", "From"):
                     with ui.element("th"):
