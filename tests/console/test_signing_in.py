@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from urllib.parse import quote
@@ -179,6 +180,8 @@ async def test_the_token_of_the_request_is_who_asks(
     bearer = {**HTML, "Authorization": f"Bearer {token}"}
     async with http.get(console.invitation(), headers=HTML, allow_redirects=False) as answer:
         assert answer.status == 303
+    await asyncio.gather(*(http.get("/", headers=bearer) for _ in range(10)))
+    assert len(console.sessions) == 2  # of the token there is one, however many ask at once
     async with http.get("/", headers=bearer) as answer:  # although the cookie is that of an administrator
         assert f"system:serviceaccount:{cluster_namespace}:guest" in await answer.text()
     for wrong in ("Bearer no.such.token", "Basic YTpi", "Bearer"):

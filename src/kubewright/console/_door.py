@@ -7,6 +7,7 @@ with the invitation that was printed for whoever started the console. Headers th
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from html import escape
 from typing import TYPE_CHECKING, Final
@@ -18,7 +19,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kubewright.console._guard import SECURE, SOCKETS
-from kubewright.console._sessions import INVITATION, Session, Sessions
+from kubewright.console._sessions import INVITATION, Session, Sessions, digest_of
 from kubewright.console._sign_in import sign_in_page, style_sheet
 from kubewright.console._viewers import SignInError
 
@@ -36,6 +37,7 @@ SIGN_IN: Final = "/sign-in"
 SIGN_OUT: Final = "/sign-out"
 STYLE: Final = "/sign-in/style.css"
 _FORM_BYTES: Final = 65_536
+_AT_ONCE: Final = 8
 
 
 class Door:
@@ -45,6 +47,8 @@ class Door:
         self._application = application
         self._console = console
         self._sessions = sessions
+        self._asking: dict[str, asyncio.Future[Session]] = {}
+        self._few = asyncio.Semaphore(_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let in, or send to the sign-in page."""
@@ -98,7 +102,21 @@ class Door:
         known = self._sessions.find(token)
         if known is not None:
             return known
-        viewer = await self._console.viewer_with_token(token)
+        key = digest_of(token)
+        asked = self._asking.get(key)
+        if asked is None:  # a page asks for many files at once: one question is enough
+            asked = self._asking[key] = asyncio.ensure_future(self._ask_whose(token))
+            asked.add_done_callback(lambda ended: self._asked(key, ended))
+        return await asyncio.shield(asked)
+
+    def _asked(self, key: str, ended: asyncio.Future[Session]) -> None:
+        self._asking.pop(key, None)
+        if not ended.cancelled():
+            ended.exception()  # seen, also when whoever asked has left
+
+    async def _ask_whose(self, token: str) -> Session:
+        async with self._few:  # strangers may ask for ever
+            viewer = await self._console.viewer_with_token(token)
         return self._sessions.begin_with(token, viewer, self._console)
 
     # Coming and going
