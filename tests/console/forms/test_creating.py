@@ -63,6 +63,7 @@ async def test_an_object_is_created_by_form(
     await expect(yaml).to_contain_text("name: first")
     await expect(yaml).to_contain_text("color: red")
     await expect(page.get_by_test_id("summary")).to_be_empty()
+    await page.evaluate("scrollTo(0, 0)")
     await shoot(page, "new")
 
     diff = await review(page)
@@ -115,6 +116,7 @@ async def test_what_is_wrong_is_told_at_its_field(
     await expect(section.get_by_text("a large one needs a reason")).to_be_visible()
     await field(page, "spec.ratio").fill("1.5")  # and where its fieldPath is
     await expect(page.get_by_text("a ratio is at most 1")).to_be_visible()
+    await page.evaluate("scrollTo(0, 300)")
     await shoot(page, "problems")
     await field(page, "spec.ratio").fill("0.5")
     await field(page, "spec.size").fill("5")
@@ -228,6 +230,7 @@ async def test_lists_and_maps_are_filled_by_keyboard_alone(
     await page.keyboard.press("ControlOrMeta+a")
     await page.keyboard.type("5")
     await expect(page.locator(".cm-content")).to_contain_text("a.b/c: 5")
+    await expect(field(page, "spec.limits[a.b/c]")).to_have_value("5")
 
     await page.locator('[data-path="spec.ports"] [role="button"]').first.focus()
     await page.keyboard.press("Enter")

@@ -220,6 +220,26 @@ def test_true_is_not_one() -> None:
     assert changed_paths({"a": True}, {"a": 1}) == [("a",)]
 
 
+def test_changed_elements_are_told_apart_by_their_keys() -> None:
+    before = an_object(ports=[{"name": "a"}, {"name": "b", "number": 1}], tags=["x", "y"])
+    after = an_object(ports=[{"name": "new"}, {"name": "b", "number": 2}], tags=["y", "z"])
+    assert changed_paths(before, after, form=FORM) == [
+        ("spec", "ports", 0),
+        ("spec", "ports", 1, "number"),
+        ("spec", "ports", 2),
+        ("spec", "tags", 0),
+        ("spec", "tags", 2),
+    ]
+    assert changed_paths(before, after) == [
+        ("spec", "ports", 0, "name"),
+        ("spec", "ports", 1, "number"),
+        ("spec", "tags", 0),
+        ("spec", "tags", 1),
+    ]
+    turned = an_object(ports=[{"name": "b", "number": 1}, {"name": "a"}], tags=["x", "y"])
+    assert changed_paths(before, turned, form=FORM) == [("spec", "ports")]
+
+
 # Owners
 
 
@@ -237,7 +257,10 @@ def test_owners_are_found_by_member_key_value_and_whole() -> None:
     assert owners_of(obj, ("spec", "ports", 0, "number"))[0].time == "2026-01-01T00:00:00Z"
     assert owners_of(obj, ("spec", "ports", 0, "hosts")) == []
     assert owners_of(obj, ("spec", "tags", 0))
-    assert owners_of(owned(**{"f:limits": {}}), ("spec", "limits", "a.b/c"))  # all of the map, as one value
+    whole = owned(**{"f:limits": {}})  # all of the map, as one value
+    assert owners_of(whole, ("spec", "limits", "a.b/c"))
+    assert owners_of(whole, ("spec", "limits", "new"))
+    assert owners_of(obj, ("spec", "ports", 1)) == []  # one more beside the owner's own
 
 
 def test_single_hands_and_the_console_itself_are_no_conflict() -> None:

@@ -115,8 +115,12 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def changed_paths(before: Any, after: Any, path: Path = ()) -> list[Path]:
-    """The places at which two values differ, as deep as both have the same shape; places of the first for elements."""
+def changed_paths(before: Any, after: Any, path: Path = (), form: Field | None = None) -> list[Path]:
+    """The places at which two values differ, as deep as both have the same shape.
+
+    Elements are told apart by their keys, or as members of a set, where the form says so. An element's number is the
+    one that it had before; new ones are counted on from there.
+    """
     if _same(before, after):
         return []
     if isinstance(before, dict) and isinstance(after, dict):
@@ -124,12 +128,41 @@ def changed_paths(before: Any, after: Any, path: Path = ()) -> list[Path]:
         return [
             found
             for name in names
-            for found in changed_paths(before.get(name, NOWHERE), after.get(name, NOWHERE), (*path, name))
+            for found in changed_paths(
+                before.get(name, NOWHERE), after.get(name, NOWHERE), (*path, name), form.below(name) if form else None
+            )
         ]
-    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        return [
-            found
-            for index, (one, other) in enumerate(zip(before, after, strict=True))
-            for found in changed_paths(one, other, (*path, index))
-        ]
+    if isinstance(before, list) and isinstance(after, list):
+        return _changed_elements(before, after, path, form)
     return [path]
+
+
+def _changed_elements(before: list[Any], after: list[Any], path: Path, form: Field | None) -> list[Path]:
+    element = form.element if form is not None and form.shape == "list" else None
+    if form is not None and (old := _told_apart(form, before)) is not None:
+        new = _told_apart(form, after)
+        if new is not None:
+            order = [*old, *(name for name in new if name not in old)]
+            pairs = [(old.get(name, NOWHERE), new.get(name, NOWHERE)) for name in order]
+            changed = [
+                found
+                for index, (one, other) in enumerate(pairs)
+                for found in changed_paths(one, other, (*path, index), element)
+            ]
+            return changed or [path]  # only their order has changed
+    if len(before) != len(after):
+        return [path]
+    return [
+        found
+        for index, (one, other) in enumerate(zip(before, after, strict=True))
+        for found in changed_paths(one, other, (*path, index), element)
+    ]
+
+
+def _told_apart(form: Field, elements: list[Any]) -> dict[Any, Any] | None:
+    """Elements by what tells them apart; None where nothing does."""
+    if form.map_keys:
+        return _named(form.map_keys, elements)
+    if form.schema.get("x-kubernetes-list-type") == "set" and all(isinstance(one, str | int) for one in elements):
+        return {(type(one), one): one for one in elements}
+    return None

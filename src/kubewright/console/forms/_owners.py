@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Final
 
 from kubewright.console._viewers import FIELD_MANAGER
@@ -78,8 +79,8 @@ def _owns(fields: dict[str, Any], obj: Any, path: Path) -> bool:
         parent = at(obj, path[:depth])
         below = next((here[key] for key in _keys(step, parent) if key in here), None)
         if below is None:
-            # A list or map that is owned as a whole has nothing below it.
-            return depth > 0 and not {key for key in here if key != "."} and at(obj, path) is not NOWHERE
+            # A list or map that is owned as a whole has nothing below it in the notes, and something in the object.
+            return depth > 0 and not here.keys() - {"."} and isinstance(parent, dict | list) and bool(parent)
         here = below
     return True
 
@@ -96,15 +97,9 @@ def _keys(step: str | int, parent: Any) -> Iterator[str]:
         # The keys of a list are not known here; notes name a few scalar members at most.
         scalars = [name for name in names if isinstance(element[name], str | int | bool)]
         for count in range(1, min(len(scalars), 3) + 1):
-            for chosen in _combinations(scalars, count):
+            for chosen in combinations(scalars, count):
                 yield "k:" + json.dumps(
                     {name: element[name] for name in chosen}, separators=(",", ":"), ensure_ascii=False
                 )
     elif element is not NOWHERE:
         yield "v:" + json.dumps(element, separators=(",", ":"), ensure_ascii=False)
-
-
-def _combinations(names: list[str], count: int) -> Iterator[tuple[str, ...]]:
-    from itertools import combinations
-
-    yield from combinations(names, count)

@@ -12,7 +12,7 @@ from kubewright.client import ApiError, Conflict, NotFound
 from kubewright.console._kinds import Kind
 from kubewright.console._shelves import Batch
 from kubewright.console._visits import Visit
-from kubewright.console.forms import NOWHERE, Checker, changed_paths, changes, conflicts, merge, shown
+from kubewright.console.forms import NOWHERE, Checker, Path, changed_paths, changes, conflicts, merge, shown
 from kubewright.console.pages._edit_editor import Editor
 from kubewright.console.pages._edit_page import EditPage
 from kubewright.console.pages._edit_review import Review, notice
@@ -110,7 +110,7 @@ class ChangePage(EditPage):
                 self._tell_news("This object was deleted meanwhile", [], mergeable=False)
             elif key in batch.changed and (raw := shelf.get(self.namespace, self.name)) is not None:
                 theirs = editable(msgspec.json.decode(raw), self.kind)
-                if paths := changed_paths(self.base, theirs):
+                if paths := self._differs(self.base, theirs):
                     places = [shown(path) for path in paths[:_MOST_PLACES]]
                     self._tell_news("Somebody changed this object meanwhile", places, mergeable=True)
 
@@ -123,11 +123,14 @@ class ChangePage(EditPage):
                 together = ui.button("Bring both together", on_click=self._merged)
                 together.props("outline dense no-caps").classes("self-start q-px-sm")
 
+    def _differs(self, before: dict[str, Any], after: dict[str, Any]) -> list[Path]:
+        return changed_paths(before, after, form=self.editor.form)
+
     async def _merged(self) -> dict[str, Any]:
         """The object as it is now, with our changes on top of it in the form. Clashes are told."""
         current = await self.writer.read(self.name, self.namespace or None)
         theirs = editable(current, self.kind)
-        if changed_paths(self.base, theirs):
+        if self._differs(self.base, theirs):
             merged = merge(self.base, self.editor.value, theirs, self.editor.form)
             self.base = theirs
             self.editor.replace(merged.value, old=theirs)
@@ -152,7 +155,7 @@ class ChangePage(EditPage):
         wanted = _whole(current, self.editor.value, self.kind)
         answer = await self.writer.change(current, wanted, dry_run=True)
         assert answer.value is not None
-        owners = conflicts(current, changed_paths(self.base, self.editor.value))
+        owners = conflicts(current, self._differs(self.base, self.editor.value))
         lines = changes(current, wanted, answer.value)
         review = Review(f"Change {self.name}", "Apply", lines, answer.warnings, owners)
         self.show(review, lambda: self.writer.change(current, wanted))

@@ -21,14 +21,13 @@ from kubewright.console.forms import (
     write_yaml,
 )
 from kubewright.console.pages._edit_fields import draw_field, draw_members
-from kubewright.console.pages._edit_places import Drawing, Place
+from kubewright.console.pages._edit_places import Drawing, Place, set_quietly
 from kubewright.console.pages._parts import labelled
 
 __all__ = ["Editor"]
 
 _PAUSE: Final = 0.15
 _ABOVE: Final = frozenset(["apiVersion", "kind", "metadata", "status"])
-_METADATA: Final = frozenset(["creationTimestamp", "finalizers", "ownerReferences", "namespace", "generateName"])
 
 
 class Editor:
@@ -228,13 +227,7 @@ class Editor:
 
     def _set_text(self, text: str) -> None:
         if text != self.text.value:
-            handlers = self.text._change_handlers
-            kept = [*handlers]
-            handlers[:] = [one for one in handlers if one != self._text_edited]
-            try:
-                self.text.set_value(text)
-            finally:
-                handlers[:] = kept
+            set_quietly(self.text, text, self._text_edited)
         self.readable = True
 
     # Problems

@@ -9,10 +9,10 @@ import msgspec
 from nicegui import ui
 
 from kubewright.console.forms import NOWHERE, Field, NotYaml, at, read_yaml, text_of, value_of, write_yaml
-from kubewright.console.pages._edit_places import Drawing, Place
+from kubewright.console.pages._edit_places import Drawing, Place, set_quietly
 from kubewright.console.pages._parts import labelled
 
-__all__ = ["draw_field", "draw_members"]
+__all__ = ["draw_field", "draw_members", "is_fixed"]
 
 _ABSENT: Final = ""
 _LONGEST_HINT: Final = 160
@@ -123,7 +123,7 @@ def _text(drawing: Drawing, place: Place) -> ui.element:
             else:
                 document.put(place.path, value)
             widget.props["placeholder"] = _placeholder(field, document.get(place.path))
-            with_quiet(widget, "", change)
+            set_quietly(widget, "", change)
             drawing.edited()
 
         widget.on_value_change(change)
@@ -132,17 +132,6 @@ def _text(drawing: Drawing, place: Place) -> ui.element:
 
 
 _LOOKS: Final = "outlined dense stack-label hide-bottom-space autocomplete=off"
-
-
-def with_quiet(widget: Any, value: Any, handler: Callable[[], None]) -> None:
-    """Set what a widget shows without hearing of it."""
-    handlers = widget._change_handlers
-    kept = [*handlers]
-    handlers[:] = [one for one in handlers if one is not handler]
-    try:
-        widget.set_value(value)
-    finally:
-        handlers[:] = kept
 
 
 def _in_map(place: Place) -> bool:

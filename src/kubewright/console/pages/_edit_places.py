@@ -7,10 +7,11 @@ from typing import Any
 
 from nicegui import ui
 from nicegui.elements.mixins.validation_element import ValidationElement
+from nicegui.elements.mixins.value_element import ValueElement
 
 from kubewright.console.forms import Document, Field, Path, Problem, shown
 
-__all__ = ["Drawing", "Place"]
+__all__ = ["Drawing", "Place", "set_quietly"]
 
 
 class Place:
@@ -102,3 +103,14 @@ def _tell(element: ui.element, text: str) -> None:
         element.error = text or None
     elif isinstance(element, ui.label) and element.text != text:
         element.set_text(text)
+
+
+def set_quietly(widget: ValueElement[Any], value: Any, handler: Callable[[], None]) -> None:
+    """Set what a widget shows, without its handler hearing of it: the document has changed already."""
+    handlers = widget._change_handlers
+    kept = [*handlers]
+    handlers[:] = [one for one in kept if one != handler]
+    try:
+        widget.set_value(value)
+    finally:
+        handlers[:] = kept
