@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from kubewright.client import BlockingClient
 
-PATIENCE = 90.0
+PATIENCE = 200.0
 
 PROGRAM = '''
 import os

@@ -23,7 +23,7 @@ async def place() -> AsyncIterator[Place]:
         yield made
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_it_is_served_beside_the_program_and_stays_when_that_is_saved(tmp_path: Path) -> None:
     program = tmp_path / "notes.py"
     program.write_text(PROGRAM)

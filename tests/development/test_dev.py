@@ -18,7 +18,7 @@ from kubewright.cluster import Cluster
 from kubewright.testing import RealCluster
 from tests.development.dev_process import PROGRAM, SAMPLE, Dev, developing, wait_until
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 BLOCKING = PROGRAM.replace("async def sync", "def sync").replace("kw.Context", "kw.BlockingContext")
 BLOCKING = BLOCKING.partition("    seen.append")[0]

@@ -20,7 +20,7 @@ import pytest
 from kubewright.cli._main import run
 from tests.development.dev_process import PATIENCE, PROGRAM, SAMPLE, save
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture

@@ -13,13 +13,16 @@ Nothing here asks for a network: the cluster listens on loopback, behind certifi
 
 from __future__ import annotations
 
-from kubewright.development._development import Development, Plan
-from kubewright.development._images import TOOLS, Build, BuildError, Command, Tool, commands, find_containerfile
-from kubewright.development._samples import samples_beside
-from kubewright.development._targets import check_targets
-from kubewright.development._testing import TestClusters, has_pytest, run_tests
-from kubewright.development._tools import find_tool, has_buildx, run_commands
-from kubewright.development._views import JsonView, LinesView, LiveView, View, view_for
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kubewright.development._development import Development, Plan
+    from kubewright.development._images import TOOLS, Build, BuildError, Command, Tool, commands, find_containerfile
+    from kubewright.development._samples import samples_beside
+    from kubewright.development._targets import check_targets
+    from kubewright.development._testing import TestClusters, has_pytest, run_tests
+    from kubewright.development._tools import find_tool, has_buildx, run_commands
+    from kubewright.development._views import JsonView, LinesView, LiveView, View, view_for
 
 __all__ = [
     "TOOLS",
@@ -45,3 +48,37 @@ __all__ = [
     "samples_beside",
     "view_for",
 ]
+
+# Behind a door that opens on first use: the process of the operator, which is started with each save, needs none of it.
+_HOMES = {
+    "TOOLS": "_images",
+    "Build": "_images",
+    "BuildError": "_images",
+    "Command": "_images",
+    "Development": "_development",
+    "JsonView": "_views",
+    "LinesView": "_views",
+    "LiveView": "_views",
+    "Plan": "_development",
+    "TestClusters": "_testing",
+    "Tool": "_images",
+    "View": "_views",
+    "check_targets": "_targets",
+    "commands": "_images",
+    "find_containerfile": "_images",
+    "find_tool": "_tools",
+    "has_buildx": "_tools",
+    "has_pytest": "_testing",
+    "run_commands": "_tools",
+    "run_tests": "_testing",
+    "samples_beside": "_samples",
+    "view_for": "_views",
+}
+
+
+def __getattr__(name: str) -> Any:  # Any, because the names above have different types
+    import importlib
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
