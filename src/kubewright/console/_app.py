@@ -29,6 +29,7 @@ from kubewright.console.operators import Operators, OperatorView
 
 __all__ = ["Console", "is_loopback"]
 
+_EVENTS: Final = ("core/events", "events.k8s.io/events")  # which belong to every kind
 _RETRY: Final = RetryPolicy(attempts=3)  # somebody sits and waits
 _TOKEN_LENGTH: Final = 16_384
 _REFRESH_SECONDS: Final = 5.0
@@ -62,7 +63,8 @@ class Console:
             read_only: refuse every write, in the server.
             local: whether whoever started the console may look with its own credentials, by `invitation`. Never in a
                 cluster: there they are those of a service account.
-            only: the only kinds to show, as `example.com/foos`, or `example.com/*` for a group; all when empty.
+            only: the only kinds to show, as `example.com/foos`, or `example.com/*` for a group, and events; all
+                when empty.
             namespaces: the only namespaces to look at; all that the console may see when empty.
             viewers: where the requests of viewers go, if not to the console's own server: a proxy that impersonates.
             operators: those that tell what they do: `InProcess(running)`, `Remote("127.0.0.1:8081")`.
@@ -72,7 +74,7 @@ class Console:
         self.local = local and not client.in_cluster
         self.name = name or client.host
         self.read_only = read_only
-        self.only = frozenset(only)
+        self.only = frozenset([*only, *_EVENTS]) if only else frozenset()
         self.namespaces = tuple(namespaces)
         self._clock = clock or SystemClock()
         self.operators = Operators(*operators, clock=self._clock)
@@ -86,6 +88,7 @@ class Console:
         """Who has come in."""
         self._cabinet = Cabinet(self._made, self._clock)
         self._kinds: tuple[object, list[Kind]] | None = None
+        self._defined: set[str] = set()
         self.contexts: Contexts | None = None
         """The contexts that whoever started the console may choose from, if there are any."""
         self.first: Console = self
@@ -129,6 +132,10 @@ class Console:
                 return self._kinds[1]
             definitions = [msgspec.json.decode(one.raw) for one in snapshots]
         found = kinds_of(definitions, served)
+        if revision is not None:
+            # What the server said that it serves may be older: a kind goes with the definition that made it.
+            self._defined |= {kind.path for kind in found if kind.custom}
+            found = [kind for kind in found if kind.custom or kind.path not in self._defined]
         if self.only:
             found = [kind for kind in found if {kind.path, f"{kind.group or 'core'}/*"} & self.only]
         self._kinds = ((id(served), revision), found)
