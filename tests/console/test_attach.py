@@ -41,8 +41,6 @@ def test_the_kinds_of_an_operator_are_its_own_and_what_becomes_of_them() -> None
         "apps/replicasets",
         "core/pods",
         "core/configmaps",
-        "core/events",
-        "events.k8s.io/events",
     }
 
 

@@ -126,7 +126,8 @@ async def test_definitions_and_their_columns_are_followed(cluster: Cluster, cons
 async def test_only_the_kinds_that_are_asked_for_are_shown(cluster: Cluster) -> None:
     async with Console(cluster.client(), only=["core/pods", "apps/*"]) as console:
         paths = {kind.path for kind in await console.kinds()}
-    assert paths == {"core/pods"} | {path for path in paths if path.startswith("apps/")}
+    events = {"core/events", "events.k8s.io/events"}
+    assert paths == {"core/pods"} | events | {path for path in paths if path.startswith("apps/")}
     assert "apps/deployments" in paths
 
 

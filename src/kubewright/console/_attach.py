@@ -17,7 +17,6 @@ __all__ = ["attach", "kinds_of_operator"]
 
 logger = logging.getLogger("kubewright.console")
 
-_EVENTS: Final = ("core/events", "events.k8s.io/events")
 _MAKES: Final = {
     "apps/deployments": ("apps/replicasets", "core/pods"),
     "apps/replicasets": ("core/pods",),
@@ -95,4 +94,4 @@ def kinds_of_operator(operator: Operator) -> set[str]:
         infos.update(info_of(kind) for kind in registration.reads)
     paths = {f"{info.group or 'core'}/{info.plural}" for info in infos}
     more = {made for path in paths for made in _MAKES.get(path, ())}
-    return paths | more | {made for path in more for made in _MAKES.get(path, ())} | set(_EVENTS)
+    return paths | more | {made for path in more for made in _MAKES.get(path, ())}
