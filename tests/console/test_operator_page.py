@@ -76,9 +76,16 @@ async def test_an_operator_shows_its_queues_charts_caches_and_leader(
     await expect(page.get_by_test_id("controllers")).to_contain_text("stall")
 
 
-async def test_without_an_operator_the_page_says_how_to_get_one(console_url: str, page: Page) -> None:
+async def test_operators_come_and_go_and_without_one_the_page_says_how_to_get_one(
+    console: Console, console_url: str, page: Page
+) -> None:
     await page.goto(f"{console_url}/operator")
     await expect(page.get_by_test_id("problem")).to_contain_text("kubewright ui --operator 127.0.0.1:8081")
+    operator = console.operators.add(Remote("127.0.0.1:1"))
+    await expect(page.get_by_test_id("operator-away")).to_contain_text("no operator answers at 127.0.0.1:1")
+    await expect(page.get_by_test_id("problem")).to_have_count(0)
+    await console.operators.remove(operator)
+    await expect(page.get_by_test_id("problem")).to_be_visible()
 
 
 async def test_several_operators_are_shown_and_a_standby_is_told_from_the_leader(

@@ -36,35 +36,52 @@ async def show_operators(visit: Visit, controller: str = "") -> None:
     """All operators that the console knows, one below the other."""
     with frame(visit, "Operator"):
         style()
-        operators = [*visit.console.operators]
-        if not operators:
-            problems.draw(_NOBODY)
-            return
-        for operator in operators:
-            OperatorPart(visit, operator, controller).draw()
+        OperatorsPage(visit, controller).draw()
+
+
+class OperatorsPage:
+    """All operators. They come and go: a program that is saved again in `kubewright dev` is another one."""
+
+    def __init__(self, visit: Visit, controller: str) -> None:
+        self._console = visit.console
+        self._visit = visit
+        self._controller = controller
+        self._parts: dict[WatchedOperator, OperatorPart] | None = None
+
+    def draw(self) -> None:
+        """Draw them, and listen."""
+        self._place = ui.column().classes("kw-tab")
+        self._update()
+        self._visit.on_leave(self._console.operators.subscribe(self._update))
+
+    def _update(self) -> None:
+        operators = [*self._console.operators]
+        if self._parts is None or [*self._parts] != operators:
+            self._place.clear()
+            with self._place:
+                self._parts = {one: OperatorPart(one, self._controller) for one in operators}
+                if not operators:
+                    problems.draw(_NOBODY)
+        for part in self._parts.values():
+            part.update()
 
 
 class OperatorPart:
-    """The part of the page about one operator, which follows it until the browser is gone."""
+    """The part of the page about one operator."""
 
-    def __init__(self, visit: Visit, operator: WatchedOperator, controller: str) -> None:
-        self._visit = visit
+    def __init__(self, operator: WatchedOperator, controller: str) -> None:
         self._operator = operator
         self._moments = Moments()
         self._controller = controller
         self._charts: dict[str, ControllerCharts] = {}
         self._parts: list[Part] = []
-
-    def draw(self) -> None:
-        """Draw it, and listen."""
+        self._shown: object = None
         with ui.column().classes("kw-tab").props("data-testid=operator"):
             self._head = ui.column().classes("kw-object-head")
             self._body = ui.column().classes("kw-tab")
-        self._shown: object = None
-        self._update()
-        self._visit.on_leave(self._operator.subscribe(self._update))
 
-    def _update(self) -> None:
+    def update(self) -> None:
+        """Draw what is different."""
         self._draw_head()
         report = self._operator.report
         if report is None:
