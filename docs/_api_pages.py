@@ -31,6 +31,7 @@ ROOMS = (
     "controller",
     "webhook",
     "operator",
+    "olm",
     "testing",
     "clock",
 )

@@ -163,6 +163,12 @@ def test_what_cannot_be_is_told_and_nothing_is_written(
     assert [path.name for path in folder.iterdir() if path.name != "__pycache__"] == ["cup.py"]
 
 
+def test_a_broken_pyproject_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pyproject.toml").write_text("[project\n")
+    assert run(["bundle", "cup.py"]) == 2
+    assert "pyproject.toml is no TOML" in capsys.readouterr().err
+
+
 def test_a_broken_sample_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
     Path("sample.yaml").write_text(SAMPLE.replace("4", "four"))
     assert run(["bundle", "cup.py", "--samples", "sample.yaml"]) == 2

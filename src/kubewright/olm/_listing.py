@@ -83,7 +83,9 @@ class Listing:
             project = tomllib.loads(file.read_text(encoding="utf-8")).get("project", {})
         except FileNotFoundError:
             project = {}
-        people = [*project.get("maintainers", ()), *project.get("authors", ())]
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"{file} is no TOML: {error}") from error
+        people = [one for name in ("maintainers", "authors") for one in project.get(name, ()) if isinstance(one, dict)]
         named = {one["name"]: one["email"] for one in people if "name" in one and "email" in one}
         found = {
             "description": project.get("description", ""),

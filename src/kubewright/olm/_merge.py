@@ -173,12 +173,13 @@ def _naming(path: str) -> Callable[[Any], Hashable | None]:
             return json.dumps(element, sort_keys=True)
         if members is None or any(member not in element for member in members if member != "protocol"):
             return None
-        return tuple(_named(element.get(member)) for member in members)
+        parts = tuple(_named(element.get(member)) for member in members)
+        return None if any(isinstance(part, list | Mapping) for part in parts) else parts
 
     return name_of
 
 
-def _named(value: Any) -> Hashable:
+def _named(value: Any) -> Any:
     """The part of a name: of an example's metadata, its name."""
     return value.get("name") if isinstance(value, Mapping) else value
 

@@ -60,7 +60,9 @@ class Installation:
         supported = [
             mode
             for mode in reversed(INSTALL_MODES)
-            if any(one.get("type") == mode and one.get("supported") for one in self.bundle.spec.get("installModes", []))
+            if any(
+                one.get("type") == mode and one.get("supported") for one in self.bundle.spec.get("installModes") or []
+            )
         ]
         usable = [mode for mode in supported if mode in ("AllNamespaces", "OwnNamespace") or self.targets]
         mode = self.install_mode or (self._by_targets() if self.targets else next(iter(usable), ""))
@@ -74,7 +76,8 @@ class Installation:
         object.__setattr__(self, "install_mode", mode)
         channel = self.channel or self.bundle.default_channel
         if channel not in self.bundle.channels:
-            raise BundleError(f"{self.bundle.name} is not in the channel {channel!r}, but {self.bundle.channels}")
+            told = ", ".join(self.bundle.channels)
+            raise BundleError(f"{self.bundle.name} is not in the channel {channel!r}, but in {told}")
         object.__setattr__(self, "channel", channel)
 
     def _by_targets(self) -> str:

@@ -62,10 +62,10 @@ async def remove(
     The definitions go first, with all objects of theirs, while the operator is there to clean up; with
     `definitions=False` they stay. A namespace and an OperatorGroup that `run` has not made stay.
     """
+    await _require_olm(client, installation)
     if definitions:
         owned = [from_dict(_Definition, one) for _, one in installation.bundle.of_kind("CustomResourceDefinition")]
         await uninstall(client, owned, say, timeout=timeout)
-    await _require_olm(client, installation)
     versions = await _versions_of(client, installation)
     # The Subscription first: it would install again what goes.
     await _delete(client, installation.subscription(), say)
