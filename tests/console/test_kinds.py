@@ -56,6 +56,7 @@ async def test_the_kinds_with_counts_by_state_that_follow_the_cluster(
         await expect(page.get_by_text("1 of 2 objects")).to_be_visible()
 
 
+@pytest.mark.clusters("embedded")
 async def test_built_in_kinds_are_a_click_away_and_open_no_watch_before(
     cluster: AnyCluster, console: Any, console_url: str, page: Page
 ) -> None:

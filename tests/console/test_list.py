@@ -9,7 +9,8 @@ from urllib.parse import quote
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from kubewright.api import ObjectMeta
+from kubewright.api import ObjectMeta, apps, core, meta
+from kubewright.api.apiextensions.v1 import CustomResourceDefinition
 from kubewright.api.core.v1 import Namespace
 from kubewright.client import Client
 from kubewright.console import Console
@@ -99,6 +100,7 @@ async def test_an_address_says_how_the_list_is_shown(
     await expect(page.get_by_text("2 of 3 objects")).to_be_visible()
 
 
+@pytest.mark.clusters("embedded")
 async def test_a_namespace_is_chosen(
     client: Client, cluster_namespace: str, console_url: str, page: Page, console: Console
 ) -> None:
@@ -118,6 +120,7 @@ async def test_a_namespace_is_chosen(
     await client.delete(Namespace, other)
 
 
+@pytest.mark.clusters("embedded")
 async def test_a_list_without_rows_says_what_to_do(
     client: Client, cluster_namespace: str, console_url: str, page: Page
 ) -> None:
@@ -131,6 +134,19 @@ async def test_a_list_without_rows_says_what_to_do(
     await client.create(gadget("first", cluster_namespace))
     await expect(names(page)).to_have_text(["first"])
     await expect(empty).to_have_count(0)
+
+
+@pytest.mark.clusters("embedded")
+async def test_a_list_whose_definition_is_removed_says_so(
+    client: Client, cluster_namespace: str, console_url: str, page: Page
+) -> None:
+    await client.create(gadget("last", cluster_namespace))
+    await page.goto(f"{console_url}/kinds/{PATH}")
+    await expect(names(page)).to_have_text(["last"])
+    await client.delete(CustomResourceDefinition, "gadgets.lists.console.example.com")
+    await expect(page.get_by_test_id("problem")).to_contain_text(f"This cluster has no kind {PATH}")
+    await install(client, Gadget)
+    await expect(page.get_by_test_id("empty")).to_contain_text("No Gadget yet")
 
 
 @pytest.mark.clusters("embedded")
@@ -149,11 +165,20 @@ async def test_rows_lead_to_their_objects(client: Client, cluster_namespace: str
 
 
 @pytest.mark.clusters("embedded")
-async def test_wide_columns_are_shown_when_asked_for(console_url: str, page: Page) -> None:
-    await page.goto(f"{console_url}/kinds/core/namespaces")
-    await expect(page.get_by_role("gridcell", name="default", exact=True)).to_be_visible()
-    await page.goto(f"{console_url}/kinds/apps/deployments?wide=1")
-    await expect(page.get_by_role("switch", name="All columns")).to_be_checked()
+async def test_wide_columns_are_shown_when_asked_for(client: Client, console_url: str, page: Page) -> None:
+    labels = {"app": "web"}
+    pods = core.PodTemplateSpec(
+        metadata=ObjectMeta(labels=labels), spec=core.PodSpec(containers=[core.Container(name="web", image="web:1")])
+    )
+    spec = apps.DeploymentSpec(selector=meta.LabelSelector(match_labels=labels), template=pods)
+    await client.create(apps.Deployment(metadata=ObjectMeta(name="web"), spec=spec))
+    await page.goto(f"{console_url}/kinds/apps/deployments")
+    await expect(names(page)).to_have_text(["web"])
+    images = page.get_by_role("columnheader", name="Images")
+    await expect(images).to_have_count(0)
+    await page.get_by_role("switch", name="All columns").click()
+    await expect(images).to_be_visible()
+    await expect(page).to_have_url(f"{console_url}/kinds/apps/deployments?wide=1")
 
 
 @pytest.mark.clusters("embedded")
@@ -166,6 +191,8 @@ async def test_kinds_that_are_not_there_are_named_with_those_that_are_like_them(
     await problem.get_by_role("link", name="Gadget.lists.console.example.com").click()
     await expect(page.get_by_role("heading", name="Gadget")).to_be_visible()
 
+    await page.goto(f"{console_url}/kinds/gdgt")  # somebody types an address
+    await expect(page).to_have_url(f"{console_url}/kinds/{PATH}")
     await page.goto(f"{console_url}/no/such/page")
     await expect(page.get_by_test_id("problem")).to_contain_text("The console has nothing at /no/such/page.")
 

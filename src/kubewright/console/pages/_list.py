@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Annotated, Any, Final
 
 from fastapi import Query
@@ -27,6 +28,7 @@ _FIRST: Final = 200
 _PART: Final = 2_000
 _LOOK_AGAIN_SECONDS: Final = 15.0
 """How often it is asked anew what the viewer may see."""
+_STATE_SECONDS: Final = 2.0
 
 
 @page("/kinds/{group}/{plural}")
@@ -62,6 +64,7 @@ class _List:
         self.selector = Selector.everything()
         self.sent: dict[str, Row] = {}
         self.complete = False
+        self.state = "rows"
         # One at a time: a part of the first rows must not come after a change that is newer.
         self.sending = asyncio.Lock()
 
@@ -194,11 +197,17 @@ class _List:
             subscription = self.shelf.subscribe(self.follow)
             self.visit.on_leave(subscription.close)
             ui.timer(_LOOK_AGAIN_SECONDS, self.look_again)
+            ui.timer(_STATE_SECONDS, self.show_state)
             self.complete = True
         await self.look_again()
 
     async def look_again(self) -> None:
         """Compare all that may be seen with what was sent, and send the difference."""
+        with suppress(ApiError):  # the frame says that the API server is away
+            await self._compare()
+        await self.show_state()
+
+    async def _compare(self) -> None:
         seen = await self.shelf.visible(self.visit.viewer, self.view.namespace or None)
         keys = [one.key for one in seen if self.selector.matches(dict(one.label_items))]
         gone = [*(self.sent.keys() - {str(key) for key in keys})]
@@ -208,7 +217,6 @@ class _List:
                 rows = await self.shelf.rows_of(self.visit.viewer, keys[start:end])
                 self._send(rows, gone if start == 0 else [], last=end >= len(keys))
             await asyncio.sleep(0)  # other pages have a turn
-        self._show_empty()
 
     async def follow(self, batch: Batch) -> None:
         """Send what a batch changed."""
@@ -220,9 +228,9 @@ class _List:
             # What is there but may not be seen, or has other labels now, is gone for this list.
             gone = [one for one in map(str, [*batch.gone, *keys]) if one in self.sent and one not in still]
             self._send(rows, gone)
-        self._show_empty()
+        await self.show_state()
 
-    def _send(self, rows: list[Row], gone: list[str], *, last: bool = True) -> None:
+    def _send(self, rows: list[Row], gone: list[str], *, last: bool = False) -> None:
         if self.visit.browser.is_deleted:
             return
         changed = [row for row in rows if self.sent.get(row["id"]) is not row]
@@ -232,15 +240,28 @@ class _List:
         if changed or gone or last:
             self.grid.change(changed, gone, last=last)
 
-    def _show_empty(self) -> None:
-        if self.visit.browser.is_deleted:
+    async def show_state(self) -> None:
+        """Show the rows, or why there are none."""
+        state = "rows" if self.sent else "empty" if await self._is_served() else "missing"
+        if state == self.state or self.visit.browser.is_deleted:
             return
-        self.grid.set_visibility(bool(self.sent))
-        if self.sent or len(self.empty.default_slot.children):
-            if self.sent:
-                self.empty.clear()
-            return
-        with self.empty, ui.column().classes("kw-card kw-problem").props("data-testid=empty"):
+        self.state = state
+        self.grid.set_visibility(state == "rows")
+        self.empty.clear()
+        with self.empty:
+            if state == "missing":
+                draw(KindMissing(self.kind.path, self.visit.console.known_kinds))
+            elif state == "empty":
+                self._draw_empty()
+
+    async def _is_served(self) -> bool:
+        try:
+            return await self.visit.console.kind(self.kind.path) is not None
+        except (ApiError, CacheSyncError):
+            return True  # nobody knows
+
+    def _draw_empty(self) -> None:
+        with ui.column().classes("kw-card kw-problem").props("data-testid=empty"):
             icon("inbox").classes("kw-muted")
             where = f" in namespace {self.view.namespace}" if self.view.namespace else ""
             such = f" with the labels {self.view.labels}" if self.view.labels else ""

@@ -14,9 +14,10 @@ from kubewright.console._kinds import Kind
 from kubewright.console._visits import Visit, page
 from kubewright.console.pages._frame import frame
 from kubewright.console.pages._parts import heading, link, state_mark
+from kubewright.console.pages._problems import KindMissing
 from kubewright.console.pages._view import kind_address, object_address
 
-__all__ = ["kind_named", "search", "search_address"]
+__all__ = ["kind_by_name", "kind_named", "search", "search_address"]
 
 _OF_A_KIND: Final = 50
 
@@ -43,6 +44,16 @@ def search_address(kinds: Sequence[Kind], text: str) -> str:
     """Where a search leads: to the list of a kind that is called so, or to all that is found."""
     kind = kind_named(kinds, text)
     return kind_address(kind.path) if kind else f"/search?q={quote(text, safe='')}"
+
+
+@page("/kinds/{name}")
+async def kind_by_name(visit: Visit, name: str) -> None:
+    """For those who type an address: `/kinds/deploy` leads to the list."""
+    kinds = await visit.console.kinds()
+    kind = kind_named(kinds, name)
+    if kind is None:
+        raise KindMissing(name, kinds)
+    ui.navigate.to(kind_address(kind.path))
 
 
 @page("/search")
