@@ -7,11 +7,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubewright.scaffold._merge import Conflict, merge
 
+AT_ANY_SPEED = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 # Few different lines, so that edits meet: the same ones, neighbouring ones, ones that repeat a line that is there.
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\n", "\n"]), max_size=8)
 TEXT = LINES.map("".join)
@@ -23,12 +24,14 @@ def texts(draw: st.DrawFn) -> str:
     return str(draw(TEXT)) + str(draw(LAST))
 
 
+@AT_ANY_SPEED
 @given(base=texts(), other=texts())
 def test_what_one_side_changed_is_taken(base: str, other: str) -> None:
     for merged in (merge(base, other, base), merge(base, base, other), merge(base, other, other)):
         assert (merged.conflicts, merged.text()) == ((), other)
 
 
+@AT_ANY_SPEED
 @given(base=texts(), ours=texts(), theirs=texts())
 def test_the_sides_may_be_exchanged(base: str, ours: str, theirs: str) -> None:
     one, other = merge(base, ours, theirs), merge(base, theirs, ours)
@@ -38,6 +41,7 @@ def test_the_sides_may_be_exchanged(base: str, ours: str, theirs: str) -> None:
     ] == swapped
 
 
+@AT_ANY_SPEED
 @given(base=texts(), ours=texts(), theirs=texts())
 def test_a_conflict_is_real_and_holds_both_sides_whole(base: str, ours: str, theirs: str) -> None:
     """To decide every conflict for one side gives a text with all lines that this side added."""
@@ -50,6 +54,7 @@ def test_a_conflict_is_real_and_holds_both_sides_whole(base: str, ours: str, the
             assert decided.count(line) >= side.count(line) - base.count(line)
 
 
+@AT_ANY_SPEED
 @given(base=texts(), ours=texts(), theirs=texts())
 def test_to_merge_again_changes_nothing(base: str, ours: str, theirs: str) -> None:
     merged = merge(base, ours, theirs)
@@ -77,7 +82,7 @@ def test_a_conflict_is_shown_as_git_shows_it() -> None:
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git to compare with")
-@settings(max_examples=15, deadline=None)
+@settings(AT_ANY_SPEED, max_examples=15)
 @given(base=TEXT, ours=TEXT, theirs=TEXT)
 def test_where_nothing_conflicts_git_merges_alike(
     base: str, ours: str, theirs: str, tmp_path_factory: pytest.TempPathFactory
