@@ -139,6 +139,7 @@ class Dev:
         return self.ended()
 
     def ended(self) -> int:
+        """Its exit code, when it has ended and everything was read."""
         code = self.process.wait(timeout=PATIENCE)
         for thread in self._threads:
             thread.join(timeout=PATIENCE)
@@ -167,7 +168,7 @@ def developing(folder: Path, *arguments: str, environ: Mapping[str, str] | None 
     finally:
         if dev.process.poll() is None:
             dev.process.kill()
-            dev.ended()
+        dev.ended()
 
 
 def save(path: Path, text: str) -> None:
