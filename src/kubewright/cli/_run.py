@@ -106,7 +106,7 @@ def command(ctx: click.Context, /, target: str | None, console_bind: str | None,
     said = {name: value for name, value in given.items() if ctx.get_parameter_source(name) is _COMMANDLINE}
     if verbose:
         said.setdefault("log_level", "debug")
-    if console_bind:
+    if console_bind not in (None, "", "0"):  # as the other servers are turned off
         _attach_console(operator, console_bind)
     operator.run(**said)
 

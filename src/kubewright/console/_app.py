@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib
 import ipaddress
 import os
 from collections.abc import AsyncIterator, Callable, Collection
@@ -264,6 +266,8 @@ class Console:
             certificate: a file in PEM format, to serve by TLS.
             key: the file of its key.
         """
+        # NiceGUI takes seconds to import, in which an operator in this event loop must go on.
+        await asyncio.to_thread(importlib.import_module, "kubewright.console._server")
         from kubewright.console._server import serve
 
         self.local = self.local and is_loopback(host)

@@ -66,6 +66,7 @@ async def serve(
     config = uvicorn.Config(
         GZipMiddleware(guard, minimum_size=1_000, compresslevel=4),
         log_config=None,
+        log_level="warning",
         access_log=False,  # addresses hold names of objects
         loop="none",
         lifespan="on",
