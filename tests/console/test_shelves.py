@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import kubewright as kw
-from kubewright.api import ObjectMeta, core
+from kubewright.api import ObjectMeta, apiextensions, core
 from kubewright.cache import CacheSyncError
 from kubewright.client import Client, Request, load_config
 from kubewright.clock import VirtualClock
@@ -121,6 +121,29 @@ async def test_definitions_and_their_columns_are_followed(cluster: Cluster, cons
         "labels": "x=y",
         "c0": 3,
     }
+
+
+async def test_a_definition_with_other_columns_changes_the_rows(cluster: Cluster, console: Console) -> None:
+    client = cluster.client()
+    await install(client, Shelved)
+    await client.create(Shelved(metadata=ObjectMeta(name="a", namespace="default"), spec=ShelvedSpec(size=3)))
+    before = await kind_of(console, "shelves.example.com/shelveds")
+    async with console.shelf(before) as shelf:
+        assert [row["c0"] for row in await shelf.rows(console.viewer())] == [3]
+        crd = await client.get(apiextensions.CustomResourceDefinition, "shelveds.shelves.example.com")
+        crd.spec.versions[0].additional_printer_columns = [
+            apiextensions.CustomResourceColumnDefinition(name="Who", type="string", json_path=".metadata.name")
+        ]
+        await client.update(crd)
+        definitions = await console.shelf(await kind_of(console, "apiextensions.k8s.io/customresourcedefinitions"))
+        name = "shelveds.shelves.example.com"
+        await until(definitions, lambda: b"Who" in (definitions.get("", name) or b""))
+        after = await kind_of(console, "shelves.example.com/shelveds")
+        assert [column.name for column in after.columns] == ["Who"]
+        async with console.shelf(after) as again, console.shelf(before) as still:
+            assert again is shelf
+            assert still is shelf
+            assert [row["c0"] for row in await shelf.rows(console.viewer())] == ["a"]
 
 
 async def test_only_the_kinds_that_are_asked_for_are_shown(cluster: Cluster) -> None:

@@ -84,6 +84,7 @@ class Cabinet:
                 shelf.open()
                 if not shelf.forbidden:  # else it is tried anew: somebody may grant it
                     self._shelves[kind] = shelf
+            shelf.redefine(kind)
             shelf.hold()
             return shelf
 

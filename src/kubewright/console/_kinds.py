@@ -50,6 +50,12 @@ class Kind:
         return self.crd is not None
 
     @property
+    def revision(self) -> int:
+        """Which state of the definition this is: the greater, the newer."""
+        said = ((self.crd or {}).get("metadata") or {}).get("resourceVersion") or "0"
+        return int(said) if said.isdecimal() else 0
+
+    @property
     def columns(self) -> Sequence[Column]:
         """The printer columns, without name and namespace."""
         return self.printer.columns

@@ -178,6 +178,14 @@ class Shelf:
                 await self._task
             self._task = None
 
+    def redefine(self, kind: Kind) -> None:
+        """Show the objects as a newer definition says: it may have other columns."""
+        if kind.revision > self.kind.revision:
+            self.kind = kind
+            self._rows.clear()
+            self._changed.update(self._informer.lister.keys())
+            self._soon()
+
     @property
     def holds(self) -> int:
         """How many hold it open: those who use it just now, and those who listen."""
