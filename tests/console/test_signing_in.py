@@ -138,12 +138,10 @@ async def test_a_token_that_is_not_known_is_refused_without_being_repeated(
 
 
 @pytest.mark.clusters("embedded")
-@pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"])
-async def test_nobody_is_sent_to_another_site(
-    http: aiohttp.ClientSession, console_url: str, token: str, target: str
-) -> None:
-    answer = await sign_in(http, console_url, token, target)
-    assert answer.headers["location"] == "/"
+async def test_nobody_is_sent_to_another_site(http: aiohttp.ClientSession, console_url: str, token: str) -> None:
+    for target in ("//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"):
+        answer = await sign_in(http, console_url, token, target)
+        assert answer.headers["location"] == "/"
 
 
 @pytest.mark.clusters("embedded")
@@ -189,18 +187,16 @@ async def test_the_token_of_the_request_is_who_asks(
             assert answer.status == 401
 
 
-@pytest.mark.parametrize(
-    "header", ["X-Remote-User", "X-Forwarded-User", "X-Forwarded-Email", "Impersonate-User", "X-Auth-Request-User"]
-)
 async def test_a_header_that_names_a_user_means_nothing(
-    http: aiohttp.ClientSession, cluster_namespace: str, token: str, header: str
+    http: aiohttp.ClientSession, cluster_namespace: str, token: str
 ) -> None:
-    named = {**HTML, header: "admin", "X-Remote-Group": "system:masters", "Impersonate-Group": "system:masters"}
-    async with http.get("/", headers=named, allow_redirects=False) as answer:
-        assert answer.status == 303
-    async with http.get("/", headers={**named, "Authorization": f"Bearer {token}"}) as answer:
-        text = await answer.text()
-    assert f"system:serviceaccount:{cluster_namespace}:guest" in text
+    groups = {"X-Remote-Group": "system:masters", "Impersonate-Group": "system:masters"}
+    for header in ("X-Remote-User", "X-Forwarded-User", "X-Forwarded-Email", "Impersonate-User", "X-Auth-Request-User"):
+        named = {**HTML, header: "admin", **groups}
+        async with http.get("/", headers=named, allow_redirects=False) as answer:
+            assert answer.status == 303
+        async with http.get("/", headers={**named, "Authorization": f"Bearer {token}"}) as answer:
+            assert f"system:serviceaccount:{cluster_namespace}:guest" in await answer.text()
 
 
 async def test_a_viewer_acts_with_his_own_rights_and_not_with_the_consoles(
