@@ -84,6 +84,12 @@ async def test_a_bundle_is_installed_and_removed_again(
     assert group.spec is None or not group.spec.target_namespaces
     source = await client.get(CatalogSource, "shelf-operator-catalog", namespace)
     assert source.spec.address == f"shelf-operator-catalog.{namespace}.svc:50051"
+    server = await client.get(apps.Deployment, "shelf-operator-catalog", namespace)
+    [opm] = server.spec.template.spec.containers
+    assert {mount.mount_path: mount.sub_path for mount in opm.volume_mounts or []} == {
+        "/configs/catalog.yaml": "catalog.yaml",  # in a folder opm would find it twice
+        "/tmp": None,  # the pod's own
+    }
     subscription = await client.get(Subscription, "shelf-operator", namespace)
     assert (subscription.spec.channel, subscription.spec.starting_csv) == ("stable", "shelf-operator.v1.2.0")
     assert said[-1] == "waiting ClusterServiceVersion shelf-operator.v1.2.0: Succeeded"

@@ -29,6 +29,7 @@ __all__ = ["PACKAGE_LABEL", "Installation"]
 
 PACKAGE_LABEL: Final = "olm.kubewright.dev/package"
 _PORT: Final = 50051
+_FILE: Final = "catalog.yaml"
 _MOST: Final = 1_000_000
 """What fits into a ConfigMap, with a little room for its metadata."""
 
@@ -121,7 +122,7 @@ class Installation:
                 " `kubewright catalog`, and name that as the index image"
             )
         return [
-            core.ConfigMap(metadata=self._meta(self.catalog_name), data={"catalog.yaml": text}),
+            core.ConfigMap(metadata=self._meta(self.catalog_name), data={_FILE: text}),
             self._server(hashlib.sha256(text.encode()).hexdigest()),
             self._service(),
             self._source(CatalogSourceSpec(source_type="grpc", address=address)),
@@ -191,7 +192,8 @@ class Installation:
         return core.Container(
             name="opm",
             image=self.opm_image,
-            command=["/bin/opm", "serve", "/configs", "--cache-dir=/cache", "--termination-log=/cache/termination-log"],
+            # It keeps its cache in /tmp unless told otherwise; where that is told, newer ones want it filled before.
+            command=["/bin/opm", "serve", "/configs"],
             ports=[core.ContainerPort(name="grpc", container_port=_PORT, protocol="TCP")],
             readiness_probe=core.Probe(tcp_socket=core.TCPSocketAction(port="grpc"), period_seconds=2),
             security_context=core.SecurityContext(
@@ -200,7 +202,8 @@ class Installation:
                 capabilities=core.Capabilities(drop=["ALL"]),
             ),
             volume_mounts=[
-                core.VolumeMount(name="catalog", mount_path="/configs", read_only=True),
-                core.VolumeMount(name="cache", mount_path="/cache"),
+                # The file alone: in a mounted folder there is a second, hidden one of it, which opm would read too.
+                core.VolumeMount(name="catalog", mount_path=f"/configs/{_FILE}", sub_path=_FILE, read_only=True),
+                core.VolumeMount(name="cache", mount_path="/tmp"),  # noqa: S108  # the pod's own
             ],
         )
