@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from nicegui import ui
 
@@ -34,6 +34,19 @@ _LOOK_SECONDS: Final = 1.0
 ui.add_css(custom_properties() + (_STATIC / "console.css").read_text(), shared=True)
 
 
+class Trouble(NamedTuple):
+    """What stands still, since when, and why."""
+
+    what: str
+    since: datetime | None
+    why: str = ""
+
+    def __str__(self) -> str:
+        when = f" since {self.since:%H:%M:%S} UTC" if self.since else ""
+        why = f": {self.why}" if self.why else ""
+        return f"{self.what}{when}{why}. This is what was known; it goes on by itself."
+
+
 class Frame:
     """The frame of one page, for what pages change in it."""
 
@@ -46,15 +59,15 @@ class Frame:
         """The page shows what is on this shelf: when it stands still, the page says so."""
         self._shelf = shelf
 
-    def trouble(self) -> tuple[str, datetime | None, str] | None:
-        """What stands still, since when and why; None while all is well."""
+    def trouble(self) -> Trouble | None:
+        """None while all is well."""
         healths = [shelf.health for shelf in self._console.open_shelves if shelf.health.state != "forbidden"]
         if healths and all(health.state == "away" for health in healths):
             since = min((health.since for health in healths if health.since), default=None)
-            return "The API server has not answered", since, ""
+            return Trouble("The API server has not answered", since)
         if self._shelf is not None and self._shelf.health.state == "away":
             # The others are live, so it is this kind alone: its definition may be gone.
-            return "This list stands still", self._shelf.health.since, self._shelf.health.message
+            return Trouble("This list stands still", self._shelf.health.since, self._shelf.health.message)
         return None
 
 
@@ -113,7 +126,7 @@ def frame(
 
     def look() -> None:
         trouble = made.trouble()
-        show_live(trouble is not None, trouble[1] if trouble else None)
+        show_live(trouble)
         banner.show(trouble)
 
     ui.timer(_LOOK_SECONDS, look)
@@ -142,26 +155,23 @@ class _Banner:
             self._text = ui.label("")
         self._row.set_visibility(False)
 
-    def show(self, trouble: tuple[str, datetime | None, str] | None) -> None:
+    def show(self, trouble: Trouble | None) -> None:
         if trouble is not None:
-            what, since, why = trouble
-            when = f" since {since:%H:%M:%S} UTC" if since else ""
-            said = f": {why}" if why else ""
-            self._text.set_text(f"{what}{when}{said}. This is what was known; it goes on by itself.")
+            self._text.set_text(str(trouble))
         self._row.set_visibility(trouble is not None)
 
 
-def _live() -> Callable[[bool, datetime | None], None]:
+def _live() -> Callable[[Trouble | None], None]:
     with ui.element("span").classes("kw-live kw-ready").props("role=status data-testid=connection") as mark:
         picture = icon("bolt")
         with ui.element("span").classes("kw-live-text"):
             text = ui.label("live")
 
-    def show(away: bool, since: datetime | None) -> None:
-        mark.classes(remove="kw-ready kw-failing", add="kw-failing" if away else "kw-ready")
-        picture.set_name("cloud_off" if away else "bolt")
-        said = f"away since {since:%H:%M:%S}" if since else "away"
-        text.set_text(said if away else "live")
-        labelled(mark, f"API server: {said if away else 'live'}")
+    def show(trouble: Trouble | None) -> None:
+        mark.classes(remove="kw-ready kw-failing", add="kw-failing" if trouble else "kw-ready")
+        picture.set_name("cloud_off" if trouble else "bolt")
+        since = f" since {trouble.since:%H:%M:%S}" if trouble and trouble.since else ""
+        text.set_text(f"away{since}" if trouble else "live")
+        labelled(mark, f"API server: {text.text}")
 
     return show

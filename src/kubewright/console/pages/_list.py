@@ -65,8 +65,10 @@ class _List:
         self.sent: dict[str, Row] = {}
         self.complete = False
         self.state = "rows"
-        # One at a time: a part of the first rows must not come after a change that is newer.
+        # One at a time: a part of the first rows must not come after a change that is newer, and what was found with
+        # other labels not after what is found with these.
         self.sending = asyncio.Lock()
+        self.comparing = asyncio.Lock()
 
     async def draw(self, around: Frame) -> None:
         """All of the page. Raises what forbids it."""
@@ -204,7 +206,8 @@ class _List:
     async def look_again(self) -> None:
         """Compare all that may be seen with what was sent, and send the difference."""
         with suppress(ApiError):  # the frame says that the API server is away
-            await self._compare()
+            async with self.comparing:
+                await self._compare()
         await self.show_state()
 
     async def _compare(self) -> None:

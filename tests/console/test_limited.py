@@ -1,0 +1,94 @@
+"""Somebody who may see little, in a browser: signs in with a token, and sees just that."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+from playwright.async_api import expect
+
+from kubewright.api import ObjectMeta, core, rbac
+from kubewright.client import Client, load_config
+from kubewright.console import Console
+from kubewright.crd import install
+from tests.console.conftest import OpenPage
+from tests.console.kinds import PATH, AnyCluster, Gadget, gadget, set_phase
+
+pytestmark = [pytest.mark.browser, pytest.mark.clusters]
+
+
+@pytest.fixture
+def cluster_settings() -> dict[str, Any]:
+    return {"rbac": True, "controllers": False}
+
+
+@pytest.fixture
+async def console(cluster: AnyCluster) -> AsyncIterator[Console]:
+    """By a kubeconfig: whoever signs in needs a server to sign in at."""
+    await cluster.serve()
+    only = [PATH, "core/secrets", "core/namespaces"]
+    async with Console(Client(load_config(kubeconfig=cluster.kubeconfig())), name="tests", only=only) as made:
+        yield made
+
+
+async def token_of_a_guest(admin: Client, namespace: str) -> str:
+    """The token of an account that may read gadgets in one namespace, and nothing else."""
+    about = ObjectMeta(name="guest", namespace=namespace)
+    await admin.create(core.ServiceAccount(metadata=about))
+    rule = rbac.PolicyRule(
+        api_groups=["lists.console.example.com"], resources=["gadgets"], verbs=["get", "list", "watch"]
+    )
+    await admin.create(rbac.Role(metadata=about, rules=[rule]))
+    await admin.create(
+        rbac.RoleBinding(
+            metadata=about,
+            role_ref=rbac.RoleRef(api_group="rbac.authorization.k8s.io", kind="Role", name="guest"),
+            subjects=[rbac.Subject(kind="ServiceAccount", name="guest", namespace=namespace)],
+        )
+    )
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/guest/token"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    answer = msgspec.json.decode(await admin.request("POST", path, body=body))
+    found: str = answer["status"]["token"]
+    return found
+
+
+async def test_a_viewer_sees_what_he_may_see_and_is_told_what_he_may_not(
+    cluster: AnyCluster, cluster_namespace: str, console_url: str, open_page: OpenPage
+) -> None:
+    home, hidden = cluster_namespace, f"hidden-{cluster_namespace}"
+    async with cluster.client() as admin:
+        await install(admin, Gadget)
+        token = await token_of_a_guest(admin, home)
+        await set_phase(admin, await admin.create(gadget("mine", home)), "Ready")
+        await set_phase(admin, await admin.create(gadget(hidden, "default")), "Failed")
+
+        page = await open_page(signed_in=False)
+        await page.goto(f"{console_url}/kinds/{PATH}")
+        await page.get_by_label("Bearer token").fill(token)
+        await page.get_by_role("button", name="Sign in").click()
+
+        await expect(page).to_have_url(f"{console_url}/kinds/{PATH}")  # where he wanted to go
+        await expect(page.get_by_role("gridcell", name="mine")).to_be_visible()
+        await expect(page.get_by_text("1 object", exact=True)).to_be_visible()
+        await expect(page.get_by_role("button", name="New Gadget")).to_have_count(0)
+        await admin.create(gadget("second", home))
+        await admin.create(gadget(f"{hidden}-too", "default"))
+        await expect(page.get_by_text("2 objects", exact=True)).to_be_visible()
+        await expect(page.get_by_text(hidden)).to_have_count(0)
+
+        await page.goto(console_url)
+        row = page.locator(f'[data-kind="{PATH}"]')
+        await expect(row.get_by_text("1 ready")).to_be_visible()
+        await expect(row.get_by_text("failing")).to_have_count(0)
+
+        await page.goto(f"{console_url}/kinds/core/secrets?namespace={home}")
+        problem = page.get_by_test_id("problem")
+        await expect(problem).to_contain_text(f"You may not list secrets in namespace {home}")
+        await expect(problem).to_contain_text(f"kubectl auth can-i list secrets --namespace {home}")
+
+        await page.get_by_role("button", name="Signed in as").click()
+        await page.get_by_text("Sign out").click()
+        await expect(page.get_by_label("Bearer token")).to_be_visible()
