@@ -215,7 +215,8 @@ def test_ctrl_c_ends_a_reconcile_that_never_ends_by_itself(program: Path) -> Non
 
 
 def test_nothing_outlives_a_dev_that_was_killed(program: Path) -> None:
-    with developing(program.parent, program.name, "--no-console") as dev:
+    environ = {"TMPDIR": str(program.parent)}  # which nobody tidies up after it
+    with developing(program.parent, program.name, "--no-console", environ=environ) as dev:
         process = int(dev.wait_for("output")["text"].split()[1])
         dev.wait_for("ready")
         assert dev.end(signal.SIGKILL) == -signal.SIGKILL
