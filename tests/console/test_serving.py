@@ -13,7 +13,7 @@ import aiohttp
 import msgspec
 import pytest
 import yaml
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from kubewright._certificates import CertificateAuthority
 from kubewright.api import ObjectMeta, core
@@ -192,3 +192,23 @@ async def test_an_open_page_ends_with_its_session(console: Console, console_url:
         console.sessions.end(session)
     await expect(page.get_by_label("Bearer token")).to_be_visible()
     await expect(page).to_have_url(f"{console_url}/sign-in?next=%2Fkinds%2Fcore%2Fnamespaces")
+
+
+@pytest.mark.browser
+async def test_another_context_is_chosen_on_the_page(browser: Browser, tmp_path: Path) -> None:
+    async with (
+        clusters(tmp_path) as (_, two, kubeconfig),
+        Console.connect(kubeconfig=kubeconfig) as console,
+        console.serving() as url,
+    ):
+        await two.client().create(core.Namespace(metadata=ObjectMeta(name="only-in-two")))
+        context = await browser.new_context(viewport={"width": 1280, "height": 800})
+        await context.request.get(url + console.invitation(), max_redirects=0)
+        page = await context.new_page()
+        await page.goto(url)
+        await page.get_by_role("button", name="Cluster: one").click()
+        await page.get_by_role("menuitem", name="two").or_(page.locator(".q-menu").get_by_text("two")).first.click()
+        await expect(page.get_by_role("button", name="Cluster: two")).to_be_visible()
+        await page.goto(f"{url}/kinds/core/namespaces")
+        await expect(page.get_by_role("gridcell", name="only-in-two", exact=True)).to_be_visible()
+        await context.close()
