@@ -123,11 +123,15 @@ def frame(
     ui.skip_link("Skip to the content", target=main)
 
     made = Frame(visit, shell)
+    shown: Trouble | None = None
 
     def look() -> None:
+        nonlocal shown
         trouble = made.trouble()
-        show_live(trouble)
-        banner.show(trouble)
+        if trouble != shown:  # a page where nothing happens sends nothing
+            shown = trouble
+            show_live(trouble)
+            banner.show(trouble)
 
     ui.timer(_LOOK_SECONDS, look)
     with content:
