@@ -30,7 +30,7 @@ async def sampled(operator: WatchedOperator, times: int) -> bool:
 
 @pytest.mark.clusters
 async def test_an_operator_shows_its_queues_charts_caches_and_leader(
-    client: Client, namespace: str, console: Console, console_url: str, page: Page
+    cluster_kind: str, client: Client, namespace: str, console: Console, console_url: str, page: Page
 ) -> None:
     await stalls_defined(client)
     operator = operator_of([namespace], health_bind="127.0.0.1:0", leader_elect=True, lease_namespace=namespace)
@@ -40,7 +40,8 @@ async def test_an_operator_shows_its_queues_charts_caches_and_leader(
         for number in range(4):
             await client.create(stall(f"stall-{number}", namespace, broken="no apples" if number == 3 else ""))
 
-        for size in range(2, 7):  # something to do between two looks at the operator, for the charts
+        # Something to do between two looks at the operator, for the charts; one cluster is enough for their picture.
+        for size in range(2, 7 if cluster_kind == "embedded" else 4):
             for number in range(3):
                 patch = MergePatch({"spec": {"replicas": size}})
                 await client.patch(Stall, f"stall-{number}", patch, namespace)
@@ -69,7 +70,7 @@ async def test_an_operator_shows_its_queues_charts_caches_and_leader(
         # Live: what waits for its next retry shows.
         await client.patch(Stall, "stall-3", MergePatch({"spec": {"broken": ""}}), namespace)
         await client.create(stall("late", namespace))
-        await expect(caches.filter(has_text="Stall")).to_contain_text("5")
+        await expect(caches.filter(has_text="Stall").locator("td").nth(2)).to_have_text("5")
     # An operator that is gone says since when, and what to do.
     await expect(page.get_by_test_id("operator-away")).to_contain_text("Away since")
     await expect(page.get_by_test_id("operator-away")).to_contain_text("--health-bind")
