@@ -190,6 +190,7 @@ def conflict(project: Path, templates: Templates) -> Path:
         {
             "project/README.md": first("project/README.md").replace(line, "Another line."),
             "project/Containerfile": first("project/Containerfile") + "# more\n",
+            "project/docs/NEWS.md": "New.\n",
         }
     )
     readme = project / "README.md"
@@ -310,8 +311,12 @@ def test_scripts_get_a_document(project: Path, conflict: Path, capsys: pytest.Ca
     assert run(["upgrade", "--output", "json"]) == 3
     told = json.loads(capsys.readouterr().out)
     assert told["scaffold"] == {"from": 1, "to": CURRENT}
-    assert {one["path"]: one["what"] for one in told["files"]} == {"README.md": "conflict", "Containerfile": "updated"}
-    assert (told["conflicts"], told["written"]) == (["README.md"], ["Containerfile"])
+    assert {one["path"]: one["what"] for one in told["files"]} == {
+        "Containerfile": "updated",
+        "README.md": "conflict",
+        "docs/NEWS.md": "added",
+    }
+    assert (told["conflicts"], told["written"]) == (["README.md"], ["Containerfile", "docs/NEWS.md"])
 
 
 def test_a_project_of_a_later_scaffold_is_left_alone(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

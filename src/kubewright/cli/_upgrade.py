@@ -92,7 +92,8 @@ def _uncommitted(folder: Path) -> list[str]:
     """What git would commit below a folder; nothing without git, or outside of a repository."""
     try:
         prefix = _git(folder, "rev-parse", "--show-prefix").strip()
-        entries = _git(folder, "status", "--porcelain", "--no-renames", "-z", "--", ".").split("\0")
+        asked = ("status", "--porcelain", "--no-renames", "--untracked-files=all", "-z", "--", ".")
+        entries = _git(folder, *asked).split("\0")
     except (FileNotFoundError, subprocess.CalledProcessError):
         return []
     return [entry[3:].removeprefix(prefix) for entry in entries if entry]
