@@ -87,11 +87,14 @@ class Visit:
         return shelf
 
 
-def page(path: str) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
+def page(
+    path: str, *, kept_seconds: float | None = None
+) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
     """Serve a page under a path. The function gets a `Visit`, and the parameters of the path and of the query.
 
     Nobody comes here who is not signed in: the door is before it. What the function raises becomes an error state of
-    the page, and never ends the server.
+    the page, and never ends the server. `kept_seconds` is how long a browser may be away and find the page as it was:
+    for those on which people write.
     """
 
     def decorate(function: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
@@ -113,6 +116,6 @@ def page(path: str) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., 
                 failed(visit, error)
 
         build.__signature__ = signature.replace(parameters=[request, *others])  # type: ignore[attr-defined]
-        return ui.page(path, response_timeout=_BUILD_SECONDS)(build)
+        return ui.page(path, response_timeout=_BUILD_SECONDS, reconnect_timeout=kept_seconds)(build)
 
     return decorate

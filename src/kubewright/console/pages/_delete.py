@@ -15,7 +15,7 @@ from kubewright.console._owned import Node, Tree, kinds_below, tree_of
 from kubewright.console._shelves import Batch, Shelf
 from kubewright.console._visits import Visit, page
 from kubewright.console.forms import Writer, form_of, problems_in
-from kubewright.console.pages._edit import kind_at
+from kubewright.console.pages._edit import kind_at, listening
 from kubewright.console.pages._edit_review import notice
 from kubewright.console.pages._frame import frame
 from kubewright.console.pages._parts import heading, labelled, link
@@ -37,6 +37,7 @@ async def delete(visit: Visit, group: str, plural: str, namespace: str, name: st
     kind = await kind_at(visit, group, plural)
     place = namespace if kind.namespaced else ""
     with frame(visit, f"Delete {name}", kind=kind, namespace=place):
+        await listening(visit)
         await _Delete(visit, kind, place, name).draw()
 
 
