@@ -91,6 +91,7 @@ def test_options_are_remembered_and_a_new_version_has_a_new_image() -> None:
     given = ["--image", "registry.example.com/cup:a", "--channels", "fast,stable", "--default-channel", "stable"]
     assert run(["bundle", "cup.py", "--version", "1.0.0", *given, "--replaces", "cup-operator.v0.9.0"]) == 0
     assert run(["bundle", "cup.py", "--version", "1.0.0", "--check"]) == 0
+    assert run(["bundle", "cup.py", "--version", "1.0.0", "--replaces", "", "--check"]) == 3  # taken away again
     assert run(["bundle", "cup.py", "--version", "1.1.0"]) == 0
     assert Bundle.read(Path("bundle")).channels == ["fast", "stable"]
     assert csv()["spec"]["relatedImages"][0]["image"] == "cup-operator:1.1.0"
@@ -140,6 +141,9 @@ def test_problems_are_told_with_their_file(capsys: pytest.CaptureFixture[str]) -
         (["bundle", "cup.py", "--channels", "a b"], 2, "channel 'a b' must be"),
         (["bundle", "cup.py", "--default-channel", "x"], 2, "default channel 'x' is none of the channels stable"),
         (["bundle", "cup.py", "--min-kube-version", "1"], 2, "must be a whole version"),
+        (["bundle", "cup.py", "--replaces", "Foo Bar"], 2, "'Foo Bar' is no name of a ClusterServiceVersion"),
+        (["bundle", "cup.py", "--skips", "Foo"], 2, "'Foo' is no name of a ClusterServiceVersion"),
+        (["bundle", "cup.py", "--skip-range", "all"], 2, "skip_range 'all' is no range of versions"),
         (["bundle", "cup.py", "--image", "a b"], 2, "'a b' is no name of an image"),
         (["bundle", "cup.py", "--icon", "cup.py"], 2, "cup.py is no picture that catalogs show"),
         (["bundle", "cup.py", "--samples", "absent"], 2, "'absent' does not exist"),

@@ -151,10 +151,10 @@ def _prepared(
 
 
 def _given(listed: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, as arguments of `Listing`."""
+    """The options that were given, as arguments of `Listing`; an empty one takes away what the bundle has."""
     from kubewright.olm import icon_of
 
-    given = {name: value for name, value in listed.items() if value}
+    given = {name: value for name, value in listed.items() if value is not None and value != ()}
     if "channels" in given:
         given["channels"] = [name.strip() for name in given["channels"].split(",") if name.strip()]
         # Whoever names the channels anew names the default too, or gets the first.

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from kubewright.olm._install import INSTALL_MODES
+from kubewright.olm._names import NAME_RULE, is_name
 from kubewright.olm._problems import Level, Problem, problem
 from kubewright.olm._read import Bundle
 from kubewright.olm._semver import is_semver
@@ -15,8 +16,6 @@ from kubewright.olm._shape import misshapen
 
 __all__ = ["check_csv", "provided"]
 
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LONGEST: Final = 63
 # OLM fills in what is missing, and takes away what is too much.
 _TOLERATED: Final = re.compile(r"\s*v?\d+(\.\d+){0,2}([-+][0-9A-Za-z.+-]+)?\s*")
 _ANNOTATIONS: Final = {
@@ -64,12 +63,8 @@ class _Check:
         if replaced := self.spec.get("replaces"):
             named["spec.replaces"] = replaced
         for field, name in named.items():
-            if not _NAME.fullmatch(name) or len(name) > _LONGEST:
-                yield self.say(
-                    field,
-                    f"{name!r} is no name that OLM can use as a label",
-                    f"use lower case letters, digits, '-' and '.', at most {_LONGEST}, such as foo.v1.0.0",
-                )
+            if not is_name(name):
+                yield self.say(field, f"{name!r} is no name that OLM can use as a label", NAME_RULE)
         if not str(self.csv.get("apiVersion") or "").rpartition("/")[2]:
             yield self.say("apiVersion", "it is missing", "say operators.coreos.com/v1alpha1")
 

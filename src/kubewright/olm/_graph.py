@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Entry", "check_channel", "head_of"]
+__all__ = ["Entry", "check_channel", "head_of", "is_range"]
 
 # One or several conditions such as `>=1.0.0 <1.2.0`, or such groups with `||` between them.
 _CONDITION: Final = r"(?:>=|<=|>|<|=|==|!=|!)?\s*v?\d+(?:\.(?:\d+|x)){0,2}(?:[-+][0-9A-Za-z.+-]+)?"
@@ -24,6 +24,11 @@ class Entry:
     skip_range: str = ""
 
 
+def is_range(text: str) -> bool:
+    """Whether a text is a range of versions, such as `>=1.0.0 <1.2.0`."""
+    return _RANGE.fullmatch(text) is not None
+
+
 def head_of(entries: Sequence[Entry]) -> list[str]:
     """The versions that no other replaces or skips: of those there must be one, which users get."""
     passed = {one.replaces for one in entries} | {name for one in entries for name in one.skips}
@@ -33,7 +38,7 @@ def head_of(entries: Sequence[Entry]) -> list[str]:
 def check_channel(channel: str, entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
     """What is wrong with a channel: (error or warning, a sentence)."""
     for entry in entries:
-        if entry.skip_range and not _RANGE.fullmatch(entry.skip_range):
+        if entry.skip_range and not is_range(entry.skip_range):
             yield "error", f"{entry.name}: skipRange {entry.skip_range!r} is no range, such as '>=1.0.0 <1.2.0'"
         if entry.name in (entry.replaces, *entry.skips):
             yield "error", f"{entry.name} replaces or skips itself"

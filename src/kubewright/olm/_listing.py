@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from kubewright.olm._graph import is_range
+from kubewright.olm._names import NAME_RULE, is_name
+
 __all__ = ["OLDEST_KUBERNETES", "Listing", "icon_of"]
 
 OLDEST_KUBERNETES: Final = "1.29.0"
@@ -68,6 +71,11 @@ class Listing:
                 raise ValueError(f"channel {channel!r} must be letters, digits, '-', '.' and '_', such as stable-v1")
         if self.default_channel not in channels:
             raise ValueError(f"default channel {self.default_channel!r} is none of the channels {', '.join(channels)}")
+        for name in (*((self.replaces,) if self.replaces else ()), *self.skips):
+            if not is_name(name):
+                raise ValueError(f"{name!r} is no name of a ClusterServiceVersion: {NAME_RULE}")
+        if self.skip_range and not is_range(self.skip_range):
+            raise ValueError(f"skip_range {self.skip_range!r} is no range of versions, such as '>=1.0.0 <1.2.0'")
         if not _VERSION.fullmatch(self.min_kube_version):
             raise ValueError(f"min_kube_version {self.min_kube_version!r} must be a whole version, such as 1.29.0")
 

@@ -1,0 +1,17 @@
+"""Names that OLM can use: of an object, and, as the value of a label, not too long."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["NAME_RULE", "is_name"]
+
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST: Final = 63
+NAME_RULE: Final = f"use lower case letters, digits, '-' and '.', at most {_LONGEST}, such as foo.v1.0.0"
+
+
+def is_name(text: str) -> bool:
+    """Whether a ClusterServiceVersion can be called so."""
+    return _NAME.fullmatch(text) is not None and len(text) <= _LONGEST
