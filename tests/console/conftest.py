@@ -34,6 +34,13 @@ PATIENCE = 30_000
 expect.set_options(timeout=PATIENCE)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests in a browser get more time than others: on a machine that is busy, each page takes seconds."""
+    for item in items:
+        if item.get_closest_marker("browser") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(300))
+
+
 @pytest.fixture(scope="session")
 def browser_path() -> str:
     """The Chromium of this machine."""
