@@ -164,8 +164,9 @@ class Access:
             if len(self._answers) >= _REMEMBERED:
                 self._answers.clear()
             # A task of its own: whoever asked first may leave while others still wait.
-            known = (now + seconds, asyncio.ensure_future(self._ask(key, ask)))
-            self._answers[key] = known
+            asked = asyncio.ensure_future(self._ask(key, ask))
+            asked.add_done_callback(_seen)
+            known = self._answers[key] = (now + seconds, asked)
         return await asyncio.shield(known[1])
 
     async def _ask(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
@@ -177,6 +178,12 @@ class Access:
             if isinstance(error, Unauthorized) and self._on_rejected is not None:
                 self._on_rejected()
             raise
+
+
+def _seen(asked: asyncio.Future[Any]) -> None:
+    """Its error was seen, also when nobody waits for the answer any more."""
+    if not asked.cancelled():
+        asked.exception()
 
 
 def _covers(rule: dict[str, Any], kind: Kind, verb: str) -> bool:
