@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -86,6 +87,7 @@ class _Part:
         self._queue = ui.row().classes("kw-card kw-box kw-line").props("data-testid=queue")
         self._chart = durations_chart(told.turns)
         self._turns = ui.element("ol").classes("kw-turns").props("data-testid=turns")
+        self._items: dict[str, ui.element] = {}
         self.update(told)
 
     def update(self, told: Told) -> None:
@@ -100,11 +102,18 @@ class _Part:
         if shown[1] != self._shown[1]:
             self._chart.options.update(durations_options(turns))
             self._chart.update()
-            self._turns.clear()
-            with self._turns:
-                for turn in turns:
-                    self._turn(turn)
+            self._arrange(turns)
         self._shown = shown
+
+    def _arrange(self, turns: Sequence[Turn]) -> None:
+        """Add what is new and take away what is old; the rest stays, under the pointer of whoever is about to click."""
+        for old in self._items.keys() - {turn.id for turn in turns}:
+            self._items.pop(old).delete()
+        for place, turn in enumerate(turns):
+            if turn.id not in self._items:
+                with self._turns:
+                    self._items[turn.id] = self._turn(turn)
+                self._items[turn.id].move(target_index=place)
 
     def _place(self, queue: QueueState) -> None:
         state, _ = queue_text(queue, datetime.now(UTC))
@@ -114,9 +123,9 @@ class _Part:
             cause = f" ({queue.cause})" if queue.cause else ""
             ui.label(f"· woken by {queue.trigger}{cause}").classes("kw-muted")
 
-    def _turn(self, turn: Turn) -> None:
+    def _turn(self, turn: Turn) -> ui.element:
         record = turn.record
-        with ui.element("li").classes("kw-turn kw-card").props("data-testid=turn"):
+        with ui.element("li").classes("kw-turn kw-card").props("data-testid=turn") as item:
             with ui.row().classes("kw-line"):
                 state_mark(turn.state, turn.text)
                 self.moments.label(record.ended_at).classes("kw-muted")
@@ -136,6 +145,7 @@ class _Part:
                 ui.label(f"and {record.more_writes} more writes").classes("kw-muted")
             if not turn.writes and turn.state is State.READY:
                 ui.label("It wrote nothing: everything was as it should be.").classes("kw-muted kw-small")
+        return item
 
     def _write(self, turn: Turn, number: int, wrote: Wrote) -> None:
         details = wrote.lines or wrote.fields
