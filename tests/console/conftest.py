@@ -28,7 +28,7 @@ FLAGS = [
     "--disable-dev-shm-usage",
 ]
 TOOL = Path(__file__).parents[2] / "tools" / "browser"
-PATIENCE = 30_000
+PATIENCE = 60_000
 """Milliseconds: Chromium is slow on a machine that is busy."""
 
 expect.set_options(timeout=PATIENCE)

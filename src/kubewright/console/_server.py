@@ -44,7 +44,15 @@ def _application() -> FastAPI:
     pages.register()
     application = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     # Compressed further out: the guard still has to read the pages.
-    ui.run_with(application, title="Kubewright", dark=None, show_welcome_message=False, gzip_middleware_factory=None)
+    ui.run_with(
+        application,
+        title="Kubewright",
+        dark=None,
+        show_welcome_message=False,
+        gzip_middleware_factory=None,
+        # A browser that is slow, or whose machine is, is not gone: three seconds, the default, lost what was typed.
+        reconnect_timeout=15.0,
+    )
     return application
 
 
