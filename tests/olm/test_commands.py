@@ -87,6 +87,15 @@ def test_what_pyproject_says_and_the_samples_are_in_it() -> None:
     assert example["metadata"]["name"] == "mine"
 
 
+def test_the_scorecards_image_is_named_once_and_can_be_taken_away_again() -> None:
+    config, image = Path("bundle/tests/scorecard/config.yaml"), "registry.example.com/scorecard-test:v1"
+    assert run(["bundle", "cup.py", "--scorecard-image", image]) == 0
+    assert config.read_text().count(f"image: {image}\n") == 6
+    assert run(["bundle", "cup.py", "--check"]) == 0
+    assert run(["bundle", "cup.py", "--scorecard-image", ""]) == 0
+    assert config.read_text().count("image: operator-framework/scorecard-test:v") == 6
+
+
 def test_options_are_remembered_and_a_new_version_has_a_new_image() -> None:
     given = ["--image", "registry.example.com/cup:a", "--channels", "fast,stable", "--default-channel", "stable"]
     assert run(["bundle", "cup.py", "--version", "1.0.0", *given, "--replaces", "cup-operator.v0.9.0"]) == 0

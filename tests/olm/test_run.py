@@ -139,7 +139,7 @@ async def test_what_is_missing_is_said_when_the_time_is_over(client: Client, ins
     assert str(caught.value) == (
         "shelf-operator.v1.2.0 is not installed after 0.01 s: the server of the catalog, Deployment"
         f" {installation.namespace}/shelf-operator-catalog, has no pod that is ready; its image is"
-        " quay.io/operator-framework/opm:latest"
+        " operator-framework/opm:latest"
     )
 
 

@@ -172,7 +172,12 @@ def test_a_folder_remembers_what_it_was_made_with(tmp_path: Path) -> None:
     assert known["icon"] == LISTING.icon
     assert (known["replaces"], known["skips"], known["skip_range"]) == ("shelf-operator.v1.1.0", ["a.v1"], "<1.2.0")
     later = remembered(folder, plain(version="1.3.0"))
-    assert later.keys() == {"channels", "default_channel", "icon"}  # another version replaces another one
+    assert later.keys() == {
+        "channels",
+        "default_channel",
+        "icon",
+        "scorecard_image",
+    }  # another version replaces another one
 
 
 def test_drift_is_told_file_by_file(folder: Path) -> None:

@@ -35,6 +35,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--skips", metavar="NAME", multiple=True, help="A version that upgrades pass over; several times.")
 @click.option("--skip-range", metavar="RANGE", help="Versions that upgrade to this at once, such as '>=1.0.0 <1.2.0'.")
 @click.option("--min-kube-version", metavar="VERSION", help="The oldest Kubernetes; 1.29.0 unless given.")
+@click.option("--scorecard-image", metavar="IMAGE", help="The tests of operator-sdk's scorecard, from your registry.")
 @click.option(
     "--icon",
     metavar="FILE",

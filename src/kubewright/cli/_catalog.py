@@ -50,6 +50,7 @@ def command(
     Example:
       kubewright catalog bundles/1.0.0 bundles/1.1.0 --bundle-image 'registry.example.com/guestbook-bundle:v{version}'
       docker build --tag registry.example.com/guestbook-catalog:latest --file catalog.Dockerfile .
+      docker build --build-arg OPM_IMAGE=registry.example.com/opm:latest --file catalog.Dockerfile .
     """
     from kubewright.manifests import ForeignFile, compare, write
     from kubewright.olm import Bundle, BundleError, Catalog, catalog_dockerfile

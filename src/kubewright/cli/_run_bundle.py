@@ -35,7 +35,9 @@ _MODES = ("AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace")
     help="A namespace that the operator looks at; several times for several.",
 )
 @click.option("--index-image", metavar="IMAGE", help="An image of a catalog that has the bundle in it.")
-@click.option("--opm-image", metavar="IMAGE", help="The server of the catalog that is carried along.")
+@click.option(
+    "--opm-image", metavar="IMAGE", help="The server of the catalog that is carried along, from your registry."
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),

@@ -22,7 +22,8 @@ from kubewright.olm._semver import is_semver, precedence
 __all__ = ["CATALOG_DOCKERFILE", "OPM_IMAGE", "Catalog", "catalog_dockerfile"]
 
 CATALOG_DOCKERFILE: Final = "catalog.Dockerfile"
-OPM_IMAGE: Final = "quay.io/operator-framework/opm:latest"
+OPM_IMAGE: Final = "operator-framework/opm:latest"
+"""By its short name: which registry it comes from is for the node, or for whoever names another image, to say."""
 _METADATA: Final = (
     "annotations",
     "apiServiceDefinitions",
@@ -92,7 +93,8 @@ def catalog_dockerfile(folder: str) -> File:
     """The file that makes an image of the catalog in `folder`, a path beside it, with the server in it."""
     return text_file(
         CATALOG_DOCKERFILE,
-        f"FROM {OPM_IMAGE}\n\n"
+        f"ARG OPM_IMAGE={OPM_IMAGE}\n"
+        "FROM ${OPM_IMAGE}\n\n"
         'ENTRYPOINT ["/bin/opm"]\n'
         'CMD ["serve", "/configs", "--cache-dir=/tmp/cache"]\n\n'
         f"ADD {folder} /configs\n"

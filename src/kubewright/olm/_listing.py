@@ -16,6 +16,8 @@ __all__ = ["OLDEST_KUBERNETES", "Listing", "icon_of"]
 
 OLDEST_KUBERNETES: Final = "1.29.0"
 """Rules in CEL, which definitions carry, are for good since this version."""
+SCORECARD_IMAGE: Final = "operator-framework/scorecard-test:v1.41.1"
+"""By its short name: which registry it comes from is for the node, or for whoever names another image, to say."""
 
 _PICTURES: Final = {
     ".gif": "image/gif",
@@ -32,7 +34,7 @@ _VERSION: Final = re.compile(r"\d+\.\d+\.\d+([-+].*)?")
 class Listing:
     """What users of a catalog see, and how they get from version to version. A wrong value raises ValueError.
 
-    Everything here can also be edited in the ClusterServiceVersion, where it survives the next generation.
+    What users see can also be edited in the ClusterServiceVersion, where it survives the next generation.
 
     Args:
         channels: those that the version is released in; `stable` unless given.
@@ -47,6 +49,7 @@ class Listing:
         replaces: the ClusterServiceVersion that this one follows, such as `foo.v1.0.0`.
         skips: those that an upgrade passes over.
         skip_range: a range of versions from which an upgrade comes here at once, such as `>=1.0.0 <1.2.0`.
+        scorecard_image: the image of the tests that the scorecard runs.
     """
 
     channels: Sequence[str] = ()
@@ -61,11 +64,13 @@ class Listing:
     replaces: str = ""
     skips: Sequence[str] = ()
     skip_range: str = ""
+    scorecard_image: str = SCORECARD_IMAGE
 
     def __post_init__(self) -> None:
         channels = tuple(self.channels) or ("stable",)
         object.__setattr__(self, "channels", channels)
         object.__setattr__(self, "default_channel", self.default_channel or channels[0])
+        object.__setattr__(self, "scorecard_image", self.scorecard_image or SCORECARD_IMAGE)
         for channel in channels:
             if not _CHANNEL.fullmatch(channel):
                 raise ValueError(f"channel {channel!r} must be letters, digits, '-', '.' and '_', such as stable-v1")

@@ -7,6 +7,7 @@ that its comments and its layout stay, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 from kubewright.manifests import Drift, File, Project, Written, compare, write, yaml_file
 from kubewright.olm._beside import check_folder, compare_beside, refuse_beside, write_beside
-from kubewright.olm._files import bundle_files, csv_file, csv_path, dockerfile
+from kubewright.olm._files import SCORECARD, bundle_files, csv_file, csv_path, dockerfile
 from kubewright.olm._listing import Listing
 from kubewright.olm._merge import Conflict, Keep, Merged, merge
 from kubewright.olm._read import Bundle, BundleError, load_yaml
@@ -92,7 +93,8 @@ def remembered_image(folder: Path, project: Project) -> str:
 def remembered(folder: Path, project: Project) -> dict[str, Any]:
     """What the bundle in a folder was made with, as arguments of `Listing`, so that it need not be said each time.
 
-    The channels and the picture; and of the same version also what it replaces, and the oldest Kubernetes.
+    The channels, the picture and the scorecard's image; and of the same version also what it replaces, and the oldest
+    Kubernetes.
     """
     if not folder.is_dir():
         return {}
@@ -102,11 +104,18 @@ def remembered(folder: Path, project: Project) -> dict[str, Any]:
     found: dict[str, Any] = {"channels": bundle.channels, "default_channel": bundle.default_channel}
     if icons := spec.get("icon"):
         found["icon"] = (icons[0]["mediatype"], icons[0]["base64data"])
+    found["scorecard_image"] = _scorecard_image(folder)
     if spec.get("version") == project.version:
         found |= {"replaces": spec.get("replaces"), "skips": spec.get("skips")}
         found["min_kube_version"] = spec.get("minKubeVersion")
         found["skip_range"] = (before["metadata"].get("annotations") or {}).get("olm.skipRange")
     return {name: value for name, value in found.items() if value}
+
+
+def _scorecard_image(folder: Path) -> str:
+    """The image of the scorecard's first test; "" where there is none."""
+    found = re.search(r"^ +image: (\S+)$", _text(folder / SCORECARD) or "", re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _before(folder: Path, project: Project) -> dict[str, Any]:
