@@ -177,7 +177,7 @@ def test_a_folder_remembers_what_it_was_made_with(tmp_path: Path) -> None:
         "default_channel",
         "icon",
         "scorecard_image",
-    }  # another version replaces another one
+    }  # not what it replaces
 
 
 def test_drift_is_told_file_by_file(folder: Path) -> None:
