@@ -46,8 +46,8 @@ def violations(
 ) -> list[Violation]:
     """Every rule of the schema that the value breaks. `rules` spares compiling its CEL rules again.
 
-    CEL is asked of whole objects; with a `path`, the value is a part of one. With an `old` object, the value is meant to
-    replace it: then rules about changes are asked too.
+    CEL is asked of whole objects; with a `path`, the value is a part of one. With an `old` object, the value is meant
+    to replace it: then rules about changes are asked too.
     """
     if not path:
         rules = rules or rules_of(schema)

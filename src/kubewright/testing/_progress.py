@@ -77,7 +77,9 @@ class Progress:
         ended = threading.Event()
         if lines and not self._terminal:
             self.say(f"{title} ...")
-        watcher = threading.Thread(target=self._watch, args=(step, ended, lines), name="kubewright-progress", daemon=True)
+        watcher = threading.Thread(
+            target=self._watch, args=(step, ended, lines), name="kubewright-progress", daemon=True
+        )
         if lines or self._terminal:
             watcher.start()
         try:
