@@ -5,28 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any
 
 from kubewright.api import ResourceInfo, info_of
 from kubewright.client import Client
 from kubewright.console._app import Console
+from kubewright.console._owned import with_what_is_made_of_them
 from kubewright.console.operators import InProcess
 from kubewright.operator import Operator, Running, SettingError
 
 __all__ = ["attach", "kinds_of_operator"]
 
 logger = logging.getLogger("kubewright.console")
-
-_MAKES: Final = {
-    "apps/deployments": ("apps/replicasets", "core/pods"),
-    "apps/replicasets": ("core/pods",),
-    "apps/statefulsets": ("core/pods", "core/persistentvolumeclaims"),
-    "apps/daemonsets": ("core/pods",),
-    "batch/cronjobs": ("batch/jobs", "core/pods"),
-    "batch/jobs": ("core/pods",),
-    "core/services": ("discovery.k8s.io/endpointslices",),
-}
-"""What Kubernetes itself makes of objects."""
 
 
 def attach(
@@ -93,5 +83,4 @@ def kinds_of_operator(operator: Operator) -> set[str]:
         infos.update(info_of(watched.kind) for watched in registration.watches)
         infos.update(info_of(kind) for kind in registration.reads)
     paths = {f"{info.group or 'core'}/{info.plural}" for info in infos}
-    more = {made for path in paths for made in _MAKES.get(path, ())}
-    return paths | more | {made for path in more for made in _MAKES.get(path, ())}
+    return set(with_what_is_made_of_them(paths))

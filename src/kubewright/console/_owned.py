@@ -17,7 +17,7 @@ from kubewright.console._kinds import Kind
 from kubewright.console._states import Health, State, state_of
 from kubewright.observe import KindName
 
-__all__ = ["Node", "Tree", "health_of", "kinds_below", "tree_of"]
+__all__ = ["Node", "Tree", "health_of", "kinds_below", "tree_of", "with_what_is_made_of_them"]
 
 _NODES_AT_MOST: Final = 500
 _DEPTH_AT_MOST: Final = 12
@@ -26,7 +26,7 @@ _OTHERS_AT_MOST: Final = 40
 _BELOW: Final[Mapping[str, tuple[str, ...]]] = {
     "apps/deployments": ("apps/replicasets",),
     "apps/replicasets": ("core/pods",),
-    "apps/statefulsets": ("core/pods", "apps/controllerrevisions"),
+    "apps/statefulsets": ("core/pods", "core/persistentvolumeclaims", "apps/controllerrevisions"),
     "apps/daemonsets": ("core/pods", "apps/controllerrevisions"),
     "batch/cronjobs": ("batch/jobs",),
     "batch/jobs": ("core/pods",),
@@ -98,13 +98,19 @@ def kinds_below(kind: Kind, every: Sequence[Kind], owned: Iterable[KindName]) ->
     else:
         others = sorted((one for one in every if one.custom and one != kind), key=lambda one: one.group != kind.group)
         wanted = [*_USUAL, *(one.path for one in others[:_OTHERS_AT_MOST])]
-    found: dict[str, Kind] = {}
+    return [by_path[path] for path in with_what_is_made_of_them(wanted) if path in by_path]
+
+
+def with_what_is_made_of_them(paths: Iterable[str]) -> list[str]:
+    """These kinds, and those of which Kubernetes' own controllers make objects for them, at any depth."""
+    found: dict[str, None] = {}
+    wanted = [*paths]
     while wanted:
         path = wanted.pop(0)
-        if path in by_path and path not in found:
-            found[path] = by_path[path]
+        if path not in found:
+            found[path] = None
             wanted += _BELOW.get(path, ())
-    return [*found.values()]
+    return [*found]
 
 
 def tree_of(key: ObjectKey, uid: str, shelves: Sequence[Readable], allowed: Callable[[Kind, ObjectKey], bool]) -> Tree:
