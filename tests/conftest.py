@@ -7,8 +7,13 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["pytester"]
+
+# No test fails because the machine is busy.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 # Tests press Ctrl-C in programs that they start. When the tests themselves run in the background, a shell makes all of
 # them deaf to it.

@@ -191,6 +191,24 @@ async def test_a_client_that_was_closed_can_be_used_again(control_plane: Control
             await client.server_version()
 
 
+async def test_a_request_on_its_way_fails_when_its_client_is_closed_and_is_not_repeated() -> None:
+    asked = asyncio.Queue[None]()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        asked.put_nowait(None)
+        await reader.read()  # until the client is gone
+
+    async with serving(silent) as address:
+        client = Client(ClientConfig(server=address))
+        asking = asyncio.create_task(client.get(core.Node, "n"))
+        await asked.get()
+        await client.close()
+        with pytest.raises(Unavailable, match="the client was closed"):
+            await asking
+        assert asked.empty()
+
+
 async def many(client: Client, count: int) -> list[Any]:
     return await asyncio.gather(*(client.get(core.Namespace, "default") for _ in range(count)))
 

@@ -70,8 +70,9 @@ class HttpTransport:
         headers["Accept-Encoding"] = "gzip" if self._compress else "identity"
         body = _as_data(request.body)
         data = guarded(body, request.before_send) if request.before_send is not None else body
+        session = self._open_session()
         try:
-            response = await self._open_session().request(
+            response = await session.request(
                 request.method,
                 self._url(request),
                 data=data,
@@ -90,6 +91,8 @@ class HttpTransport:
         except aiohttp.ClientError as error:
             if isinstance(data, Guarded) and data.refusal is not None:
                 raise data.refusal from None
+            if session.closed:  # by `close`: not to be repeated, which would open what nobody closes
+                raise ConnectionLost("the client was closed", sent=True, final=True) from error
             raise self._lost(error) from error
         return HttpResponse(response, self._lost)
 
@@ -126,7 +129,7 @@ class HttpTransport:
         return ConnectionLost(f"the connection to {server} broke: {_short(error)}", sent=True)
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection. Requests that are on their way fail, and are not repeated."""
         if self._session is not None:
             await self._session.close()
             self._session = None

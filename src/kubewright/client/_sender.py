@@ -82,6 +82,8 @@ class Sender:
                 return await self._attempt(request, attempt, read=read)
             except ApiError as error:
                 cause = error.__cause__
+                if isinstance(cause, ConnectionLost) and cause.final:
+                    raise
                 sent = not isinstance(cause, ConnectionLost) or cause.sent
                 if attempt >= self._retry.attempts or not self._retry.may_repeat(
                     error, repeatable=request.repeatable, sent=sent

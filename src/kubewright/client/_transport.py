@@ -77,8 +77,12 @@ class Transport(Protocol):
 
 
 class ConnectionLost(Exception):
-    """There was no whole answer. `sent` tells whether the server may have seen the request."""
+    """There was no whole answer. `sent` tells whether the server may have seen the request.
 
-    def __init__(self, message: str, *, sent: bool) -> None:
+    After a `final` one the request is not repeated, whatever it is: the client itself is closed.
+    """
+
+    def __init__(self, message: str, *, sent: bool, final: bool = False) -> None:
         super().__init__(message)
         self.sent = sent
+        self.final = final

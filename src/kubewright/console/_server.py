@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import uvicorn
 from fastapi import FastAPI
 from nicegui import Client as Page
-from nicegui import ui
+from nicegui import background_tasks, ui
 from starlette.middleware.gzip import GZipMiddleware
 
 from kubewright.console import pages
@@ -101,6 +101,7 @@ async def serve(
         for page in [*Page.instances.values()]:
             page.delete()  # else the server would wait for browsers to go
         await task
+        await background_tasks.teardown()  # what pages have begun ends with them, and not after the client is closed
 
 
 def _listener(host: str, port: int) -> socket.socket:
