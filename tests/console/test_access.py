@@ -245,3 +245,17 @@ async def test_a_viewer_whom_the_server_does_not_know_is_reported(cluster: Clust
         with pytest.raises(Unauthorized):
             await ghost.may("list", maps)
     assert rejected == [True]
+
+
+@pytest.mark.clusters("real")  # the embedded one answers at once
+async def test_questions_that_wait_are_given_up_before_the_client_is_closed(people: People, maps: Kind) -> None:
+    viewer = people.named("hasty")
+    waiting = [asyncio.ensure_future(viewer.may("get", maps, "default", f"map-{number}")) for number in range(200)]
+    while not people.asked:  # noqa: ASYNC110  # the first ones are on their way
+        await asyncio.sleep(0)
+    await viewer.access.close()
+    asked = len(people.asked)
+    assert asked < 200
+    await asyncio.wait(waiting)
+    assert len(people.asked) == asked
+    assert any(one.cancelled() for one in waiting)

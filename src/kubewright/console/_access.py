@@ -78,6 +78,7 @@ class Access:
         self._on_rejected = on_rejected
         self._clock = clock or SystemClock()
         self._answers: dict[Hashable, tuple[float, asyncio.Future[Any]]] = {}
+        self._asking: set[asyncio.Future[Any]] = set()
         self._free = asyncio.Semaphore(_AT_ONCE)
 
     async def may(
@@ -143,6 +144,13 @@ class Access:
         """Ask everything anew."""
         self._answers.clear()
 
+    async def close(self) -> None:
+        """Give up what is still being asked: before the client is closed, since a late question would open it again."""
+        while asking := [*self._asking]:
+            for asked in asking:
+                asked.cancel()
+            await asyncio.wait(asking)
+
     # Asking
 
     async def _review(self, attributes: dict[str, str]) -> bool:
@@ -165,6 +173,8 @@ class Access:
                 self._answers.clear()
             # A task of its own: whoever asked first may leave while others still wait.
             asked = asyncio.ensure_future(self._ask(key, ask))
+            self._asking.add(asked)
+            asked.add_done_callback(self._asking.discard)
             asked.add_done_callback(_seen)
             known = self._answers[key] = (now + seconds, asked)
         return await asyncio.shield(known[1])

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Any, Final, Self
+from weakref import WeakSet
 
 import msgspec
 
@@ -86,6 +87,7 @@ class Console:
         self.events = EventIndex()
         """Whom the events on their shelf are about."""
         self._own = Viewer("console", client, read_only=True, namespaces=self.all_namespaces, clock=self._clock)
+        self._viewers = WeakSet([self._own])
         self.sessions = Sessions(self._clock)
         """Who has come in."""
         self._cabinet = Cabinet(self._made, self._clock)
@@ -238,7 +240,9 @@ class Console:
             raise SignInError(f"The API server could not be asked who this is: {error}") from None
 
     def _viewer(self, name: str, client: Client) -> Viewer:
-        return Viewer(name, client, read_only=self.read_only, namespaces=self.all_namespaces, clock=self._clock)
+        viewer = Viewer(name, client, read_only=self.read_only, namespaces=self.all_namespaces, clock=self._clock)
+        self._viewers.add(viewer)
+        return viewer
 
     def invitation(self) -> str:
         """What to put behind the address that `serving` gives: it lets whoever started the console in, once."""
@@ -286,6 +290,8 @@ class Console:
         if self.contexts is not None and self.first is self:
             await self.contexts.close()
         await self._cabinet.stop()
+        for viewer in [*self._viewers]:
+            await viewer.access.close()
         if self._nobody is not None:
             await self._nobody.close()
         await self.client.close()
