@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from typing import Final
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 
 from kubewright.cache import CacheSyncError
 from kubewright.client import ApiError, Forbidden
@@ -145,7 +145,7 @@ class _Counts:
         """Count, when something changed; each kind by itself, for one that is slow must not hold up the others."""
         if self.wanted and self.dirty and (self.counting is None or self.counting.done()):
             self.dirty = False
-            self.counting = asyncio.create_task(self._count())
+            self.counting = background_tasks.create(self._count(), name=f"count {self.kind}")  # ends with the server
 
     async def _count(self) -> None:
         try:
