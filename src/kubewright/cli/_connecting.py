@@ -21,7 +21,7 @@ from kubewright.client import (
     load_config,
 )
 
-__all__ = ["cluster_options", "connected"]
+__all__ = ["cluster_options", "connected", "removal_options"]
 
 T = TypeVar("T")
 
@@ -39,6 +39,20 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
         shell_complete=files,
         help="The file that names the cluster; otherwise KUBECONFIG, the pod, ~/.kube/config.",
     )(command)
+
+
+def removal_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How long to wait for a removal, and whether to ask before it."""
+    yes = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+    timeout = click.option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        default=60.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long to wait until all is gone.",
+    )
+    return timeout(yes(command))
 
 
 def connected(kubeconfig: str | None, context: str | None, work: Callable[[Client], Awaitable[T]]) -> T:

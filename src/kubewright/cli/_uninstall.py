@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubewright.cli._connecting import cluster_options, connected
+from kubewright.cli._connecting import cluster_options, connected, removal_options
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import program_of, targets_argument, targets_or_project
 
@@ -20,15 +20,7 @@ __all__ = ["command"]
 @click.command("uninstall")
 @targets_argument
 @cluster_options
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait until all is gone.",
-)
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@removal_options
 @output_option
 def command(
     targets: Sequence[str], kubeconfig: str | None, context: str | None, timeout: float, yes: bool, output: Output
