@@ -77,6 +77,20 @@ async def change(client: Client, kind: type[Any], name: str, how: Callable[[Any]
             return
 
 
+async def controllers_know(client: Client, *, pods: int) -> None:
+    """Wait until the controllers have seen the pods: one that sees its ReplicaSet first makes pods of its own.
+
+    The real controllers share one cache of pods, so the endpoints of a Service tell what is in it.
+    """
+    service = core.ServiceSpec(selector=dict(LABELS), cluster_ip="None")
+    await client.create(core.Service(metadata=meta.ObjectMeta(name="seen"), spec=service))
+
+    def all_of_them(endpoints: core.Endpoints) -> bool:
+        return sum(len(subset.addresses or ()) for subset in endpoints.subsets or ()) == pods
+
+    await until(client, core.Endpoints, "seen", all_of_them)
+
+
 def is_rolled_out(deployment: apps.Deployment) -> bool:
     status, wanted = deployment.status, deployment.spec.replicas
     counts = {status.replicas, status.updated_replicas, status.available_replicas}
@@ -290,6 +304,7 @@ async def a_replica_set_adopts_and_lets_go(client: Client) -> None:
     for name in ("a", "b"):
         metadata = meta.ObjectMeta(name=name, labels=dict(LABELS))
         await client.create(core.Pod(metadata=metadata, spec=template().spec))
+    await controllers_know(client, pods=2)
     spec = apps.ReplicaSetSpec(replicas=2, selector=SELECTOR, template=template())
     await client.create(apps.ReplicaSet(metadata=meta.ObjectMeta(name="web"), spec=spec))
     await until(client, apps.ReplicaSet, "web", lambda found: found.status.available_replicas == 2)
@@ -507,6 +522,9 @@ def plain(obj: dict[str, Any]) -> dict[str, Any]:
     for unordered in ("endpoints", "ports"):  # of an EndpointSlice
         if unordered in obj:
             obj[unordered] = sorted(obj[unordered] or (), key=lambda each: json.dumps(each.get("targetRef") or each))
+    for subset in obj.get("subsets") or ():  # of Endpoints, in the order of addresses
+        for addresses in (subset.get("addresses") or [], subset.get("notReadyAddresses") or []):
+            addresses.sort(key=lambda each: str(each["targetRef"]["name"]))
     entries = [{**each, "time": ""} for each in metadata.get("managedFields") or ()]
     managed = sorted(json.dumps(each, sort_keys=True) for each in entries)
     # On the real server nobody manages this one: the server itself sets it when a volume's phase changes.
