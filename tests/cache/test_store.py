@@ -72,6 +72,16 @@ async def test_a_read_carries_the_fields_that_the_model_does_not_know() -> None:
         assert json.loads(found.metadata.origin.raw)["novelty"] == {"from": "a newer server"}
 
 
+def test_keys_of_a_namespace_are_found_without_an_index_that_nobody_asked_for() -> None:
+    """A cache of one namespace asks for its keys at each list of the server's. The index would hold them all again."""
+    intake, store = Intake(core.ConfigMap), Store[core.ConfigMap]()
+    for namespace, name in (("b", "1"), ("a", "2"), ("b", "0")):
+        metadata = {"name": name, "namespace": namespace}
+        store.put(intake.snapshot(json.dumps({"metadata": metadata}).encode()))
+    assert store.ordered_keys("b") == [("b", "0"), ("b", "1")]
+    assert store._all_indexes == ()
+
+
 def test_a_selector_looks_only_at_what_the_smallest_index_names() -> None:
     intake, store = Intake(core.ConfigMap), Store[core.ConfigMap]()
     for number in range(300):

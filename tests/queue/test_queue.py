@@ -1,6 +1,7 @@
 """What the work queue promises of keys and their order, one promise for each test."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -24,6 +25,15 @@ async def test_a_key_that_waits_twice_is_handed_out_once(queue: WorkQueue[str]) 
 async def test_keys_come_in_the_order_in_which_they_were_first_added(queue: WorkQueue[str]) -> None:
     add_all(queue, "cabac")
     assert await work_off(queue) == ["c", "a", "b"]
+
+
+async def test_an_empty_queue_gives_back_the_memory_of_the_many_that_were_in_it(queue: WorkQueue[str]) -> None:
+    empty = sys.getsizeof(queue._waiting)
+    add_all(queue, map(str, range(1_000)))
+    assert sys.getsizeof(queue._waiting) > 100 * empty
+    for _ in range(1_000):
+        queue.done(await queue.get())
+    assert sys.getsizeof(queue._waiting) <= empty
 
 
 async def test_a_running_key_is_not_handed_out_again_until_it_is_done(queue: WorkQueue[str]) -> None:

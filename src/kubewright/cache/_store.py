@@ -83,8 +83,8 @@ class Store(Generic[R]):
 
     def ordered_keys(self, namespace: str | None = None) -> Sequence[ObjectKey]:
         """The keys of all objects, or of those in one namespace, in order. Not to be changed."""
-        if namespace is not None:
-            return sorted(self.index(NAMESPACE_INDEX).keys(namespace))
+        if namespace is not None:  # asked once for a list of the server's: an index for that would be kept for ever
+            return [key for key in self.ordered_keys() if key.namespace == namespace]
         found = self._sorted
         if found is None:
             with self._lock:

@@ -311,6 +311,8 @@ class WorkQueue(Generic[K]):
     def _hand_out(self, place: Place[K]) -> K:
         key, priority, since = place
         del self._waiting[key]
+        if not self._waiting:
+            self._waiting.clear()  # gives back the memory of the many that were in it at the start
         now = self._now()
         waited = now - since
         self._running[key] = (priority, now, waited)
