@@ -11,7 +11,7 @@ import pytest
 
 from kubewright.cache import ObjectKey
 from kubewright.client import Conflict, Status
-from kubewright.clock import VirtualClock
+from kubewright.clock import SystemClock, VirtualClock
 from kubewright.controller import (
     BlockingContext,
     Context,
@@ -227,6 +227,38 @@ async def test_a_cancelled_future_inside_a_reconciler_fails_the_reconcile_and_no
     assert calls == [1, 2]
 
 
+class Panic(BaseException):
+    """As extensions written in Rust raise it."""
+
+
+@pytest.mark.parametrize("raised", [Panic("oh"), SystemExit(2), GeneratorExit(), StopIteration()], ids=repr)
+@pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
+async def test_whatever_a_reconciler_raises_costs_neither_the_key_nor_the_worker(
+    operator: Operator, caplog: pytest.LogCaptureFixture, raised: BaseException, plain: bool
+) -> None:
+    calls: list[int] = []
+
+    def fail_once(attempt: int) -> None:
+        calls.append(attempt)
+        if attempt == 1:
+            raise raised
+
+    async def waiting(obj: Thing, ctx: Context[Thing]) -> None:
+        fail_once(ctx.attempt)
+
+    def blocking(obj: Thing, ctx: BlockingContext[Thing]) -> None:
+        fail_once(ctx.attempt)
+
+    operator.reconciles(Thing, concurrency=1)(blocking if plain else waiting)
+    async with working(operator, SystemClock()) as stage:
+        stage.put(thing())
+        await until(lambda: stage.controller.stats.reconciles.total() == 2)
+        assert stage.controller.stats.reconciles == {"error": 1, "success": 1}
+    assert calls == [1, 2]
+    assert "reconcile failed, attempt 1, trying again in" in caplog.text
+    assert type(raised).__name__ in caplog.text
+
+
 async def test_a_rate_limiter_of_ones_own_sets_the_pace(operator: Operator, clock: VirtualClock) -> None:
     times: list[float] = []
 
@@ -247,8 +279,16 @@ async def test_a_rate_limiter_that_fails_costs_neither_the_key_nor_the_worker(
     times: list[float] = []
 
     class Broken(ExponentialBackoff[ObjectKey]):
+        asked = 0
+
         def when(self, key: ObjectKey) -> float:
             raise ArithmeticError("the limiter is broken")
+
+        def retries(self, key: ObjectKey) -> int:
+            self.asked += 1
+            if self.asked == 1:
+                raise ArithmeticError("it does not know how often")
+            return 0
 
     @operator.reconciles(Thing, rate_limiter=Broken(), concurrency=1)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
@@ -259,8 +299,10 @@ async def test_a_rate_limiter_that_fails_costs_neither_the_key_nor_the_worker(
     async with working(operator, clock) as stage:
         stage.put(thing())
         await clock.advance(10)
-    assert times == [0, 1]
+    assert times == [1, 2]
     assert "the limiter is broken" in caplog.text
+    assert "it does not know how often" in caplog.text
+    assert stage.controller.stats.active == 0
 
 
 # Time-outs
@@ -289,7 +331,9 @@ async def test_a_reconcile_that_takes_too_long_is_interrupted_and_retried(
     assert outcomes[1] is None
 
 
-async def test_a_thread_meets_the_timeout_at_its_next_call_of_the_context(operator: Operator) -> None:
+async def test_a_thread_meets_the_timeout_at_its_next_call_of_the_context(
+    operator: Operator, caplog: pytest.LogCaptureFixture
+) -> None:
     clock = VirtualClock()
     entered, expired = threading.Event(), threading.Event()
     met: list[BaseException] = []
@@ -309,6 +353,7 @@ async def test_a_thread_meets_the_timeout_at_its_next_call_of_the_context(operat
         await asyncio.to_thread(entered.wait, 30)
         await clock.advance(30)
         assert stage.controller.stats.active == 1, "the key stays with its worker while the thread lives"
+        assert "took more than 30.0 s; it runs in a thread, which is waited for" in caplog.text
         expired.set()
         await until(lambda: stage.controller.stats.reconciles)
         assert stage.controller.stats.reconciles == {"error": 1}

@@ -290,6 +290,26 @@ async def test_a_handler_that_raises_refuses_and_tells_only_the_log_why(caplog: 
         assert asker.server.stats.reviews[path_of(operator), "failed"] == 2
 
 
+@pytest.mark.parametrize("raised", [SystemExit(2), StopIteration()], ids=repr)
+@pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
+async def test_whatever_a_handler_raises_is_answered_for_at_once(raised: BaseException, plain: bool) -> None:
+    operator = made()
+
+    async def waiting(toy: Toy) -> None:
+        raise raised
+
+    def blocking(toy: Toy) -> None:
+        raise raised
+
+    operator.validates(Toy)(blocking if plain else waiting)
+    # On a clock that stands still, a handler that is lost is waited for until the test is given up.
+    async with asyncio.timeout(30), asking(operator, VirtualClock()) as asker:
+        for _ in range(2):  # the server lives on
+            response = await asker.ask(path_of(operator), review(toy()))
+            assert response["allowed"] is False
+            assert response["status"]["code"] == 500
+
+
 async def test_where_failures_are_ignored_a_handler_that_raises_is_a_warning() -> None:
     operator = made()
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 
+from kubewright._foreign import failure_in_place_of, in_thread
 from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
 from kubewright.client import Conflict
@@ -211,12 +212,14 @@ class Controller(Generic[R]):
                     return  # the lease is lost, and nobody may have told us yet: begin nothing
                 stats.active += 1
                 began = now()
-                run = self._begin(key)
+                run: Reconcile | None = None
                 try:
+                    run = self._begin(key)
                     with run.around():
                         ending = await self._handle(key, run)
                         run.ended(ending)
                 except Exception as error:  # of a rate limiter, say: neither key nor worker may be lost for it
+                    run = run or self._begin(key, attempt=1)
                     self._log(run).exception("what becomes of the key could not be decided; trying again in 1 s")
                     run.failed(error)
                     queue.add_after(key, 1.0)
@@ -231,8 +234,8 @@ class Controller(Generic[R]):
                     self._log(run).debug(text, ended - began, ending, run.trigger)
                 self.history.ended(run, ending, ended=ended, seconds=ended - began, waited=queue.waited(key))
 
-    def _begin(self, key: ObjectKey) -> Reconcile:
-        environment, attempt = self._environment, self.queue.retries(key) + 1
+    def _begin(self, key: ObjectKey, attempt: int | None = None) -> Reconcile:
+        environment, attempt = self._environment, attempt or self.queue.retries(key) + 1
         return environment.observer.begin(
             environment.rng,
             self.name,
@@ -385,14 +388,16 @@ class Controller(Generic[R]):
 
     async def _invoke(self, form: Form, session: Session[R]) -> Any:
         subject: Any = session.key if form.by_key else session.object
-        if not form.blocking:
+        if form.blocking:
+            assert self._executor is not None
+            run = copy_context().run
+            return await in_thread(self._executor, run, form.function, subject, BlockingContext(session))
+        try:
             return await form.function(subject, Context(session))
-        assert self._executor is not None
-        run = copy_context().run
-        thread = asyncio.get_running_loop().run_in_executor(
-            self._executor, run, form.function, subject, BlockingContext(session)
-        )
-        return await thread
+        except BaseException as error:
+            if (failure := failure_in_place_of(error)) is not None:
+                raise failure from error
+            raise
 
     # Telling
 

@@ -40,7 +40,10 @@ class Deadline:
     def _expire(self) -> None:
         self._expired = True
         self._session.stop(self._error)
-        if not self._blocking and self._task is not None:
+        if self._blocking:
+            # It may never come back, and this line is then all that tells why its worker does not either.
+            self._session.log.warning("%s; it runs in a thread, which is waited for", self._error)
+        elif self._task is not None:
             self._task.cancel()
 
     def __exit__(

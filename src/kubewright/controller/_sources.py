@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncIterable, Callable
 from typing import Any, TypeVar
 
+from kubewright._foreign import failure_in_place_of
 from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, ObjectKey
 from kubewright.clock import Clock
@@ -98,7 +99,9 @@ async def from_trigger(trigger: Trigger, enqueue: Enqueue, clock: Clock) -> None
                 enqueue(as_key(key), "external", 0, None)
                 backoff.forget("")
             return
-        except Exception:
+        except BaseException as error:
+            if not isinstance(error, Exception) and failure_in_place_of(error) is None:
+                raise
             again = callable(trigger) or isinstance(trigger, asyncio.Queue)
             logger.exception("external trigger %r failed%s", trigger, "; it is started again" if again else "")
             if not again:

@@ -7,7 +7,6 @@ where the webhook's failure policy is `Ignore`: so it counts as the process that
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncIterable, Callable, Iterable
 from concurrent.futures import Executor
@@ -15,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright._foreign import contained, in_thread
 from kubewright.api import DecodeError, Object, ValidationError, decode, encode, info_of
 from kubewright.client import Client
 from kubewright.client._diff import Operation, diff
@@ -121,14 +121,13 @@ class Admission:
 
     async def _call(self, form: Form, arguments: list[Any], collect: Callable[[Any], Any], seconds: float) -> Any:
         if form.blocking:
-            loop = asyncio.get_running_loop()
             # What it returns may be a generator, whose code is the handler's, too.
-            work = loop.run_in_executor(self._executor, lambda: collect(form.function(*arguments)))
+            work = in_thread(self._executor, lambda: collect(form.function(*arguments)))
             return await within(self._clock, seconds, work)
         result = form.function(*arguments)
         if isinstance(result, AsyncIterable):
             result = _gathered(result)
-        return collect(await within(self._clock, seconds, result))
+        return collect(await within(self._clock, seconds, contained(result)))
 
     # Answers
 

@@ -10,7 +10,6 @@ is given the object in its own class and returns one of the other class. What it
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from kubewright._foreign import contained, in_thread
 from kubewright.api import DecodeError, Object, ResourceInfo, decode, info_of, to_dict
 from kubewright.api._resource import definition_of
 from kubewright.clock import Clock
@@ -175,8 +175,7 @@ class ConversionWebhook:
     async def _convert(self, asked: ConversionAsked) -> list[Any]:
         if self._plain:
             # All of them in one go, in a thread: functions that may block, of a list that may be long.
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._executor, _run, self._convert_all(asked))
+            return await in_thread(self._executor, _run, self._convert_all(asked))
         return await self._convert_all(asked)
 
     async def _convert_all(self, asked: ConversionAsked) -> list[Any]:
@@ -191,7 +190,7 @@ class ConversionWebhook:
             known = ", ".join(sorted({version for version, kind in self._versions if kind == head.kind}))
             raise ConversionError(f"{what}: this program converts {known or 'no such kind'}")
         try:
-            return await self._conversions.convert(raw, target, source)
+            return await contained(self._conversions.convert(raw, target, source))
         except (ConversionError, DecodeError) as error:
             why = f"{error.path}: {error.reason}" if isinstance(error, DecodeError) else error
             logger.warning("%s: %s", what, why)

@@ -115,6 +115,13 @@ async def test_a_half_written_pair_leaves_the_old_one_and_is_logged_once(
     assert "PRIVATE" not in caplog.text
 
 
+# PKCS #8, with an algorithm that nobody has defined.
+_OF_NO_KIND = b"""-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2V/BCIEIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f
+-----END PRIVATE KEY-----
+"""
+
+
 def _pipe(path: Path) -> None:
     path.unlink()
     os.mkfifo(path)
@@ -129,6 +136,7 @@ def _pipe(path: Path) -> None:
         (lambda folder: (folder / "tls.key").write_bytes(b"-----BEGIN"), "tls.key holds no readable private key"),
         (lambda folder: (folder / "tls.crt").write_bytes(b"x" * 2_000_000), "is larger than a certificate can be"),
         (lambda folder: _pipe(folder / "tls.key"), "tls.key is no file"),
+        (lambda folder: (folder / "tls.key").write_bytes(_OF_NO_KIND), "tls.key holds no readable private key"),
     ],
 )
 async def test_what_cannot_be_read_leaves_the_old_one(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
 from kubewright._certificates import KeyPair
@@ -49,14 +49,18 @@ def public_key_of(key: bytes, what: str) -> object:
         return serialization.load_pem_private_key(key, password=None).public_key()
     except TypeError:
         raise Unusable(f"{what} is encrypted; the key has to be readable without a password") from None
-    except ValueError:
+    except (ValueError, UnsupportedAlgorithm):
         raise Unusable(f"{what} holds no readable private key") from None
 
 
 def check_pair(pair: KeyPair, certificate: str = "the certificate", key: str = "the key") -> x509.Certificate:
     """The leaf of a pair that fits together."""
     leaf = certificates_in(pair.certificate, certificate)[0]
-    if public_key_of(pair.key, key) != leaf.public_key():
+    try:
+        certified = leaf.public_key()
+    except (ValueError, UnsupportedAlgorithm):
+        raise Unusable(f"{certificate} is for a key of an unknown kind") from None
+    if public_key_of(pair.key, key) != certified:
         raise Unusable(f"{key} is not the key of {certificate}")
     return leaf
 
