@@ -146,6 +146,25 @@ async def test_a_lost_lease_ends_the_work_at_once_and_nothing_is_written_any_mor
     assert lease.spec.holder_identity == "somebody-else", "what is another's is not given back"
 
 
+async def test_what_hangs_at_its_end_does_not_hide_that_the_lease_is_lost(
+    operator: Operator, cluster: Cluster | RealCluster, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    @contextlib.asynccontextmanager
+    async def stubborn(running: Running) -> AsyncIterator[None]:
+        yield
+        await asyncio.Event().wait()
+
+    operator.attach(stubborn, stage="leader")
+    async with cluster.client() as own, operator.running(own, install_crds=False, grace=0.1) as running:
+        await running.wait_for_leadership()
+        await until(lambda: _is(bool(running.controllers[0]._tasks)))
+        await taken_away(client, namespace)
+        async with asyncio.timeout(60):
+            with pytest.raises(NotLeader, match="was lost: somebody-else holds"):
+                await running.wait_for_failure()
+    assert "what is attached for the leader does not end within 0.1 s" in caplog.text
+
+
 async def _is(truth: bool) -> bool:
     return truth
 

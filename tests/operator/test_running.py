@@ -17,8 +17,9 @@ import pytest
 import kubewright as kw
 from kubewright.api import JSON, Resource, core, meta
 from kubewright.api._resource import resource
+from kubewright.api.coordination.v1 import Lease
 from kubewright.cache import CacheSyncError
-from kubewright.client import Client, Invalid
+from kubewright.client import Client, Invalid, MergePatch
 from kubewright.clock import SystemClock, VirtualClock
 from kubewright.controller import Context
 from kubewright.operator import ExitCode, Operator
@@ -283,6 +284,43 @@ async def test_the_second_signal_ends_the_process_although_a_plain_reconciler_is
         process.send_signal(signal.SIGTERM)
         assert await process.wait() == ExitCode.INTERRUPTED
     assert "reconcile-configmap_0 does not end; leaving without it" in log.read_text()
+
+
+HANGING = """
+import asyncio
+import contextlib
+import kubewright.operator._run
+import kubewright as kw
+from kubewright.api import core
+
+operator = kw.Operator("hanging", leader_elect=True, grace=0.1)
+
+@operator.reconciles(core.ConfigMap)
+async def sync(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None: ...
+
+@contextlib.asynccontextmanager
+async def stubborn(running):
+    yield
+    await asyncio.Event().wait()
+
+operator.attach(stubborn)
+kubewright.operator._run._FAREWELL = 0.2
+operator.run(kubeconfig={kubeconfig!r}, namespaces=[{namespace!r}], lease_namespace={namespace!r}, retry_period=0.2)
+"""
+
+
+async def test_a_process_that_has_lost_its_lease_ends_although_something_hangs(
+    control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path
+) -> None:
+    log, script = tmp_path / "log", tmp_path / "hanging.py"
+    script.write_text(HANGING.format(kubeconfig=os.fspath(control_plane.kubeconfig), namespace=namespace))
+    async with program(str(script), log=log) as process:
+        await logged(log, "operator hanging has started")
+        spec = {"holderIdentity": "another", "acquireTime": "2030-01-01T00:00:00.000000Z"}
+        await client.patch(Lease, "hanging", MergePatch({"spec": spec}), namespace)
+        async with asyncio.timeout(90):
+            assert await process.wait() == ExitCode.LEASE_LOST
+    assert "the operator does not end within 0.3 s; leaving" in log.read_text()
 
 
 async def test_what_keeps_an_operator_from_starting_is_one_line_and_a_failure(

@@ -35,6 +35,7 @@ __all__ = ["run", "settings_of"]
 logger = logging.getLogger("kubewright.operator")
 
 _LAST_SECONDS = 1.0
+_FAREWELL = 5.0  # seconds besides the grace period: for events, the lease, and what is attached
 
 
 def run(
@@ -137,13 +138,30 @@ async def _main(operator: Operator, settings: Settings, *, shares_machine: bool)
             with _no_collection():
                 started = await _before(asked, running.__aenter__())
             if started:
+                failure: Exception | None = None
                 try:
                     await _before(asked, running.wait_for_failure())
+                except Exception as error:
+                    failure = error
+                    raise
                 finally:
-                    await running.__aexit__(None, None, None)
+                    await _stop(running, failure)
         finally:
             asked.cancel()
     return ExitCode.INTERRUPTED if running.interrupted else ExitCode.STOPPED
+
+
+async def _stop(running: Running, failure: Exception | None) -> None:
+    """Stop. After a signal, whoever sent it ends the process if something hangs here; after a failure nobody would."""
+    ending = asyncio.ensure_future(running.__aexit__(None, None, None))
+    patience = None if failure is None else running.settings.grace + _FAREWELL
+    await asyncio.wait([ending], timeout=patience)
+    if failure is None or ending.done():
+        return await ending
+    code = _explain(failure)
+    logger.error("the operator does not end within %g s; leaving", patience)
+    logging.shutdown()
+    os._exit(code)
 
 
 @contextmanager

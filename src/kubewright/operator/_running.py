@@ -289,8 +289,20 @@ class Running:
         # It is somebody else's by now or will be soon; a write to it would be one more of an old leader.
         elector.release_on_exit = False
         self.stop_now()
-        await self._leader_stack.aclose()
+        await self._leave_leading()
         raise NotLeader(f"the leadership of {elector.namespace}/{elector.name} was lost: {reason}")
+
+    async def _leave_leading(self) -> None:
+        """End what is attached for the leader; but what hangs there must not hide that the lease is gone."""
+        clock, grace = self._operator.clock or SystemClock(), self.settings.grace
+        ending, time = asyncio.ensure_future(self._leader_stack.aclose()), asyncio.ensure_future(clock.sleep(grace))
+        await asyncio.wait([ending, time], return_when=asyncio.FIRST_COMPLETED)
+        time.cancel()
+        if ending.done():
+            return await ending
+        ending.cancel()
+        logger.error("what is attached for the leader does not end within %g s, and is not waited for", grace)
+        return None
 
     async def _give_up_leading(self) -> None:
         assert self._leading is not None
