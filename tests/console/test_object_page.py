@@ -151,13 +151,17 @@ async def test_yaml_is_live_and_hides_what_is_bookkeeping_until_asked(
 async def test_the_values_of_a_secret_are_masked_until_somebody_asks(
     client: Client, namespace: str, console_url: str, page: Page
 ) -> None:
-    secret = core.Secret(metadata=meta.ObjectMeta(name="key", namespace=namespace), string_data={"password": "hunter2"})
-    await client.create(secret)
-    await page.goto(f"{console_url}/objects/core/secrets/{namespace}/key?tab=yaml")
+    copy = {"kubectl.kubernetes.io/last-applied-configuration": '{"data":{"password":"aHVudGVyMg=="}}'}
+    about = meta.ObjectMeta(name="key", namespace=namespace, annotations=copy)
+    await client.create(core.Secret(metadata=about, string_data={"password": "hunter2"}))
+    await page.goto(f"{console_url}/objects/core/secrets/{namespace}/key")
+    await expect(page.get_by_text("last-applied-configuration")).to_be_visible()
+    assert "aHVudGVyMg==" not in await page.content()
+    await page.get_by_role("tab", name="YAML").click()
     await expect(page.get_by_test_id("yaml")).to_contain_text("password: ••••••••")
     assert "aHVudGVyMg==" not in await page.content()
     await page.get_by_test_id("reveal").click()
-    await expect(page.get_by_test_id("yaml")).to_contain_text("aHVudGVyMg==")
+    await expect(page.get_by_test_id("yaml")).to_contain_text("password: aHVudGVyMg==")
 
 
 async def test_an_object_that_goes_says_what_holds_it_and_the_page_stays(

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from kubewright.clock import Clock, SystemClock
 from kubewright.console._events import time_of
 
-__all__ = ["Condition", "ConditionBook", "Transition", "conditions_of"]
+__all__ = ["Condition", "ConditionBook", "Transition", "conditions_of", "number_of_conditions"]
 
 _OBJECTS: Final = 2_000
 _TRANSITIONS: Final = 50
@@ -48,10 +48,8 @@ class Transition(NamedTuple):
 
 def conditions_of(obj: Mapping[str, Any]) -> list[Condition]:
     """The conditions of an object, in its own order, at most 50. What makes no sense is left out."""
-    status = obj.get("status")
-    listed = status.get("conditions") if isinstance(status, dict) else None
     found: dict[str, Condition] = {}
-    for one in listed if isinstance(listed, list) else ():
+    for one in _listed(obj):
         if isinstance(one, dict) and isinstance(one.get("type"), str) and len(found) < _CONDITIONS:
             generation = one.get("observedGeneration")
             found[one["type"]] = Condition(
@@ -63,6 +61,17 @@ def conditions_of(obj: Mapping[str, Any]) -> list[Condition]:
                 observed_generation=generation if isinstance(generation, int) else None,
             )
     return [*found.values()]
+
+
+def number_of_conditions(obj: Mapping[str, Any]) -> int:
+    """How many the object has, also of those that are left out."""
+    return len(_listed(obj))
+
+
+def _listed(obj: Mapping[str, Any]) -> list[Any]:
+    status = obj.get("status")
+    listed = status.get("conditions") if isinstance(status, dict) else None
+    return listed if isinstance(listed, list) else []
 
 
 class ConditionBook:

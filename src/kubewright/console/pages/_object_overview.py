@@ -8,8 +8,9 @@ from typing import Any
 
 from nicegui import ui
 
-from kubewright.console._conditions import conditions_of
+from kubewright.console._conditions import conditions_of, number_of_conditions
 from kubewright.console._look import Told
+from kubewright.console._masks import masked
 from kubewright.console._owned import Node
 from kubewright.console._states import State
 from kubewright.console._timeline import queue_id, queue_text
@@ -97,8 +98,13 @@ class OverviewTab(Tab):
                             ui.label(one.message).classes("kw-message")
                     if one.since is not None:
                         self.moments.label(one.since).classes("kw-muted")
-            if history := look.console.conditions.history(look.uid):
+            _more(number_of_conditions(look.obj or {}) - len(conditions))
+            history = look.console.conditions.history(look.uid)
+            if conditions or history:
                 section("What they were")
+                noted = "Changes are noted here while somebody looks at objects of this kind"
+                ui.label(f"{noted}." if history else f"{noted}: none so far.").classes("kw-muted kw-small")
+            if history:
                 with ui.element("ol").classes("kw-history").props("data-testid=condition-history"):
                     for change in history:
                         with ui.element("li"), ui.row().classes("kw-line"):
@@ -141,7 +147,7 @@ class OverviewTab(Tab):
                         self._node(child)
 
     def _metadata(self) -> None:
-        metadata = (self.look.obj or {}).get("metadata") or {}
+        metadata = masked(self.look.obj or {}).get("metadata") or {}
         shown = [(name, metadata.get(name)) for name in ("labels", "annotations")]
         pairs = [(name, values) for name, values in shown if isinstance(values, dict) and values]
         if not pairs:
@@ -154,6 +160,7 @@ class OverviewTab(Tab):
                         with ui.element("div").classes("kw-pair"):
                             ui.label(key).classes("kw-pair-name")
                             ui.label(_short(value)).classes("kw-pair-value")
+                _more(len(values) - _LABELS_AT_MOST)
 
 
 def _queue_id(told: Told) -> object:
@@ -162,6 +169,12 @@ def _queue_id(told: Told) -> object:
 
 def _queue_now(queue: QueueState, now: datetime) -> str:
     return queue_text(queue, now)[1]
+
+
+def _more(number: int) -> None:
+    """Tell of what is not shown."""
+    if number > 0:
+        ui.label(f"{number:,} more are in the YAML.").classes("kw-muted kw-small").props("data-testid=more")
 
 
 def _short(value: Any) -> str:
