@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Dialog, Locator, Page, expect
 
 from kubewright.api import Untyped, from_dict, to_dict
 from kubewright.api.admissionregistration.v1 import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
@@ -72,8 +72,16 @@ async def test_an_object_is_created_by_form(
     await expect(by_server).to_contain_text(["enabled: true"])  # a default: nobody wrote it
     await shoot(page, "review")
     assert await client.find(everything, "first", cluster_namespace) is None  # a dry run writes nothing
+    asked: list[Dialog] = []
+
+    def ask(question: Dialog) -> None:
+        asked.append(question)  # which nobody answers
+
+    page.on("dialog", ask)
     await page.get_by_role("button", name="Create", exact=True).click()
     await page.wait_for_url(f"**/objects/{GROUP}/everythings/{cluster_namespace}/first")
+    page.remove_listener("dialog", ask)
+    assert asked == []  # what is written is not lost
     made = to_dict(await client.get(everything, "first", cluster_namespace))
     assert made["spec"] == {"title": "first one", "size": 3, "color": "red", "enabled": True}
     assert [entry["manager"] for entry in made["metadata"]["managedFields"]] == ["kubewright-console"]
@@ -84,6 +92,12 @@ async def test_an_object_is_created_by_form(
     await page.get_by_role("button", name="Review and").click()
     await expect(page.get_by_test_id("told")).to_contain_text("There is an object of this name already")
     assert to_dict(await client.get(everything, "first", cluster_namespace))["spec"]["size"] == 3
+
+    page.once("dialog", lambda question: question.dismiss())
+    async with page.expect_event("dialog") as asking:  # what somebody typed is not left without a question
+        await page.get_by_role("button", name="Cancel").click()
+    assert (await asking.value).type == "beforeunload"
+    await expect(field(page, "spec.size")).to_have_value("4")
 
 
 def _yaml(name: str, namespace: str, spec: str) -> str:

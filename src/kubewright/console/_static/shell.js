@@ -12,10 +12,12 @@ export default {
     this.here = location.pathname + location.search;
     document.addEventListener("keydown", this.key);
     window.addEventListener("popstate", this.back);
+    window.addEventListener("beforeunload", this.leave);
   },
   unmounted() {
     document.removeEventListener("keydown", this.key);
     window.removeEventListener("popstate", this.back);
+    window.removeEventListener("beforeunload", this.leave);
   },
   methods: {
     theme(choice) {
@@ -25,6 +27,17 @@ export default {
     address(url, push) {
       history[push ? "pushState" : "replaceState"]({}, "", (window.path_prefix ?? "") + url);
       this.here = location.pathname + location.search;
+    },
+    unsaved(something) {
+      this.asks = something;
+    },
+    go(url) {
+      this.asks = false;
+      location.href = (window.path_prefix ?? "") + url;
+    },
+    leave(event) {
+      // The browser asks, in words of its own.
+      if (this.asks) event.preventDefault();
     },
     back() {
       // Not for jumps inside the page, such as the skip link's.

@@ -27,9 +27,9 @@ ui.add_css((Path(__file__).parents[1] / "_static" / "forms.css").read_text(), sh
 async def new(visit: Visit, group: str, plural: str, namespace: str = "") -> None:
     """A new object of a kind."""
     kind = await kind_at(visit, group, plural)
-    with frame(visit, f"New {kind.kind}", kind=kind, namespace=namespace):
+    with frame(visit, f"New {kind.kind}", kind=kind, namespace=namespace) as around:
         await listening(visit)
-        await NewPage(visit, kind, namespace).draw()
+        await NewPage(visit, around.shell, kind, namespace).draw()
 
 
 @page("/objects/{group}/{plural}/{namespace}/{name}/edit", kept_seconds=KEPT_SECONDS)
@@ -37,9 +37,9 @@ async def edit(visit: Visit, group: str, plural: str, namespace: str, name: str)
     """Change an object."""
     kind = await kind_at(visit, group, plural)
     place = namespace if kind.namespaced else ""
-    with frame(visit, f"Edit {name}", kind=kind, namespace=place):
+    with frame(visit, f"Edit {name}", kind=kind, namespace=place) as around:
         await listening(visit)
-        await ChangePage(visit, kind, place, name).draw()
+        await ChangePage(visit, around.shell, kind, place, name).draw()
 
 
 async def listening(visit: Visit) -> None:

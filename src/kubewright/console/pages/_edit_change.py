@@ -16,6 +16,7 @@ from kubewright.console.forms import NOWHERE, Checker, Path, changed_paths, chan
 from kubewright.console.pages._edit_editor import Editor
 from kubewright.console.pages._edit_page import EditPage
 from kubewright.console.pages._edit_review import Review, notice
+from kubewright.console.pages._keys import Shell
 from kubewright.console.pages._parts import heading
 from kubewright.console.pages._view import object_address
 
@@ -55,8 +56,8 @@ class ChangePage(EditPage):
 
     action = "apply"
 
-    def __init__(self, visit: Visit, kind: Kind, namespace: str, name: str) -> None:
-        super().__init__(visit, kind)
+    def __init__(self, visit: Visit, shell: Shell, kind: Kind, namespace: str, name: str) -> None:
+        super().__init__(visit, shell, kind)
         self.namespace = namespace
         self.name = name
         self.base: dict[str, Any] = {}
@@ -132,7 +133,7 @@ class ChangePage(EditPage):
         theirs = editable(current, self.kind)
         if self._differs(self.base, theirs):
             merged = merge(self.base, self.editor.value, theirs, self.editor.form)
-            self.base = theirs
+            self.base = self.begun = theirs
             self.editor.replace(merged.value, old=theirs)
             self.news.clear()
             if merged.clashes:

@@ -13,6 +13,7 @@ from kubewright.console.forms import Checker, changes, example_in, minimal, olm_
 from kubewright.console.pages._edit_editor import Editor
 from kubewright.console.pages._edit_page import EditPage
 from kubewright.console.pages._edit_review import Review
+from kubewright.console.pages._keys import Shell
 from kubewright.console.pages._parts import heading
 from kubewright.console.pages._view import kind_address
 
@@ -28,8 +29,8 @@ class NewPage(EditPage):
 
     action = "create"
 
-    def __init__(self, visit: Visit, kind: Kind, namespace: str) -> None:
-        super().__init__(visit, kind)
+    def __init__(self, visit: Visit, shell: Shell, kind: Kind, namespace: str) -> None:
+        super().__init__(visit, shell, kind)
         self.namespace = namespace
         self._asked: str | None = None
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from nicegui import ui
 
@@ -13,6 +15,7 @@ from kubewright.console._visits import Visit
 from kubewright.console.forms import Field, Writer, Written, form_of, problems_in, served_schema
 from kubewright.console.pages._edit_editor import Editor
 from kubewright.console.pages._edit_review import Review, notice, show_review
+from kubewright.console.pages._keys import Shell
 from kubewright.console.pages._view import object_address
 
 __all__ = ["EditPage"]
@@ -23,12 +26,15 @@ class EditPage:
 
     action: str
 
-    def __init__(self, visit: Visit, kind: Kind) -> None:
+    def __init__(self, visit: Visit, shell: Shell, kind: Kind) -> None:
         self.visit = visit
+        self.shell = shell
         self.kind = kind
         self.writer = Writer(visit.viewer.client, kind.resource)
         self.editor: Editor
-        self.dialog: ui.dialog | None = None
+        self.begun: dict[str, Any] = {}
+        """What stood there before anything was typed: nobody would miss it."""
+        self._unsaved = False
 
     async def form(self) -> Field:
         """The form of the kind: from its definition, or from the server's document."""
@@ -41,6 +47,7 @@ class EditPage:
     def draw_editor(self, editor: Editor, back: str) -> None:
         """What is told, the form with its YAML, and the buttons."""
         self.editor = editor
+        self.begun = copy.deepcopy(editor.value)
         self.notices = ui.element("div").classes("kw-form")
         self.news = ui.element("div").classes("kw-form")
         editor.draw()
@@ -48,7 +55,7 @@ class EditPage:
         with ui.element("div").classes("kw-actions"):
             self.button = ui.button(f"Review and {self.action} …", icon="difference", on_click=self.review)
             self.button.props("unelevated no-caps")
-            ui.button("Cancel", on_click=lambda: ui.navigate.to(back)).props("flat no-caps")
+            ui.button("Cancel", on_click=lambda: self.leave(back)).props("flat no-caps")
             self.said = ui.label("").classes("kw-error").props("role=status data-testid=summary")
             self.reason = ui.label("").classes("kw-reason").props("data-testid=reason")
         editor.on_edit = self.edited
@@ -59,6 +66,17 @@ class EditPage:
         self.said.set_text(self.editor.summary())
         needs = self.editor.needs_attention
         self.said.classes(remove="kw-error kw-reason", add="kw-error" if needs else "kw-reason")
+        self._keep(not self.editor.readable or self.editor.value != self.begun)
+
+    def leave(self, address: str) -> None:
+        """Go elsewhere. The browser asks first, if something would be lost."""
+        self.editor.settle()  # what was typed a moment ago counts
+        ui.navigate.to(address)
+
+    def _keep(self, unsaved: bool) -> None:
+        if unsaved != self._unsaved:
+            self._unsaved = unsaved
+            self.shell.unsaved(unsaved)
 
     def forbid(self, reason: str) -> None:
         """Grey the button, and say why; or not, when there is no reason."""
@@ -106,7 +124,7 @@ class EditPage:
             else:
                 metadata = (written.value or {}).get("metadata") or {}
                 place = str(metadata.get("namespace") or "")
-                ui.navigate.to(object_address(self.kind.path, place, str(metadata.get("name"))))
+                self.shell.go(object_address(self.kind.path, place, str(metadata.get("name"))))
 
         dialog = show_review(review, act)
 

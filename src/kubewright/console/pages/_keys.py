@@ -28,7 +28,7 @@ _ADDRESSES: Final = {"k": "/", "o": "/operator"}
 
 
 class Shell(Element, component=_STATIC / "shell.js"):
-    """Listens for keys, keeps the theme, and changes the address without a new page."""
+    """Listens for keys, keeps the theme, changes the address without a new page, and asks before work is lost."""
 
     def __init__(self, help_dialog: ui.dialog) -> None:
         super().__init__()
@@ -42,6 +42,14 @@ class Shell(Element, component=_STATIC / "shell.js"):
     def show_address(self, url: str, *, push: bool = False) -> None:
         """Let the browser show an address. With `push` the one before can be gone back to."""
         self.run_method("address", url, push)
+
+    def unsaved(self, something: bool) -> None:
+        """Whether something would be lost: then the browser asks before it leaves the page."""
+        self.run_method("unsaved", something)
+
+    def go(self, url: str) -> None:
+        """To another page, without a question: nothing is lost. One message, which nothing can overtake."""
+        self.run_method("go", url)
 
 
 def keys_dialog() -> ui.dialog:
