@@ -11,7 +11,7 @@ import pytest
 
 from kubewright.api import core
 from kubewright.cache import CacheSyncError, Change
-from kubewright.client import ConfigError, Request
+from kubewright.client import ConfigError, ConnectionLost, Request
 from tests.cache.memory_server import MemoryServer, informed
 
 
@@ -274,17 +274,35 @@ async def test_reconnects_are_spread_and_become_rarer() -> None:
         assert informer.health.last_error == ""
 
 
-async def test_a_server_that_ends_each_watch_at_once_is_not_asked_in_a_busy_loop() -> None:
+async def test_a_server_that_ends_each_watch_at_once_is_not_asked_in_a_busy_loop(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     class Hasty(MemoryServer):
         async def send(self, request: Request) -> Any:
             answer = await super().send(request)
             self.end()
             return answer
 
+    caplog.set_level(logging.INFO, "kubewright.cache")
     server = Hasty()
-    async with informed(server) as (_, clock):
+    async with informed(server) as (informer, clock):
         await clock.advance(60)
         assert len(server.requests) < 12
+        assert informer.health.state == "waiting"
+        assert "ConfigMap (v1): the server ended the watch after 0.0 s; again in" in caplog.text
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["ended", "broken"])
+async def test_a_proxy_that_ends_each_watch_after_some_seconds_costs_hardly_any_time(broken: bool) -> None:
+    server = MemoryServer()
+    async with informed(server) as (informer, clock):
+        for _ in range(20):
+            assert len(server.watches) == 1
+            await clock.advance(10)
+            for watch in tuple(server.watches):
+                watch.finish(ConnectionLost("the proxy has enough", sent=True) if broken else None)
+            await clock.advance(0.8)
+            assert informer.health.state == "watching"
 
 
 @pytest.mark.parametrize(
@@ -364,6 +382,17 @@ async def test_one_unreadable_line_does_not_stop_the_watch(caplog: pytest.LogCap
         assert informer.health.undecodable >= 2
         assert "the server sent something unreadable, which is left out" in caplog.text
         assert asked(server) == ["stream"]
+
+
+async def test_one_unreadable_item_does_not_spoil_the_list(caplog: pytest.LogCaptureFixture) -> None:
+    server = MemoryServer(streaming=False)
+    server.put("shop", "good")
+    server.put("shop", "odd")
+    server.objects["shop", "odd"]["kind"] = 5
+    async with informed(server) as (informer, clock):
+        await clock.run(informer.wait_for_sync(60))
+        assert informer.lister.keys() == [("shop", "good")]
+        assert "the server sent something unreadable, which is left out" in caplog.text
 
 
 async def test_revisions_that_go_back_do_not_leave_our_writes_standing() -> None:

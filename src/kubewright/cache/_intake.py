@@ -110,10 +110,15 @@ class Intake(Generic[R]):
         self._interned: dict[Any, Any] = {}
 
     def named(self, raw: bytes) -> bytes:
-        """The object with its apiVersion and kind, which the items of built-in lists lack."""
-        if raw.startswith(_NAMED) or _names_decoder.decode(raw).kind:
-            return raw
-        return self._names + raw[1:]
+        """The object with its apiVersion and kind, which the items of built-in lists lack.
+
+        Raises `UnreadableObject` for what is no object at all.
+        """
+        try:
+            named = raw.startswith(_NAMED) or bool(_names_decoder.decode(raw).kind)
+        except msgspec.DecodeError as error:
+            raise UnreadableObject(f"not a Kubernetes object: {error}") from None
+        return raw if named else self._names + raw[1:]
 
     def snapshot(self, raw: bytes) -> Snapshot[R]:
         """The snapshot of an object. Raises `UnreadableObject` when not even its name can be read."""

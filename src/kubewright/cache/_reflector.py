@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import random
 from collections.abc import AsyncGenerator, Callable
 from typing import Generic, TypeVar, cast
@@ -38,8 +39,9 @@ logger = logging.getLogger("kubewright.cache")
 
 R = TypeVar("R", bound=Object)
 
-_LIVED = 30.0
-"""A watch that lasted that many seconds was a good one: what comes after it is no repeated failure."""
+_LIVED = 5.0
+"""A watch that stood for that many seconds was a good one: what comes after it is no repeated failure. Not more, since
+there are proxies that end every watch after a while, and while a reflector waits nobody hears of anything."""
 _WATCH_SECONDS = (300, 600)
 """For how long watches are asked for, at random: so that servers of a cluster get an even share of them over time."""
 _status_decoder = msgspec.json.Decoder(Status)
@@ -79,6 +81,7 @@ class Reflector(Generic[R]):
         self._streams = True
         self._position = ""
         self._list: _List[R] | None = None
+        self._stands_since = math.inf
         self._forgotten = False  # by the server: it has answered 410 not long ago
         self._verb = "watch"
         self._logged = ""
@@ -89,14 +92,14 @@ class Reflector(Generic[R]):
         """Keep the store equal to the server, until cancelled."""
         try:
             while True:
-                began = self._clock.monotonic()
+                self._stands_since = math.inf
                 error: Exception | None = None
                 try:
                     await self._run_once()
                 except Exception as raised:
                     error = raised
-                lived = self._clock.monotonic() - began >= _LIVED
-                await self._clock.sleep(await self._delay_after(error, lived=lived))
+                stood = max(self._clock.monotonic() - self._stands_since, 0.0)
+                await self._clock.sleep(await self._delay_after(error, stood))
         finally:
             self.health.state = "stopped"
 
@@ -121,13 +124,18 @@ class Reflector(Generic[R]):
 
     # Failures
 
-    async def _delay_after(self, error: Exception | None, *, lived: bool) -> float:
-        """How long to wait after a watch ended, orderly when there is no error."""
-        if lived:
+    async def _delay_after(self, error: Exception | None, stood: float) -> float:
+        """How long to wait after a watch that stood for some seconds has ended, orderly when there is no error."""
+        if stood >= _LIVED:
             self._backoff.reset()
             self._forgotten = False
+            if error is None:
+                return 0.0
         if error is None:
-            return 0.0 if lived else self._backoff.next()
+            self.health.state = "waiting"
+            delay = self._backoff.next()
+            logger.info("%s: the server ended the watch after %.1f s; again in %.1f s", self, stood, delay)
+            return delay
         if isinstance(error, Gone):
             again, self._forgotten = self._forgotten, True
             logger.info("%s: the server has forgotten revision %s, reading everything again", self, self._position)
@@ -165,6 +173,7 @@ class Reflector(Generic[R]):
         return reason
 
     def _well(self) -> None:
+        self._stands_since = self._clock.monotonic()
         self.health.state = "watching"
         if self._logged:
             logger.info("%s: watching again", self)
