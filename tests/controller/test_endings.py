@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import threading
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from kubewright.cache import ObjectKey
-from kubewright.client import Conflict, Status
+from kubewright.client._errors import error_from
 from kubewright.clock import SystemClock, VirtualClock
 from kubewright.controller import (
     BlockingContext,
@@ -174,8 +176,19 @@ async def test_a_terminal_error_is_logged_and_counted_and_not_retried_until_a_ch
     assert "deploymentName must be specified" in caplog.text
 
 
-async def test_a_conflict_is_retried_with_one_quiet_line(
-    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+GOING = {"message": "namespace shop is being terminated", "reason": "NamespaceTerminating"}
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        (409, {"message": "the object has been modified"}),
+        (403, {"message": "it is being modified away", "details": {"causes": [GOING]}}),
+    ],
+    ids=["conflict", "namespace is going"],
+)
+async def test_what_happens_in_every_cluster_is_retried_with_one_quiet_line(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture, code: int, status: dict[str, Any]
 ) -> None:
     caplog.set_level(logging.INFO)
     calls: list[int] = []
@@ -184,7 +197,7 @@ async def test_a_conflict_is_retried_with_one_quiet_line(
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
         calls.append(ctx.attempt)
         if len(calls) == 1:
-            raise Conflict(Status(code=409, message="the object has been modified"))
+            raise error_from(code, {}, json.dumps({"kind": "Status", **status}).encode(), request="create parts")
 
     async with working(operator, clock) as stage:
         stage.put(thing())

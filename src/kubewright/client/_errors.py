@@ -131,6 +131,11 @@ class Forbidden(ApiError):
     verb: str = ""
     resource: str = ""
 
+    @property
+    def namespace_is_going(self) -> bool:
+        """Whether nobody may do that any more: nothing is made in a namespace that is being deleted."""
+        return any(cause.reason == "NamespaceTerminating" for cause in self.causes)
+
 
 class Unauthorized(ApiError):
     """401: the server does not know who we are."""

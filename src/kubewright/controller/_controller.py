@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from kubewright._foreign import failure_in_place_of, in_thread
 from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
-from kubewright.client import Conflict
+from kubewright.client import Conflict, Forbidden
 from kubewright.clock import Clock
 from kubewright.controller._context import BlockingContext, Context
 from kubewright.controller._deadline import Deadline
@@ -262,14 +262,13 @@ class Controller(Generic[R]):
             self._tell_undecodable(run, found.error)
             return "terminal_error"
         except (Conflict, Outdated, BeingDeleted) as error:
-            run.failed(error)
-            queue.add_rate_limited(key)
-            self._log(run).info("%s; trying again %s", error, self._when(key))
-            return "error"
+            return self._again_quietly(run, error)
         except (Exception, asyncio.CancelledError) as error:
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                 raise  # the worker itself was cancelled, not something that the reconciler waited for
+            if isinstance(error, Forbidden) and error.namespace_is_going:
+                return self._again_quietly(run, error)  # its objects go as well, this one among them
             run.failed(error)
             if isinstance(error, NotLeader) and self._environment.leads is not None and not self._environment.leads():
                 queue.forget(key)  # the next leader lists everything anew
@@ -292,6 +291,13 @@ class Controller(Generic[R]):
             return "requeue_after"
         queue.add_rate_limited(key)
         return "requeue"
+
+    def _again_quietly(self, run: Reconcile, error: Exception) -> Ending:
+        """Back off after what happens in every cluster: one line in the log, and no traceback."""
+        run.failed(error)
+        self.queue.add_rate_limited(run.key)
+        self._log(run).info("%s; trying again %s", error, self._when(run.key))
+        return "error"
 
     def _count_failure(self, error: BaseException) -> None:
         if isinstance(error, ReconcileTimeout):

@@ -15,7 +15,7 @@ from typing import Literal, Self, TypeAlias
 
 from kubewright.api import Object
 from kubewright.api.core.v1 import ObjectReference
-from kubewright.client import AlreadyExists, ApiError, Client, MergePatch, NotFound
+from kubewright.client import AlreadyExists, ApiError, Client, Forbidden, MergePatch, NotFound
 from kubewright.clock import Clock, SystemClock
 from kubewright.events._correlator import Correlator, Limits, Series
 from kubewright.events._told import EventType, Told, check_component, name_for
@@ -295,4 +295,4 @@ def _may_pass(error: ApiError) -> bool:
 
 def _is_terminating(error: Exception) -> bool:
     """The last events about the objects of a namespace that is going: nobody will miss them."""
-    return isinstance(error, ApiError) and any(cause.reason == "NamespaceTerminating" for cause in error.causes)
+    return isinstance(error, Forbidden) and error.namespace_is_going
