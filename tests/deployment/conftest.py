@@ -21,7 +21,7 @@ def audit_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("audit") / "audit.log"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def control_plane(audit_log: Path) -> Iterator[ControlPlane]:
     """A control plane with controllers, which keeps an audit log."""
     policy = audit_log.with_name("policy.yaml")
