@@ -22,7 +22,8 @@ How it ends decides what happens next:
 | raises anything else                | comes back after its backoff; the error is logged with its traceback           |
 
 A `Conflict` of the API server is an ordinary end too: somebody changed the object first, so the key comes back after
-its backoff, with one line in the log; and so is its refusal to make something in a namespace that is going. An object that does not fit its model is a terminal error of its own key alone.
+its backoff, with one line in the log; and so is its refusal to make something in a namespace that is going. An object
+that does not fit its model is a terminal error of its own key alone.
 
 What is called with what:
 
