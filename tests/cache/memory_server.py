@@ -57,7 +57,7 @@ class OpenWatch:
         self.silent = False
         self._server = server
         self._pieces: list[bytes] = []
-        self._end: Exception | None = None
+        self._end: BaseException | None = None
         self._ended = False
         self._news = asyncio.Event()
 
@@ -108,7 +108,7 @@ class OpenWatch:
             last["metadata"]["resourceVersion"] = str(revision)
             self.send("DELETED", last)
 
-    def finish(self, error: Exception | None = None) -> None:
+    def finish(self, error: BaseException | None = None) -> None:
         self._end, self._ended = error, True
         self._news.set()
         if self in self._server.watches:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import logging
@@ -368,6 +369,17 @@ async def test_credentials_that_cannot_be_had_are_said_once_and_waited_for(
         await clock.advance(60)
         assert informer.health.state == "watching"
         assert set(asked(server, since)) == {f"watch from {server.revision}"}, "nothing had to be read again"
+
+
+async def test_a_watch_that_somebody_else_cancels_is_opened_again(caplog: pytest.LogCaptureFixture) -> None:
+    server = MemoryServer()
+    async with informed(server) as (informer, clock):
+        server.watches[0].finish(asyncio.CancelledError())
+        await clock.advance(1)
+        server.put("shop", "new")
+        await clock.settle()
+        assert informer.lister.keys() == [("shop", "new")]
+        assert "unexpected error" in caplog.text
 
 
 async def test_one_unreadable_line_does_not_stop_the_watch(caplog: pytest.LogCaptureFixture) -> None:

@@ -133,6 +133,7 @@ class Process:
         self.latency = latency
         self.cut = False
         self.deaf = False
+        self.torn = False
         self.paused = False
         self._held: list[_HeldTimer] = []
         self._resumed = asyncio.Event()
@@ -191,6 +192,8 @@ class Process:
         """What is on its way arrives, also when the process is paused, gives up waiting, or has ended."""
         if request.before_send is not None:
             request.before_send()
+        if self.torn:  # a library below cancels what it should not
+            raise asyncio.CancelledError
         back = asyncio.Event()
         answers: list[Answer] = []
         latency = self.latency

@@ -222,6 +222,18 @@ async def test_failed_renewals_are_survived_within_the_renew_deadline(time: Virt
         assert elector.status.last_error == ""
 
 
+async def test_a_renewal_that_somebody_else_cancels_is_only_a_failed_one(time: VirtualClock, process: Make) -> None:
+    a = process("a")
+    async with a.elector() as elector:
+        await leads(time, elector)
+        a.torn = True
+        await time.advance(5)
+        a.torn = False
+        await time.advance(60)
+        assert elector.is_leader
+        assert elector.status.failures == 2
+
+
 async def test_a_renewal_whose_answer_was_lost_is_recognised_as_our_own(
     server: Server, time: VirtualClock, process: Make
 ) -> None:

@@ -10,6 +10,7 @@ A batch of lines is worked off without awaiting anything: split, peek, store, ha
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import math
@@ -96,6 +97,12 @@ class Reflector(Generic[R]):
                 error: Exception | None = None
                 try:
                     await self._run_once()
+                except asyncio.CancelledError as raised:
+                    task = asyncio.current_task()
+                    if task is None or task.cancelling():
+                        raise
+                    error = RuntimeError("the request was cancelled, and not by us")
+                    error.__cause__ = raised
                 except Exception as raised:
                     error = raised
                 stood = max(self._clock.monotonic() - self._stands_since, 0.0)

@@ -265,9 +265,11 @@ class Campaign:
         try:
             return await task
         except asyncio.CancelledError:
-            if late and task.cancelled():
-                raise TimeoutError(f"no answer within {seconds:g} s") from None
-            raise
+            current = asyncio.current_task()
+            if not task.cancelled() or (current is not None and current.cancelling()):
+                raise
+            # Not ours to end for: a campaign that ended by itself would leave a program that neither works nor stops.
+            raise TimeoutError(f"no answer within {seconds:g} s" if late else "the request was cancelled") from None
         finally:
             timer.cancel()
             task.cancel()
