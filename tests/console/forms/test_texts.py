@@ -59,6 +59,10 @@ def test_yaml_that_is_written_reads_as_the_same_object(value: dict[str, Any]) ->
     assert (read_yaml(write_yaml(value)) or {}) == value
 
 
+def test_yaml_shows_letters_of_all_planes_as_they_are() -> None:
+    assert write_yaml({"a": "🎉 日本 é"}) == "a: 🎉 日本 é\n"
+
+
 def test_yaml_keeps_the_order_of_the_object() -> None:
     assert write_yaml({"b": 1, "a": {"z": "80", "x": "x\ny\n"}}) == 'b: 1\na:\n  z: "80"\n  x: |\n    x\n    y\n'
 

@@ -10,6 +10,8 @@ __all__ = ["NotYaml", "compose_yaml", "read_yaml", "write_yaml"]
 
 _MOST_VALUES: Final = 200_000
 _LONGEST: Final = 3_000_000
+_SLOWLY: Final = 100_000
+"""Letters: more are not written by the slower dumper, since everybody else waits for it."""
 _INTEGER: Final = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)")
 _FLOAT: Final = re.compile(
     r"[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.nan"
@@ -58,10 +60,16 @@ def write_yaml(value: Any) -> str:
 
     if value == {}:
         return ""
-    text: str = yaml.dump(
-        value, Dumper=_dumper(), default_flow_style=False, allow_unicode=True, width=10_000, sort_keys=False
-    )
-    return text.removesuffix("...\n")
+
+    def dumped(dumper: Any) -> str:
+        text: str = yaml.dump(
+            value, Dumper=dumper, default_flow_style=False, allow_unicode=True, width=10_000, sort_keys=False
+        )
+        return text.removesuffix("...\n")
+
+    text = dumped(_dumper("CSafeDumper"))
+    # libyaml escapes what is beyond 16 bits, such as emoji; the slower one in Python does not.
+    return dumped(_dumper("SafeDumper")) if "\\U" in text and len(text) < _SLOWLY else text
 
 
 def _value(node: Any, left: list[int]) -> Any:
@@ -130,10 +138,10 @@ def _loader() -> Any:
 
 
 @cache
-def _dumper() -> Any:
+def _dumper(name: str) -> Any:
     import yaml
 
-    base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    base: Any = getattr(yaml, name, yaml.SafeDumper)
     dumper: Any = type("Dumper", (base,), {"ignore_aliases": lambda *_: True})
     dumper.add_representer(str, _text)
     return dumper

@@ -151,6 +151,7 @@ class ChangePage(EditPage):
         try:
             current = await self._merged()
         except NotFound:
+            self.news.clear()
             self.tell("This object was deleted meanwhile", ["To make it again, copy the YAML into a new one."])
             return
         wanted = _whole(current, self.editor.value, self.kind)
