@@ -83,6 +83,12 @@ async def test_lists_and_kinds_show_hostile_content_as_text(
                 made.status.conditions = [Said(type="Ready", status="False", reason=f"failed{SCRIPT}")]
             await client.update_status(made)
         await page.goto(f"{console_url}/kinds/{PATH}?namespace={cluster_namespace}&sort=name")
+        await client.create(Mirror(metadata=ObjectMeta(name="z" * 253, namespace=cluster_namespace)))
+        long = page.get_by_role("link", name="z" * 253)
+        await expect(long).to_be_visible()
+        assert await long.evaluate(
+            "one => one.getBoundingClientRect().right <= one.closest('.ag-cell').getBoundingClientRect().right"
+        ), "it stays in its cell"
         for at, text in enumerate(HOSTILE[:4]):
             row = page.locator(f'.ag-row[row-id="{cluster_namespace}/mirror-{at}"]')
             for column in ("c0", "c1", "c2"):
@@ -93,7 +99,7 @@ async def test_lists_and_kinds_show_hostile_content_as_text(
         await expect(page.locator('.ag-header-cell[col-id="c1"]')).to_have_text(VUE)
         await expect(page.locator('.ag-header-cell[col-id="c2"]')).to_have_text(SCRIPT)
         await page.locator('.ag-header-cell[col-id="c0"]').hover()
-        await expect(page.locator(".kw-context")).to_have_text(IMAGE)
+        await expect(page.locator(".kw-header .kw-context")).to_have_text(IMAGE)
         await unharmed(page)
 
         # It is changed under the eyes of whoever looks.

@@ -79,6 +79,8 @@ async def test_a_viewer_sees_what_he_may_see_and_is_told_what_he_may_not(
         await expect(page.get_by_text("2 objects", exact=True)).to_be_visible()
         await expect(page.get_by_text(hidden)).to_have_count(0)
 
+        await page.goto(f"{console_url}/search?q={hidden}")
+        await expect(page.get_by_text("Nothing has that in its name.")).to_be_visible()
         await page.goto(console_url)
         row = page.locator(f'[data-kind="{PATH}"]')
         await expect(row.get_by_text("1 ready")).to_be_visible()

@@ -10,6 +10,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from kubewright.api import ObjectMeta, apps, core, meta
+from kubewright.api.apiextensions import v1 as apiextensions
 from kubewright.api.apiextensions.v1 import CustomResourceDefinition
 from kubewright.api.core.v1 import Namespace
 from kubewright.client import Client
@@ -137,12 +138,19 @@ async def test_a_list_without_rows_says_what_to_do(
 
 
 @pytest.mark.clusters("embedded")
-async def test_a_list_whose_definition_is_removed_says_so(
+async def test_a_list_whose_definition_is_changed_or_removed_says_so(
     client: Client, cluster_namespace: str, console_url: str, page: Page
 ) -> None:
     await client.create(gadget("last", cluster_namespace))
     await page.goto(f"{console_url}/kinds/{PATH}")
     await expect(names(page)).to_have_text(["last"])
+    definition = await client.get(CustomResourceDefinition, "gadgets.lists.console.example.com")
+    definition.spec.versions[0].additional_printer_columns = [
+        apiextensions.CustomResourceColumnDefinition(name="Bigness", type="integer", json_path=".spec.size")
+    ]
+    await client.update(definition)
+    await expect(page.get_by_role("columnheader", name="Bigness")).to_be_visible()
+    await expect(page.get_by_role("columnheader", name="Colour")).to_have_count(0)
     await client.delete(CustomResourceDefinition, "gadgets.lists.console.example.com")
     await expect(page.get_by_test_id("problem")).to_contain_text(f"This cluster has no kind {PATH}")
     await install(client, Gadget)

@@ -91,7 +91,7 @@ async def test_an_object_that_does_not_fit_its_model_names_the_field(
             "kind": "Loose",
             "metadata": {"name": "odd", "namespace": namespace},
             "spec": {"size": "huge"},
-            "status": {"conditions": [{"type": "<b>Ready</b>", "status": "False", "message": "<i>no</i>"}, 7]},
+            "status": {"conditions": [{"type": "<b>Ready</b>", "status": "False" * 60, "message": "<i>no</i>"}, 7]},
         }
         await client.request("POST", f"/apis/looks.console.example.com/v1/namespaces/{namespace}/looses", body=body)
         await operator.ask()
@@ -99,3 +99,5 @@ async def test_an_object_that_does_not_fit_its_model_names_the_field(
         await expect(page.get_by_test_id("undecodable")).to_contain_text("spec.size")
         await expect(page.get_by_test_id("conditions")).to_contain_text("<b>Ready</b>")
         await expect(page.get_by_test_id("conditions")).to_contain_text("<i>no</i>")
+        await expect(page.get_by_test_id("more")).to_have_text("1 more in the YAML.")
+        assert await page.get_by_test_id("conditions").evaluate("card => card.scrollWidth <= card.clientWidth")

@@ -66,6 +66,10 @@ async def test_an_object_shows_why_it_is_so_and_what_it_owns(
     # A child is an object like any other, with what it owns in turn.
     await tree.get_by_role("link", name="fruit-stall", exact=True).click()
     await expect(page.get_by_test_id("object-name")).to_have_text("fruit-stall")
+    await expect(page.get_by_role("link", name="Stall fruit")).to_have_attribute("href", address("fruit", namespace))
+    await expect(page.get_by_role("link", name="Deployment", exact=True).first).to_have_attribute(
+        "aria-current", "page"
+    )
     await expect(page.get_by_test_id("owned").get_by_role("link", name="fruit-stall-1", exact=True)).to_be_visible()
 
 
@@ -184,3 +188,8 @@ async def test_an_object_that_goes_says_what_holds_it_and_the_page_stays(
     await client.create(stall("new", namespace))
     await expect(page.get_by_test_id("absent")).to_have_count(0)
     await expect(page.get_by_test_id("conditions")).to_be_visible()
+    # What somebody reads stays as it is while something else changes.
+    await page.get_by_test_id("conditions").evaluate("card => { card.kept = true }")
+    await client.patch(Stall, "new", MergePatch({"metadata": {"labels": {"shelf": "upper"}}}), namespace)
+    await expect(page.get_by_text("upper", exact=True)).to_be_visible()
+    assert await page.get_by_test_id("conditions").evaluate("card => card.kept")

@@ -168,7 +168,8 @@ class Door:
         form = await _form(request)
         next_ = _inside(form.get("next", "/"))
         try:
-            viewer = await self._console.viewer_with_token(form.get("token", "").strip())
+            async with self._few:
+                viewer = await self._console.viewer_with_token(form.get("token", "").strip())
         except SignInError as error:
             return self._page(401, next_=next_, problem=str(error))
         _, secret = self._sessions.begin(viewer, self._console)

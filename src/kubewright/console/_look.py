@@ -68,6 +68,8 @@ class Look:
         """Whether it was there and is not any more."""
         self.hidden = False
         """Whether the viewer may not see it any more."""
+        self.may_change = self.may_delete = False
+        """Whether the viewer may patch it, and delete it."""
         self.tree = Tree()
         self.searched: Sequence[Kind] = ()
         """The kinds in which children were looked for."""
@@ -174,6 +176,9 @@ class Look:
             self.obj, self.tree, self.events, self.told = None, Tree(), (), ()
             return
         self._read()
+        place = self.kind, self.key.namespace, self.key.name
+        self.may_change = await self.viewer.may("patch", *place)
+        self.may_delete = await self.viewer.may("delete", *place)
         if self._ready:
             self.tree = await self._tree()
             self.events = await self._events()

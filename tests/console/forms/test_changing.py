@@ -183,6 +183,9 @@ async def test_who_may_not_change_or_delete_is_told(
     await page.goto(address(console_url, cluster_namespace, "guarded", "delete"))
     await expect(page.get_by_test_id("reason")).to_contain_text("the verb “delete” is missing")
     await expect(page.get_by_label("Name of the object to delete")).to_be_disabled()
+    await page.get_by_role("button", name="Cancel").click()
+    await expect(page.get_by_test_id("edit")).to_be_disabled()
+    await expect(page.get_by_title("the verb “delete” is missing")).to_be_visible()
 
 
 @pytest.mark.clusters("embedded")

@@ -102,12 +102,13 @@ def frame(
     # Open where there is room: the browser decides, and tells us.
     with ui.left_drawer(value=False).classes("kw-drawer").props("show-if-above width=236 breakpoint=1023") as drawer:
         labelled(drawer, "Navigation")
+        cluster_name(visit, "kw-narrow-only")
         namespace_field(visit, kind, namespace, in_namespace, "kw-narrow-only")
         navigation(console.known_kinds, kind.path if kind else here, namespace)
     with ui.header().classes("kw-header"):
         labelled(ui.button(icon="menu", on_click=drawer.toggle).props("flat dense round"), "Navigation")
         ui.link("Kubewright", "/").classes("kw-brand")
-        cluster_name(visit)
+        cluster_name(visit, "kw-wide-only")
         ui.space()
         search_field(visit)
         namespace_field(visit, kind, namespace, in_namespace, "kw-wide-only")

@@ -20,11 +20,11 @@ _THEMES: Final = {"auto": ("brightness_auto", None), "light": ("light_mode", Fal
 _EVERYWHERE: Final = "All namespaces"
 
 
-def cluster_name(visit: Visit) -> None:
-    """Which cluster it is; a menu for those who may choose another."""
+def cluster_name(visit: Visit, where: str) -> None:
+    """Which cluster it is, in the header or, on a phone, beside it; a menu for those who may choose another."""
     name = visit.console.name
     if not visit.contexts:
-        shown = ui.label(name).classes("kw-context")
+        shown = ui.label(name).classes("kw-context").classes(where)
         shown.props["title"] = name
         return
 
@@ -34,7 +34,7 @@ def cluster_name(visit: Visit) -> None:
         except (ApiError, ConfigError) as error:
             ui.notify(f"{context}: {error}", type="negative")
 
-    button = ui.button(name).props("flat dense no-caps icon-right=expand_more").classes("kw-context")
+    button = ui.button(name).props("flat dense no-caps icon-right=expand_more").classes("kw-context").classes(where)
     labelled(button, f"Cluster: {name}")
     with button, ui.menu():
         for context in visit.contexts:

@@ -16,7 +16,7 @@ from kubewright.console._kinds import Kind
 from kubewright.console._shelves import Batch, Row, Shelf
 from kubewright.console._visits import Visit, page
 from kubewright.console.pages._frame import Frame, frame
-from kubewright.console.pages._grid import LiveGrid
+from kubewright.console.pages._grid import LiveGrid, columns_of
 from kubewright.console.pages._parts import command, heading, icon, labelled, link
 from kubewright.console.pages._problems import KindMissing, MayNotSee, draw
 from kubewright.console.pages._view import View, kind_address, new_address
@@ -65,6 +65,7 @@ class _List:
         self.sent: dict[str, Row] = {}
         self.complete = False
         self.state = "rows"
+        self.drawn = _look_of(kind)
         # One at a time: a part of the first rows must not come after a change that is newer, and what was found with
         # other labels not after what is found with these.
         self.sending = asyncio.Lock()
@@ -199,7 +200,7 @@ class _List:
             subscription = self.shelf.subscribe(self.follow)
             self.visit.on_leave(subscription.close)
             ui.timer(_LOOK_AGAIN_SECONDS, self.look_again)
-            ui.timer(_STATE_SECONDS, self.show_state)
+            ui.timer(_STATE_SECONDS, self.keep_up)
             self.complete = True
         await self.look_again()
 
@@ -243,6 +244,15 @@ class _List:
         if changed or gone or last:
             self.grid.change(changed, gone, last=last)
 
+    async def keep_up(self) -> None:
+        """Begin anew when the definition has other columns, or another version: the address says all but them."""
+        await self.show_state()
+        with suppress(ApiError, CacheSyncError):
+            kind = await self.visit.console.kind(self.kind.path)
+            if kind is not None and _look_of(kind) != self.drawn:
+                self.drawn = _look_of(kind)
+                ui.navigate.reload()
+
     async def show_state(self) -> None:
         """Show the rows, or why there are none."""
         state = "rows" if self.sent else "empty" if await self._is_served() else "missing"
@@ -275,6 +285,11 @@ class _List:
             command(f"kubectl apply -f {self.kind.singular}.yaml")
             if self.view.namespace:
                 link("Look in all namespaces", kind_address(self.kind.path))
+
+
+def _look_of(kind: Kind) -> object:
+    """What of a definition is seen in a list."""
+    return kind.version, columns_of(kind)
 
 
 def _labels_of(row: Row) -> dict[str, str]:

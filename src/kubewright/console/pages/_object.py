@@ -14,6 +14,7 @@ from kubewright.console._kinds import Kind
 from kubewright.console._look import Look
 from kubewright.console._visits import Visit, page
 from kubewright.console.pages import _problems as problems
+from kubewright.console.pages._edit import kind_at
 from kubewright.console.pages._frame import frame
 from kubewright.console.pages._object_events import EventsTab
 from kubewright.console.pages._object_head import Head
@@ -42,13 +43,10 @@ _TABS: Final[dict[str, tuple[str, str, type[Tab]]]] = {
 @page("/objects/{group}/{plural}/{namespace}/{name}")
 async def show_object(visit: Visit, group: str, plural: str, namespace: str, name: str, tab: str = "overview") -> None:
     """One object."""
-    with frame(visit, name):
+    kind = await kind_at(visit, group, plural)
+    key = ObjectKey(namespace if kind.namespaced else "", name)
+    with frame(visit, name, kind=kind, namespace=key.namespace):
         style()
-        kind = await visit.console.kind(f"{group}/{plural}")
-        if kind is None:
-            problems.draw(problems.KindMissing(f"{group}/{plural}", await visit.console.kinds()))
-            return
-        key = ObjectKey("" if namespace == "-" else namespace, name)
         if not await visit.viewer.may_see(kind, key.namespace, key.name):
             problems.draw(problems.MayNotSee("get", kind, visit.viewer.name, key.namespace))
             return

@@ -52,6 +52,8 @@ class Head:
             str(metadata.get("finalizers")),
             str(metadata.get("ownerReferences")),
             metadata.get("generation"),
+            look.may_change,
+            look.may_delete,
             self._problem(),
         )
         if content != self._shown:
@@ -73,7 +75,7 @@ class Head:
                 link(look.key.namespace, View(namespace=look.key.namespace).address(look.kind.path))
             for owner in _owners(look):
                 ui.label("· owned by").classes("kw-muted")
-                ui.label(owner).classes("kw-muted")
+                _owner(look, owner)
         with ui.row().classes("kw-object-title"):
             with ui.element("h1").classes("kw-title"):
                 ui.label(look.key.name).style("display: inline").props("data-testid=object-name")
@@ -84,16 +86,15 @@ class Head:
             ui.space()
             if look.obj is not None and not look.gone and not look.viewer.read_only:
                 address = object_address(look.kind.path, look.key.namespace, look.key.name)
-                ui.button("Edit", icon="edit", on_click=lambda: ui.navigate.to(f"{address}/edit")).props(
-                    "flat dense data-testid=edit"
-                )
-                ui.button("Delete", icon="delete", on_click=lambda: ui.navigate.to(f"{address}/delete")).props(
-                    "flat dense data-testid=delete"
-                )
+                with ui.row().classes("kw-acts"):
+                    _act("Edit", "edit", f"{address}/edit", "" if look.may_change else "patch")
+                    _act("Delete", "delete", f"{address}/delete", "" if look.may_delete else "delete")
         created = _created(look)
         if created is not None:
             with ui.row().classes("kw-subtitle kw-line"):
-                ui.label(f"{look.kind.api_version} · generation {_metadata(look).get('generation', 0)} · created")
+                generation = _metadata(look).get("generation")
+                counted = f" · generation {generation}" if generation is not None else ""
+                ui.label(f"{look.kind.api_version}{counted} · created")
                 self._moments.label(created)
 
     def _banners(self) -> None:
@@ -140,7 +141,27 @@ def _created(look: Look) -> datetime | None:
     return time_of(_metadata(look).get("creationTimestamp"))
 
 
-def _owners(look: Look) -> list[str]:
+def _act(text: str, name: str, address: str, missing: str) -> None:
+    """A button; grey, with the verb that is missing, for those who may not."""
+    with ui.element("span") as place:
+        made = ui.button(text, icon=name, on_click=lambda: ui.navigate.to(address)).props("flat dense")
+        made.props["data-testid"] = name
+    if missing:
+        place.props["title"] = f"You may not {name} it: the verb “{missing}” is missing."
+        made.disable()
+
+
+def _owners(look: Look) -> list[dict[str, Any]]:
     listed = _metadata(look).get("ownerReferences")
-    owners = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    return [f"{one.get('kind', '')} {one.get('name', '')}" for one in owners[:5]]
+    return [one for one in listed if isinstance(one, dict)][:5] if isinstance(listed, list) else []
+
+
+def _owner(look: Look, owner: dict[str, Any]) -> None:
+    """The way up, where the kind is known."""
+    group, name = str(owner.get("apiVersion", "")).rpartition("/")[0], str(owner.get("name", ""))
+    text = f"{owner.get('kind', '')} {name}"
+    known = (kind for kind in look.console.known_kinds if (kind.group, kind.kind) == (group, owner.get("kind")))
+    if kind := next(known, None):
+        link(text, object_address(kind.path, look.key.namespace if kind.namespaced else "", name))
+    else:
+        ui.label(text).classes("kw-muted")

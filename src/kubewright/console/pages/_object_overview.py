@@ -9,12 +9,12 @@ from typing import Any
 from nicegui import ui
 
 from kubewright.console._conditions import conditions_of, number_of_conditions
-from kubewright.console._look import Told
+from kubewright.console._look import Look, Told
 from kubewright.console._masks import masked
 from kubewright.console._owned import Node
 from kubewright.console._states import State
 from kubewright.console._timeline import queue_id, queue_text
-from kubewright.console.pages._object_parts import Tab, empty, section
+from kubewright.console.pages._object_parts import Moments, Tab, empty, section
 from kubewright.console.pages._object_timeline import operator_hint
 from kubewright.console.pages._parts import link, state_mark
 from kubewright.console.pages._view import object_address
@@ -26,35 +26,51 @@ _LABELS_AT_MOST = 40
 
 
 class OverviewTab(Tab):
-    """What most people come for."""
+    """What most people come for: cards, of which each is drawn anew only when it shows something else.
+
+    So what somebody reads or has selected in one of them stays when another one changes.
+    """
+
+    def __init__(self, look: Look, moments: Moments) -> None:
+        super().__init__(look, moments)
+        self._cards: list[Tab] = []
 
     def content(self) -> Any:
-        """All of it."""
-        look = self.look
-        metadata = (look.obj or {}).get("metadata") or {}
-        return (
-            [conditions_of(look.obj or {}), look.console.conditions.history(look.uid)],
-            look.tree,
-            look.ready,
-            look.unlisted,
-            look.health,
-            [(told.problem, _queue_id(told), [turn.id for turn in told.turns[:1]]) for told in look.told],
-            [metadata.get("labels"), metadata.get("annotations"), metadata.get("finalizers")],
-        )
+        """Whether there is anything to show."""
+        return self.look.obj is not None
 
     def fill(self) -> None:
         """Two columns on a wide window, one on a phone."""
+        self._cards = []
         if self.look.obj is None:
             return
         with ui.element("div").classes("kw-columns"):
-            with ui.column().classes("kw-column"):
-                self._operator()
-                self._conditions()
-            with ui.column().classes("kw-column"):
-                self._owned()
-                self._metadata()
+            for column in ((_Operator, _Conditions), (_Owned, _Metadata)):
+                with ui.column().classes("kw-column"):
+                    for make in column:
+                        card: Tab = make(self.look, self.moments)
+                        card.draw()
+                        self._cards.append(card)
 
-    def _operator(self) -> None:
+    async def update(self) -> None:
+        """Each card by itself."""
+        await super().update()
+        for card in self._cards:
+            await card.update()
+
+
+class _Operator(Tab):
+    """What the operator does with it now."""
+
+    def content(self) -> Any:
+        look = self.look
+        told = [(told.problem, _queue_id(told), [turn.id for turn in told.turns[:1]]) for told in look.told]
+        operators = look.console.operators
+        silent = bool(operators.tellers(look.kind.group, look.kind.kind))
+        return told or (silent, [operator.name for operator in operators])
+
+    def fill(self) -> None:
+        """One paragraph for each controller."""
         with ui.column().classes("kw-card kw-box").props("data-testid=why"):
             section("Why it is so")
             if operator_hint(self.look):
@@ -79,7 +95,16 @@ class OverviewTab(Tab):
                     if turn.record.error:
                         ui.label(turn.record.error).classes("kw-error kw-mono")
 
-    def _conditions(self) -> None:
+
+class _Conditions(Tab):
+    """What its status says, and said."""
+
+    def content(self) -> Any:
+        look = self.look
+        return conditions_of(look.obj or {}), look.console.conditions.history(look.uid)
+
+    def fill(self) -> None:
+        """Now, and before."""
         look = self.look
         with ui.column().classes("kw-card kw-box").props("data-testid=conditions"):
             section("Conditions")
@@ -113,7 +138,15 @@ class OverviewTab(Tab):
                             ui.label(f"{change.before or 'not there'} → {change.after or 'gone'}")
                             ui.label(change.reason).classes("kw-muted")
 
-    def _owned(self) -> None:
+
+class _Owned(Tab):
+    """What it owns."""
+
+    def content(self) -> Any:
+        return self.look.tree, self.look.ready, self.look.unlisted
+
+    def fill(self) -> None:
+        """A tree."""
         look = self.look
         with ui.column().classes("kw-card kw-box").props("data-testid=owned"):
             section("What it owns")
@@ -146,7 +179,16 @@ class OverviewTab(Tab):
                     for child in node.children:
                         self._node(child)
 
-    def _metadata(self) -> None:
+
+class _Metadata(Tab):
+    """Labels and annotations."""
+
+    def content(self) -> Any:
+        metadata = (self.look.obj or {}).get("metadata") or {}
+        return metadata.get("labels"), metadata.get("annotations")
+
+    def fill(self) -> None:
+        """Pairs; nothing where there are none."""
         metadata = masked(self.look.obj or {}).get("metadata") or {}
         shown = [(name, metadata.get(name)) for name in ("labels", "annotations")]
         pairs = [(name, values) for name, values in shown if isinstance(values, dict) and values]
@@ -174,7 +216,7 @@ def _queue_now(queue: QueueState, now: datetime) -> str:
 def _more(number: int) -> None:
     """Tell of what is not shown."""
     if number > 0:
-        ui.label(f"{number:,} more are in the YAML.").classes("kw-muted kw-small").props("data-testid=more")
+        ui.label(f"{number:,} more in the YAML.").classes("kw-muted kw-small").props("data-testid=more")
 
 
 def _short(value: Any) -> str:

@@ -34,7 +34,7 @@ _NOBODY = problems.Problem(
 @page("/operator")
 async def show_operators(visit: Visit, controller: str = "") -> None:
     """All operators that the console knows, one below the other."""
-    with frame(visit, "Operator"):
+    with frame(visit, "Operator", here="/operator"):
         style()
         OperatorsPage(visit, controller).draw()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
@@ -11,6 +12,7 @@ from nicegui import ui
 from kubewright.cache import CacheSyncError
 from kubewright.client import Forbidden
 from kubewright.console._kinds import Kind
+from kubewright.console._shelves import Row
 from kubewright.console._visits import Visit, page
 from kubewright.console.pages._frame import frame
 from kubewright.console.pages._parts import heading, link, state_mark
@@ -20,6 +22,8 @@ from kubewright.console.pages._view import kind_address, object_address
 __all__ = ["kind_by_name", "kind_named", "search", "search_address"]
 
 _OF_A_KIND: Final = 50
+_KINDS: Final = 60
+"""So many kinds are searched: each costs the API server a watch."""
 
 
 def kind_named(kinds: Sequence[Kind], text: str) -> Kind | None:
@@ -69,24 +73,32 @@ async def search(visit: Visit, q: str = "") -> None:
             with ui.element("div").classes("kw-chips"):
                 for kind in found:
                     link(str(kind), kind_address(kind.path), "kw-chip")
-        some = False
-        for kind in kinds:
-            if wanted and kind.custom:
-                some = await _objects(visit, kind, wanted) or some
-        if not found and not some:
+        custom = [kind for kind in kinds if kind.custom] if wanted else []
+        searched = custom[:_KINDS]
+        rows = await asyncio.gather(*(_rows(visit, kind, wanted) for kind in searched))
+        for kind, some in zip(searched, rows, strict=True):
+            if some:
+                _table(kind, some, wanted)
+        if not found and not any(rows):
             ui.label("Nothing has that in its name. Built-in objects are found in the list of their kind.").classes(
                 "kw-muted"
             )
+        if len(custom) > len(searched):
+            ui.label(f"Objects of the first {_KINDS} of {len(custom)} kinds were searched.").classes("kw-muted")
 
 
-async def _objects(visit: Visit, kind: Kind, wanted: str) -> bool:
+async def _rows(visit: Visit, kind: Kind, wanted: str) -> list[Row]:
+    """What is found of a kind. A kind of which the viewer sees nothing costs the API server no watch."""
+    if not await visit.viewer.sight(kind, await visit.console.all_namespaces()):
+        return []
     try:
-        shelf = await visit.shelf(kind)
+        async with visit.console.shelf(kind) as shelf:
+            return [row for row in await shelf.rows(visit.viewer) if wanted in row["name"].lower()]
     except (Forbidden, CacheSyncError):
-        return False
-    rows = [row for row in await shelf.rows(visit.viewer) if wanted in row["name"].lower()]
-    if not rows:
-        return False
+        return []
+
+
+def _table(kind: Kind, rows: Sequence[Row], wanted: str) -> None:
     ui.label(str(kind)).classes("kw-section")
     with ui.element("table").classes("kw-kinds"):
         for row in rows[:_OF_A_KIND]:
@@ -99,4 +111,3 @@ async def _objects(visit: Visit, kind: Kind, wanted: str) -> bool:
                     state_mark(row["state"], tooltip=row["why"])
     if len(rows) > _OF_A_KIND:
         link(f"All {len(rows):,}", f"{kind_address(kind.path)}?filter={quote(wanted, safe='')}")
-    return True
