@@ -27,6 +27,9 @@ from kubewright.clock import Clock
 __all__ = ["HttpTransport"]
 
 _CONNECT_TIMEOUT = 10.0
+# Less than the 90 s after which kube-apiserver closes an idle connection: a write that is sent on one at that moment is
+# lost, and nobody knows whether it has happened.
+_IDLE_TIMEOUT = 60.0
 _READ_BUFFER = 2**20  # a watch of busy kinds arrives in large pieces; small buffers stop and start the socket
 _QUERY_SAFE = "-._~:,/()!*"
 
@@ -99,7 +102,7 @@ class HttpTransport:
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=Connector(limit=0, keepalive_timeout=90, socket_factory=_watched_socket),
+                connector=Connector(limit=0, keepalive_timeout=_IDLE_TIMEOUT, socket_factory=_watched_socket),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 read_bufsize=_READ_BUFFER,
                 skip_auto_headers=("User-Agent", "Content-Type"),

@@ -39,7 +39,13 @@ class Signals:
     signal to any thread; two that come together are often taken by another one, and a blocking call of the main thread
     is not interrupted then. So the thread is also told of signals as they arrive (`set_wakeup_fd`), passes that on to
     the event loop, which wants to know too, and interrupts the main thread's call by a signal that is meant for it.
+
+    A process that is forked from this one, as `multiprocessing` does it, is as it would be without: `terminate()` ends
+    it, and is not told to the operator.
     """
+
+    _heard_now: Signals | None = None
+    _watches_forks = False
 
     def __init__(self, stop_now: Callable[[], object]) -> None:
         self._stop_now = stop_now
@@ -62,18 +68,26 @@ class Signals:
             self._before[_POKE] = signal.signal(_POKE, lambda *_: None)
             self._pass_on_to = signal.set_wakeup_fd(arriving, warn_on_full_buffer=False)
             self._thread.start()
+            Signals._heard_now = self
+            if not Signals._watches_forks:  # which nobody can end again
+                Signals._watches_forks = True
+                os.register_at_fork(after_in_child=_in_child)
         return self
 
     def __exit__(self, *_: object) -> None:
         if not self._before:
             return
+        Signals._heard_now = None
         signal.set_wakeup_fd(self._pass_on_to)
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        self._give_back()
         os.write(self._tell_end, _END)
         self._thread.join()
         for end in (self._heard_end, self._tell_end, *self._pipes):
             os.close(end)
+
+    def _give_back(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         os.write(self._tell_end, bytes([number]))
@@ -114,6 +128,14 @@ class Signals:
         elif count == 2:
             logger.warning("%s: stopping at once", name)
             self._stop_now()
+
+
+def _in_child() -> None:
+    """The pipes are the parent's, also in a process that was forked: what is written there, the parent would obey."""
+    if (heard := Signals._heard_now) is not None:
+        Signals._heard_now = None
+        signal.set_wakeup_fd(-1)
+        heard._give_back()
 
 
 def _leave() -> None:
