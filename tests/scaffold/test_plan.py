@@ -65,6 +65,11 @@ def test_the_package_keeps_what_the_user_wrote_in_it() -> None:
     assert "from x import a_webhook\nfrom x.operator" in webhooks
     assert "from x import a_webhook, b_webhook\nfrom x.operator" in with_import(webhooks, "x", "b_webhook")
     assert with_import(webhooks, "x", "a_webhook") == webhooks
+    for name in "cdefghijkl":
+        webhooks = with_import(webhooks, "x", f"{name}_webhook")
+    assert "from x import (\n    a_webhook,\n" in webhooks
+    assert '__all__ = [\n    "a_webhook",\n' in webhooks
+    assert all(len(line) <= 120 for line in webhooks.splitlines())
 
 
 @pytest.mark.parametrize("text", ["x = 1\n", "def broken(:\n", "from a import b\n"])

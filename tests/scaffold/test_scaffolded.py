@@ -27,19 +27,30 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     carry_out(api(version="v2beta1", kind="Guestbook"), folder)
     carry_out(webhook(kind="Guestbook", defaulting=True, validation=True, conversion=True), folder)
     carry_out(webhook(kind="Note", defaulting=True), folder)
+    carry_out(api(version="v1beta1", kind="Shelf"), folder)  # the older version first, as projects grow
+    carry_out(api(version="v1", kind="Shelf"), folder)
+    carry_out(webhook(kind="Shelf", conversion=True), folder)
     return folder
 
 
-def check(project: Path, *command: str) -> None:
+def check(project: Path, *command: str, how: str = "-m") -> str:
     environment = {**os.environ, "PYTHONPATH": str(project), "MYPY_CACHE_DIR": str(project / ".mypy_cache")}
     done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=project, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, how, *command], cwd=project, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
-def test_its_own_tests_pass_on_an_embedded_cluster(project: Path) -> None:
-    check(project, "pytest", "--cluster=embedded", "-q", "-p", "no:cacheprovider", "-W", "error")
+def test_its_own_tests_pass_and_a_plain_pytest_takes_embedded_clusters(project: Path) -> None:
+    told = check(project, "pytest", "-v", "-p", "no:cacheprovider", "-W", "error")
+    assert "[embedded]" in told
+    assert "[real]" not in told  # which would be built first, for minutes
+
+
+def test_its_conversions_lose_nothing_of_spec_and_status(project: Path) -> None:
+    trips = "from guest_book import operator; from kubewright.testing import check_round_trips as trips"
+    check(project, f"{trips}; trips(operator, examples=20)", how="-c")
 
 
 def test_linters_find_nothing(project: Path) -> None:

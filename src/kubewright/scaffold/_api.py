@@ -62,6 +62,9 @@ def new_api(
     values = kind_values(record, added)
     values |= {
         "controller": "yes" if added.controller else "",
+        # A further version has the status of the one that is reconciled, so that it can be converted to it and back.
+        "like_reconciled": "yes" if any(one.controller for one in others) else "",
+        "neither": "" if added.controller or any(one.controller for one in others) else "yes",
         "owns_argument": f", owns=[{', '.join(map(str, owned))}]" if owned else "",
         "resource": _decorator(added, further=bool(others)),
         "first_module": others[0].module if others else "",

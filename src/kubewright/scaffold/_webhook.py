@@ -59,15 +59,15 @@ def new_webhook(
         "validation": "yes" if validation else "",
         "conversion": "yes" if conversion else "",
         "admission": "yes" if defaulting or validation else "",
-        "test_imports": "".join(
-            f"from {record.package}.{spoke.module} import {kind} as {_alias(spoke)}\n" for spoke in sorted(spokes)
-        )
-        if conversion
-        else "",
+        "tested": "".join(_tested(record, [found, *spokes] if conversion else [found], found)),
         "conversion_tests": "".join(_conversion_test(spoke, found) for spoke in spokes) if conversion else "",
-        "conversions": "".join(_conversion(spoke, found) for spoke in spokes) if conversion else "",
+        "converting": "".join(_conversion(spoke, found) for spoke in spokes) if conversion else "",
         "blank": "yes" if conversion or validation else "",
-        "imports": "".join(sorted(_imports(record, found, spokes if conversion else []), key=_module)).rstrip(),
+        "imported": "".join(_imports(record, found, spokes if conversion else [], ("Spec", "Status"))).rstrip(),
+        # What only the templates of the first version name:
+        "test_imports": "".join(_tested(record, spokes, found)) if conversion else "",
+        "conversions": "".join(_first_conversion(spoke, found) for spoke in spokes) if conversion else "",
+        "imports": "".join(_imports(record, found, spokes if conversion else [], ("Spec",))).rstrip(),
     }
     init = f"{record.package}/__init__.py"
     text = with_import(read_file(folder, init), record.package, f"{found.module}_webhook")
@@ -80,15 +80,25 @@ def _alias(kind: Kind) -> str:
     return f"{kind.kind}{kind.version.capitalize()}"
 
 
-def _imports(record: Record, hub: Kind, spokes: Sequence[Kind]) -> list[str]:
-    own = f"{hub.kind}, {hub.kind}Spec" if spokes else hub.kind
+def _tested(record: Record, kinds: Sequence[Kind], hub: Kind) -> list[str]:
+    """The imports of these versions in a test; the hub has its own name, and its spec is made there."""
+    lines = [
+        f"from {record.package}.{one.module} import "
+        + (f"{one.kind}, {one.kind}Spec\n" if one == hub else f"{one.kind} as {_alias(one)}\n")
+        for one in kinds
+    ]
+    return sorted(lines, key=_module)
+
+
+def _imports(record: Record, hub: Kind, spokes: Sequence[Kind], parts: Sequence[str]) -> list[str]:
+    """Those of the module: the operator, and all versions with these parts of theirs."""
+    kind = hub.kind
+    own = ", ".join([kind, *(kind + part for part in parts)]) if spokes else kind
     lines = [f"from {record.package}.{hub.module} import {own}\n", f"from {record.package}.operator import operator\n"]
     for spoke in spokes:
         module, alias = f"{record.package}.{spoke.module}", _alias(spoke)
-        lines.append(
-            f"from {module} import {hub.kind} as {alias}\nfrom {module} import {hub.kind}Spec as {alias}Spec\n"
-        )
-    return lines
+        lines.append("".join(f"from {module} import {kind}{part} as {alias}{part}\n" for part in ("", *parts)))
+    return sorted(lines, key=_module)
 
 
 def _module(line: str) -> str:
@@ -96,7 +106,29 @@ def _module(line: str) -> str:
 
 
 def _conversion(spoke: Kind, hub: Kind) -> str:
-    """Both directions between one version and the stored one."""
+    """Both directions between one version and the stored one. What a function leaves out is gone, the status too."""
+    kind, alias, name = hub.kind, _alias(spoke), hub.kind.lower()
+    return f'''
+
+@operator.converts({alias}, {kind})
+def {name}_from_{spoke.version}(old: {alias}) -> {kind}:
+    """A {kind} of {spoke.version} as one of {hub.version}. Metadata is carried over for you."""
+    spec = from_dict({kind}Spec, to_dict(old.spec))
+    status = from_dict({kind}Status, to_dict(old.status))
+    return {kind}(spec=spec, status=status)
+
+
+@operator.converts({kind}, {alias})
+def {name}_to_{spoke.version}(new: {kind}) -> {alias}:
+    """And back. A field that {spoke.version} does not have must not be lost: keep it in an annotation, say."""
+    spec = from_dict({alias}Spec, to_dict(new.spec))
+    status = from_dict({alias}Status, to_dict(new.status))
+    return {alias}(spec=spec, status=status)
+'''
+
+
+def _first_conversion(spoke: Kind, hub: Kind) -> str:
+    """As the first version of the scaffold had it."""
     kind, alias, name = hub.kind, _alias(spoke), hub.kind.lower()
     return f'''
 
