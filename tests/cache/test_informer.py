@@ -510,3 +510,14 @@ async def test_caches_name_everything_that_is_not_in_sync() -> None:
         with pytest.raises(CacheSyncError) as caught:
             await clock.run(caches.wait_for_sync(5))
     assert list(caught.value.reasons) == ["ConfigMap (v1)", "Secret (v1)"]
+
+
+async def test_an_informer_that_somebody_else_ends_is_a_failure() -> None:
+    server, clock = server_with("a"), VirtualClock()
+    async with Caches(Client(transport=server, clock=clock), clock=clock) as caches:
+        informer = caches.informer(core.ConfigMap)
+        await clock.run(informer.wait_for_sync(60))
+        [task] = caches._tasks.values()
+        task.cancel()
+        with pytest.raises(RuntimeError, match="the informer of ConfigMap has ended, although nobody asked it to"):
+            await clock.run(caches.wait_for_failure())

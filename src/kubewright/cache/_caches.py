@@ -126,11 +126,13 @@ class Caches:
             raise CacheSyncError(timeout, reasons)
 
     async def wait_for_failure(self) -> None:
-        """Wait until an informer has ended with an error, and raise it. None should: else this waits for ever."""
+        """Wait until an informer has ended, and raise its error. None should: else this waits for ever."""
         await self._failed.wait()
         for task in self._tasks.values():
-            if task.done() and not task.cancelled():
-                task.result()
+            if task.done():
+                if not task.cancelled():
+                    task.result()
+                raise RuntimeError(f"the {task.get_name()} has ended, although nobody asked it to")
 
     async def __aenter__(self) -> Self:
         if self._running:
@@ -155,4 +157,5 @@ class Caches:
 
     def _start(self, key: _Key, informer: Informer[Any]) -> None:
         self._tasks[key] = task = asyncio.create_task(informer.run(), name=f"informer of {key[0].__name__}")
-        task.add_done_callback(lambda ended: None if ended.cancelled() else self._failed.set())
+        # Also when it was cancelled, if not by us: a cache that nobody fills any more must not go unnoticed.
+        task.add_done_callback(lambda _: self._failed.set() if self._running else None)
