@@ -72,6 +72,13 @@ async def test_a_read_carries_the_fields_that_the_model_does_not_know() -> None:
         assert json.loads(found.metadata.origin.raw)["novelty"] == {"from": "a newer server"}
 
 
+def test_a_text_alone_is_one_value_of_an_index_and_not_its_letters() -> None:
+    store = Store[core.ConfigMap]({"zone": lambda found: (found.data or {})["zone"]})
+    content = {"metadata": {"name": "a", "namespace": "b"}, "data": {"zone": "north"}}
+    store.put(Intake(core.ConfigMap).snapshot(json.dumps(content).encode()))
+    assert store.index("zone").as_dict() == {"north": {("b", "a")}}
+
+
 def test_keys_of_a_namespace_are_found_without_an_index_that_nobody_asked_for() -> None:
     """A cache of one namespace asks for its keys at each list of the server's. The index would hold them all again."""
     intake, store = Intake(core.ConfigMap), Store[core.ConfigMap]()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -174,10 +174,17 @@ async def test_a_watched_object_wakes_what_a_function_names_before_and_after_a_c
         assert seen == ["one", "one", "two"]
 
 
-async def test_a_map_function_of_the_object_alone_will_do(operator: Operator, clock: VirtualClock) -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [lambda name: [key(name)], key, lambda name: str(key(name)), thing],
+    ids=["a list", "one key", "its text", "one object"],
+)
+async def test_a_map_function_of_the_object_alone_will_do_and_one_answer_alone(
+    operator: Operator, clock: VirtualClock, answer: Callable[[str], Any]
+) -> None:
     seen: list[str] = []
 
-    @operator.reconciles(Thing, watches=[Watch(Part, map=lambda found: [key(found.metadata.labels["for"])])])
+    @operator.reconciles(Thing, watches=[Watch(Part, map=lambda found: answer(found.metadata.labels["for"]))])
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
         seen.append(obj.metadata.name)
 

@@ -21,7 +21,8 @@ logger = logging.getLogger("kubewright.cache")
 R = TypeVar("R", bound=Object)
 
 IndexFunction: TypeAlias = Callable[[R], Iterable[str]]
-"""The values under which an object is found in an index: none, one or many. Must be quick: the watch waits for it."""
+"""The values under which an object is found in an index: none, one or many; a text alone is one. Must be quick: the watch
+waits for it."""
 
 HeaderFunction: TypeAlias = Callable[[Snapshot[Any]], Sequence[str]]
 
@@ -116,7 +117,9 @@ class FunctionIndex(Index[R]):
     def values_of(self, snapshot: Snapshot[R]) -> tuple[str, ...]:
         """What the function says."""
         try:
-            return tuple(dict.fromkeys(self.function(snapshot.object())))
+            found = self.function(snapshot.object())
+            # A text is an iterable of its letters, which nobody means.
+            return (found,) if isinstance(found, str) else tuple(dict.fromkeys(found))
         except Exception as error:  # the function is the user's, and the object may not decode
             logger.warning("%s is not in the index %r: %s: %s", snapshot, self.name, type(error).__name__, error)
             return ()

@@ -32,8 +32,10 @@ class Reader(Protocol):
         """The objects of a kind, in one namespace or all of them."""
 
 
-MapFunction: TypeAlias = Callable[[R], Iterable[ObjectKey]] | Callable[[R, Reader], Iterable[ObjectKey]]
-"""From an object to the keys that depend on it; may take a `Reader` of the caches as well. It must not block."""
+Keys: TypeAlias = Iterable[ObjectKey] | ObjectKey
+MapFunction: TypeAlias = Callable[[R], Keys] | Callable[[R, Reader], Keys]
+"""From an object to the keys that depend on it, or to one alone; may take a `Reader` of the caches as well. It must not
+block."""
 
 
 class Owns(Generic[R]):
@@ -108,12 +110,12 @@ class Watch(Generic[R]):
         return f"Watch({self.kind.__name__})"
 
 
-def _with_reader(function: MapFunction[R]) -> Callable[[R, Reader], Iterable[ObjectKey]]:
+def _with_reader(function: MapFunction[R]) -> Callable[[R, Reader], Keys]:
     if not callable(function):
         raise TypeError(f"map is a function from an object to keys, not {function!r}")
     call: Any = function
     if len(inspect.signature(function).parameters) >= 2:
-        wants_reader: Callable[[R, Reader], Iterable[ObjectKey]] = call
+        wants_reader: Callable[[R, Reader], Keys] = call
         return wants_reader
     return lambda obj, reader: call(obj)
 

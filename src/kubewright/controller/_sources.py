@@ -73,7 +73,9 @@ def from_watched(watch: Watch[Any], reader: Reader, enqueue: Enqueue) -> Callabl
             if snapshot is None:
                 continue
             try:
-                found = watch.map(snapshot.object(), reader)
+                found: Any = watch.map(snapshot.object(), reader)
+                if isinstance(found, ObjectKey | str | Object):  # one alone: a key is a tuple, too, but of no keys
+                    found = (found,)
                 keys.update((as_key(key), None) for key in found)
             except DecodeError as error:
                 logger.warning("a change cannot be mapped to what depends on it: %s", error)
