@@ -72,5 +72,5 @@ def test_every_name_of_the_package_can_be_had_and_a_typo_cannot() -> None:
     for name in kubewright.__all__:
         assert getattr(kubewright, name) is not None
     assert dir(kubewright) == sorted(kubewright.__all__)
-    with pytest.raises(AttributeError, match="has no attribute 'Operater'"):
+    with pytest.raises(AttributeError, match=r"has no attribute 'Operater'\. Did you mean 'Operator'"):
         kubewright.Operater  # noqa: B018

@@ -145,7 +145,10 @@ __all__ = ["__version__", *_HOMES]
 def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
-        raise AttributeError(f"module 'kubewright' has no attribute {name!r}")
+        from difflib import get_close_matches
+
+        near = "".join(f". Did you mean {one!r}?" for one in get_close_matches(name, _HOMES, 1))
+        raise AttributeError(f"module 'kubewright' has no attribute {name!r}{near}")
     from importlib import import_module
 
     return getattr(import_module(home), name)

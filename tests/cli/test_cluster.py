@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -77,3 +78,10 @@ def test_a_file_that_holds_something_else_is_not_overwritten(
     assert run(["cluster", "start", "--write-kubeconfig", str(precious)]) == 1
     assert "holds something else" in capsys.readouterr().err
     assert precious.read_text() == "clusters: [{name: production}]\n"
+
+
+def test_a_port_in_use_is_told_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert run(["cluster", "start", "--port", str(port)]) == 1
+    assert f"port {port} is in use by another program: name another with --port" in capsys.readouterr().err

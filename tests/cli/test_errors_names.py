@@ -107,6 +107,7 @@ def test_a_kind_is_checked_before_it_is_made(project: Path, capsys: pytest.Captu
     ("arguments", "message"),
     [
         (["api", "--kind", "Page", "--owns", "Deploymnt"], "did you mean Deployment?"),
+        (["api", "--kind", "Page", "--owns", "Deployment,Service"], "repeat --owns for each kind"),
         (["api", "--kind", "Page", "--owns", "Event"], "several groups have a kind Event: say core/Event"),
         (["api", "--kind", "Page", "--no-resource"], "needs no scaffold"),
         (["webhook", "--kind", "Guestbook"], "say what it is for: --defaulting"),

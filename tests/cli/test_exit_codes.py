@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from enum import IntEnum
 from pathlib import Path
@@ -13,6 +14,21 @@ from kubewright.cli._main import run
 from kubewright.operator import ExitCode
 
 PAGE = Path(__file__).parents[2] / "docs" / "exit-codes.md"
+PROGRAM = """
+import kubewright as kw
+
+class Spec(kw.Model):
+    size: int = 1
+
+@kw.resource("shop.example.com/v1")
+class Till(kw.Resource[Spec, None]):
+    pass
+
+operator = kw.Operator("shop")
+
+@operator.reconciles(Till)
+async def sync(till: Till, ctx: kw.Context[Till]) -> None: ...
+"""
 _ROW = re.compile(r"^\| (\d+) \| `([A-Z_]+)` \| (.+) \|$", re.MULTILINE)
 
 
@@ -55,3 +71,34 @@ def test_a_program_that_raises_is_a_failure_of_every_command(
     shown = capsys.readouterr().err
     assert "ZeroDivisionError" in shown
     assert shown.endswith(f"Error: raises_in_{command}.py cannot be imported, see above\n")
+
+
+@pytest.mark.parametrize("command", ["uninstall", "undeploy"])
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [("", "Nothing was removed. Where nobody can answer, say --yes."), ("n\n", "Nothing was removed.")],
+)
+def test_without_a_yes_nothing_is_removed_and_the_last_line_says_so(
+    command: str,
+    answer: str,
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / f"kept_by_{command}_{len(answer)}.py"
+    file.write_text(PROGRAM)
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+    assert run([command, str(file), "--kubeconfig", str(tmp_path / "none")]) == CommandExit.INTERRUPTED
+    assert capsys.readouterr().err.splitlines()[-1].endswith(told)
+
+
+@pytest.mark.parametrize("image", ["", "Shop:1"])
+def test_an_image_that_cannot_be_is_refused_before_the_cluster_is_asked(
+    image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / f"image_{len(image)}.py"
+    file.write_text(PROGRAM)
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    assert run(["deploy", str(file), "--image", image]) == CommandExit.WRONG_USE
+    assert f"{image!r} is no name of an image" in capsys.readouterr().err

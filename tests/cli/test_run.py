@@ -127,6 +127,24 @@ def test_what_the_module_raises_is_shown_with_its_place_in_it_and_without_ours(
     assert "_load.py" not in shown
 
 
+def test_what_we_refuse_is_shown_at_the_line_of_the_user_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused, meant = tmp_path / "refused_option.py", tmp_path / "meant_another.py"
+    refused.write_text("import kubewright as kw\n\noperator = kw.Operator('a', concurency=3)\n")
+    meant.write_text("import kubewright as kw\n\nkw.Operator('a').reconcile(None)\n")
+    assert run_here(["run", str(refused)]) == 1
+    shown = capsys.readouterr().err
+    assert f'File "{refused}", line 3' in shown
+    assert shown.count("File ") == 1
+    assert "TypeError: Operator has no option 'concurency'. Did you mean 'concurrency'?" in shown
+    assert run_here(["run", str(meant)]) == 1
+    assert "has no attribute 'reconcile'. Did you mean: 'reconciles'?" in capsys.readouterr().err
+    monkeypatch.setenv("KUBEWRIGHT_DEBUG", "1")
+    assert run_here(["run", str(tmp_path / "refused_option.py")]) == 1
+    assert "_settings.py" in capsys.readouterr().err
+
+
 def test_what_is_no_operator_is_a_usage_error(tmp_path: Path) -> None:
     done = run(tmp_path, "nothing = 1")
     assert done.returncode == 2

@@ -128,7 +128,7 @@ class TestOrder:
             home.load()
         assert str(caught.value) == (
             f"no cluster is configured: KUBECONFIG is not set, this is not a pod, and {home.folder}/.kube/config "
-            "does not exist; name a kubeconfig file or a server"
+            "does not exist; name a kubeconfig file or a server, or run a cluster here: `kubewright cluster start`"
         )
 
     def test_a_pod_without_a_token_is_told_so(self, home: Home) -> None:

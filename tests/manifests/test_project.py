@@ -96,7 +96,10 @@ def test_names_of_images_are_taken_apart(text: str, parts: tuple[str, str, str])
     assert str(image) == text
 
 
-@pytest.mark.parametrize("text", ["", ":1", "foo:", "foo bar", "foo:1:2", "foo@sha256:12", "-foo", "foo/", "foo:a/b c"])
+@pytest.mark.parametrize(
+    "text",
+    ["", ":1", "foo:", "foo bar", "foo:1:2", "foo@sha256:12", "-foo", "foo/", "foo:a/b c", "Foo:1", "a.com/Foo:1"],
+)
 def test_what_is_no_name_of_an_image_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no name of an image"):
         Image.parse(text)

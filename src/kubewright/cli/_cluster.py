@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import shlex
 import signal
 from collections.abc import Callable, Coroutine
@@ -66,6 +67,12 @@ def start(
         check_replaceable(write_kubeconfig)
     try:
         _run(_serve(output, port, write_kubeconfig, snapshot, workloads=workloads, rbac=rbac))
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise click.ClickException(
+                f"port {port} is in use by another program: name another with --port, or leave it out for a free one"
+            ) from error
+        raise
     finally:
         if write_kubeconfig is not None:
             write_kubeconfig.unlink(missing_ok=True)

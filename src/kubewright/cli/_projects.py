@@ -60,12 +60,15 @@ def project_from(
     descriptions: Descriptions = True,
 ) -> Project:
     """What is deployed of a program, which is loaded unless given; a warning of it is told."""
+    from kubewright.manifests._image import Image
     from kubewright.manifests._package import project_of
 
     program = program or program_of(targets)
     if image is None and not program.projects:  # which say it themselves
         image = _recorded_image(targets)
     try:
+        if image is not None:
+            Image.parse(image)  # an empty one, such as of a variable that is not set, is no wish for the usual one
         project = project_of(program, targets, image=image, namespace=namespace, descriptions=descriptions)
     except (LoadError, ValueError) as error:
         raise WrongUse(str(error)) from error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubewright.cli._confirming import confirm
 from kubewright.cli._connecting import cluster_options, connected
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._output import Output, output_option
@@ -86,7 +87,7 @@ def command(
     wanted = _installation(bundle, namespace, channel, install_mode, targets, index_image, opm_image)
     if removing and not yes:
         what = "" if keep_definitions else ", and all objects of its kinds"
-        click.confirm(f"Remove {wanted.package} from {wanted.namespace}{what}?", abort=True, err=True)
+        confirm(f"Remove {wanted.package} from {wanted.namespace}{what}?")
 
     async def work(client: Client) -> None:
         title = f"{'Removing' if removing else 'Installing'} {wanted.bundle.name}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubewright.cli._confirming import confirm
 from kubewright.cli._connecting import cluster_options, connected, removal_options
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import project_from, targets_argument, targets_or_project
@@ -44,9 +45,7 @@ def command(
 
     project = project_from(targets_or_project(targets), namespace=namespace)
     if not yes:
-        click.confirm(
-            f"Remove {project.name} from {project.namespace}, and all objects of its kinds?", abort=True, err=True
-        )
+        confirm(f"Remove {project.name} from {project.namespace}, and all objects of its kinds?")
 
     async def work(client: Client) -> None:
         with output.waiting(f"Removing {project.name}"):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubewright.cli._confirming import confirm
 from kubewright.cli._connecting import cluster_options, connected, removal_options
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import program_of, targets_argument, targets_or_project
@@ -39,7 +40,7 @@ def command(
     definitions = crds_of(*program_of(targets_or_project(targets)).kinds, descriptions=False)
     names = ", ".join(definition.metadata.name or "" for definition in definitions)
     if not yes:
-        click.confirm(f"Remove {names}, and all objects of these kinds?", abort=True, err=True)
+        confirm(f"Remove {names}, and all objects of these kinds?")
 
     async def work(client: Client) -> None:
         with output.waiting("Waiting until the definitions and all objects of theirs are gone"):

@@ -69,6 +69,8 @@ def command(target: str, namespace: str, address: str | None, output: Output) ->
 def _address(given: str | None) -> str:
     said = given or next((os.environ[name] for name in _VARIABLES if os.environ.get(name)), _USUAL)
     host, _, port = said.rpartition(":")
+    if not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
+        raise WrongUse(f"--address is where the operator's pages are, such as 127.0.0.1:8081, not {said!r}")
     return f"{host if host not in ('', '0.0.0.0', '[::]') else '127.0.0.1'}:{port}"  # noqa: S104  # to ask, not to listen
 
 

@@ -222,7 +222,7 @@ def _find(
         pod = f"this pod has no service account token in {folder} (automountServiceAccountToken may be false)"
     raise ConfigError(
         f"no cluster is configured: KUBECONFIG is not set, {pod}, and {files[0]} does not exist; "
-        "name a kubeconfig file or a server"
+        "name a kubeconfig file or a server, or run a cluster here: `kubewright cluster start`"
     )
 
 

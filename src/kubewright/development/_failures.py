@@ -1,7 +1,10 @@
-"""An error in the user's own modules, shown with its place and without the lines that led there."""
+"""An error in the user's own modules, shown with its place, without the lines of ours that led there or refused it."""
 
 from __future__ import annotations
 
+import difflib
+import os
+import sys
 import traceback
 from pathlib import Path
 from types import TracebackType
@@ -13,9 +16,22 @@ _OURS: Final = str(Path(__file__).parents[1])
 
 
 def told(error: BaseException) -> str:
-    """The traceback, from the user's module on."""
-    trace = _from_the_module_on(error.__traceback__)
-    return "".join(traceback.format_exception(type(error), error.with_traceback(trace), trace))
+    """The traceback, from the user's module on and up to its last line; all of it with KUBEWRIGHT_DEBUG."""
+    trace = error.__traceback__
+    if os.environ.get("KUBEWRIGHT_DEBUG"):
+        return "".join(traceback.format_exception(type(error), error, trace))
+    trace = _from_the_module_on(trace)
+    shown = traceback.TracebackException(type(error), error.with_traceback(trace), trace, compact=True)
+    while len(shown.stack) > 1 and _is_ours(shown.stack[-1].filename):
+        shown.stack.pop()
+    return "".join(shown.format()).rstrip("\n") + f"{_meant(error)}\n"
+
+
+def _meant(error: BaseException) -> str:
+    """The attribute that was meant: Python says so itself from 3.12 on, where it makes the text."""
+    if sys.version_info >= (3, 12) or not isinstance(error, AttributeError) or error.name is None:
+        return ""
+    return "".join(f". Did you mean: {one!r}?" for one in difflib.get_close_matches(error.name, dir(error.obj), 1))
 
 
 def place_of(error: BaseException) -> tuple[str, int]:

@@ -8,9 +8,10 @@ from typing import Final
 
 __all__ = ["Image"]
 
-# As the reference grammar of container images has it, without the rules for what stands between slashes.
+# As the reference grammar of container images has it, without the rules for what stands between slashes. Only a
+# registry, which a slash follows, may have capitals.
 _REFERENCE: Final = re.compile(
-    r"(?P<repository>[a-zA-Z0-9][a-zA-Z0-9._-]*(?::[0-9]+(?=/))?(?:/[a-z0-9][a-z0-9._-]*)*)"
+    r"(?P<repository>(?:[a-zA-Z0-9][a-zA-Z0-9._-]*(?::[0-9]+)?/)?[a-z0-9][a-z0-9._-]*(?:/[a-z0-9][a-z0-9._-]*)*)"
     r"(?::(?P<tag>[\w][\w.-]{0,127}))?"
     r"(?:@(?P<digest>[a-z0-9]+:[0-9a-fA-F]{32,}))?",
     re.ASCII,

@@ -32,7 +32,11 @@ def find_owned(name: str) -> OwnedKind:
     found = [one for one in known if one.kind.lower() == kind.lower()]
     if not found:
         near = difflib.get_close_matches(kind.lower(), {one.kind.lower(): one for one in known}, 1)
-        hint = next((f"; did you mean {one.kind}?" for one in known if near and one.kind.lower() == near[0]), "")
+        hint = (
+            "; repeat --owns for each kind"
+            if "," in name
+            else next((f"; did you mean {one.kind}?" for one in known if near and one.kind.lower() == near[0]), "")
+        )
         raise ScaffoldError(f"--owns names a kind of Kubernetes, such as Deployment, and {name!r} is none{hint}")
     if len(found) > 1:
         these = " or ".join(f"{one.group}/{one.kind}" for one in found)

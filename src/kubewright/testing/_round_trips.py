@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, TypeAlias
@@ -29,6 +30,8 @@ def check_round_trips(operator: Operator, *, examples: int = 100) -> None:
     allows; they are converted to the stored version, or from it to each other one, and back. What differs is named by
     its path, for the smallest object that shows it. The same objects are tried each time.
     """
+    if importlib.util.find_spec("hypothesis") is None:
+        raise ModuleNotFoundError("check_round_trips makes its objects with hypothesis: pip install hypothesis")
     families = operator.webhooks.conversions.families()
     if not families:
         raise ValueError(f"operator {operator.name!r} converts nothing")
