@@ -21,8 +21,8 @@ logger = logging.getLogger("kubewright.cache")
 R = TypeVar("R", bound=Object)
 
 IndexFunction: TypeAlias = Callable[[R], Iterable[str]]
-"""The values under which an object is found in an index: none, one or many; a text alone is one. Must be quick: the watch
-waits for it."""
+"""The values under which an object is found in an index: none, one or many; a text alone is one. Must be quick:
+the watch waits for it."""
 
 HeaderFunction: TypeAlias = Callable[[Snapshot[Any]], Sequence[str]]
 
