@@ -386,12 +386,15 @@ async def test_one_unreadable_line_does_not_stop_the_watch(caplog: pytest.LogCap
     server = MemoryServer()
     async with informed(server) as (informer, clock):
         server.watches[0].send("ADDED", {"metadata": {}})
+        server.watches[0]._pieces.append(
+            b'{"type":"ADDED","object":{"metadata":{"name":"no text: \xff","namespace":"shop"}}}\n'
+        )
         server.watches[0].send("ADDED", {"metadata": {"name": "odd", "namespace": "shop", "labels": {"a": 1}}})
         server.put("shop", "good")
         await clock.settle()
         assert informer.lister.keys() == [("shop", "good"), ("shop", "odd")]
         assert [obj.metadata.name for obj in informer.lister.list()] == ["good"]
-        assert informer.health.undecodable >= 2
+        assert informer.health.undecodable >= 3
         assert "the server sent something unreadable, which is left out" in caplog.text
         assert asked(server) == ["stream"]
 

@@ -19,12 +19,15 @@ from kubewright.cache._header import (
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._snapshot import Owner, Snapshot
 
-__all__ = ["Intake", "Transform", "UnreadableObject", "metadata_kind", "split_event", "transform_json"]
+__all__ = ["UNREADABLE", "Intake", "Transform", "UnreadableObject", "metadata_kind", "split_event", "transform_json"]
 
 R = TypeVar("R", bound=Object)
 
 Transform: TypeAlias = Callable[[bytes], bytes]
 """Changes an object's JSON before it is kept, to save memory. It must leave name, uid and resourceVersion alone."""
+
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
+"""What decoding raises for bytes that are no JSON, or not what is expected in it, or no text."""
 
 _INTERNED_AT_MOST: Final = 20_000
 _EVENTS: Final = tuple(
@@ -64,7 +67,7 @@ def split_event(line: bytes, *, exactly: bool = False) -> tuple[str, bytes]:
                 return kind, line[len(prefix) - 1 : -1]
     try:
         event = _event_decoder.decode(line)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise UnreadableObject(f"not a watch event: {error}") from None
     return event.type, bytes(event.object)
 
@@ -116,7 +119,7 @@ class Intake(Generic[R]):
         """
         try:
             named = raw.startswith(_NAMED) or bool(_names_decoder.decode(raw).kind)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise UnreadableObject(f"not a Kubernetes object: {error}") from None
         return raw if named else self._names + raw[1:]
 
@@ -124,7 +127,7 @@ class Intake(Generic[R]):
         """The snapshot of an object. Raises `UnreadableObject` when not even its name can be read."""
         try:
             metadata = header_decoder.decode(raw).metadata
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             return self._broken(raw, f"metadata: {error}")
         applied: bytes | None = None
         if metadata.managed_fields is not msgspec.UNSET:
@@ -187,7 +190,7 @@ class Intake(Generic[R]):
         """A snapshot that keeps the object's place. Its content is not kept: nobody could read it."""
         try:
             metadata = key_decoder.decode(raw).metadata
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise UnreadableObject(f"not a Kubernetes object: {error}") from None
         return Snapshot(
             self._kind,

@@ -26,7 +26,7 @@ from kubewright.cache._errors import explain
 from kubewright.cache._feed import Feed
 from kubewright.cache._header import bookmark_decoder, revision_of
 from kubewright.cache._health import WatchHealth
-from kubewright.cache._intake import Intake, UnreadableObject, split_event
+from kubewright.cache._intake import UNREADABLE, Intake, UnreadableObject, split_event
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._snapshot import Snapshot
 from kubewright.cache._source import PAGE_SIZE, Source
@@ -282,7 +282,7 @@ class Reflector(Generic[R]):
     def _bookmark(self, raw: bytes) -> None:
         try:
             bookmark = bookmark_decoder.decode(raw)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise UnreadableObject(f"not a bookmark: {error}") from None
         if self._list is None:
             self._position = bookmark.metadata.resource_version or self._position
@@ -294,7 +294,7 @@ class Reflector(Generic[R]):
     def _error(self, raw: bytes) -> Exception:
         try:
             status = _status_decoder.decode(raw)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             return UnreadableObject(f"not a status: {error}")
         gone = status.code == 410 or status.reason in ("Expired", "Gone")
         return (Expired if gone else ApiError)(status, f"watch {info_of(self._source.kind).plural}")

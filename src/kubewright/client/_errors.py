@@ -246,7 +246,7 @@ def _shorten(status: Status, *, hide: bool) -> None:
 def _status_in(code: int, body: bytes) -> Status:
     try:
         status = msgspec.json.decode(body, type=Status)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         text = body.decode("utf-8", "replace").strip()
         return Status(code=code, message=text[:500] or f"HTTP status {code} without a message")
     status.code = status.code or code

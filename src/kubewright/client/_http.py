@@ -31,6 +31,7 @@ _CONNECT_TIMEOUT = 10.0
 # lost, and nobody knows whether it has happened.
 _IDLE_TIMEOUT = 60.0
 _READ_BUFFER = 2**20  # a watch of busy kinds arrives in large pieces; small buffers stop and start the socket
+_WORDS = 12  # of what a parser says: what follows shows bytes of the answer
 _QUERY_SAFE = "-._~:,/()!*"
 
 
@@ -248,5 +249,7 @@ def _is_near(server: str) -> bool:
 def _short(error: BaseException) -> str:
     if isinstance(error, aiohttp.ClientPayloadError):
         return "its answer broke off"  # what aiohttp says looks like an answer 400 of the server, over two lines
+    if isinstance(error, aiohttp.ClientResponseError):  # likewise: an answer that is no HTTP
+        return f"its answer cannot be read ({' '.join(error.message.split()[:_WORDS])})"
     cause = getattr(error, "os_error", None) or error.__cause__ or error
     return getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
