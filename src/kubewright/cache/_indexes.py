@@ -20,9 +20,9 @@ logger = logging.getLogger("kubewright.cache")
 
 R = TypeVar("R", bound=Object)
 
-IndexFunction: TypeAlias = Callable[[R], Iterable[str]]
-"""The values under which an object is found in an index: none, one or many; a text alone is one. Must be quick:
-the watch waits for it."""
+IndexFunction: TypeAlias = Callable[[R], Iterable[str] | None]
+"""The values under which an object is found in an index: none, one or many; a text alone is one, and None is none. Must
+be quick: the watch waits for it."""
 
 HeaderFunction: TypeAlias = Callable[[Snapshot[Any]], Sequence[str]]
 
@@ -119,7 +119,7 @@ class FunctionIndex(Index[R]):
         try:
             found = self.function(snapshot.object())
             # A text is an iterable of its letters, which nobody means.
-            return (found,) if isinstance(found, str) else tuple(dict.fromkeys(found))
+            return (found,) if isinstance(found, str) else tuple(dict.fromkeys(found or ()))
         except Exception as error:  # the function is the user's, and the object may not decode
             logger.warning("%s is not in the index %r: %s: %s", snapshot, self.name, type(error).__name__, error)
             return ()

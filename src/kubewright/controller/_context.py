@@ -101,6 +101,13 @@ class _Face(Generic[R_co]):
         """The objects of a kind from the cache, in a stable order: in one namespace, or in all that are cached."""
         return self._session.environment.caches.list(kind, namespace, labels)
 
+    def by_index(self, kind: type[O], index: str, value: str) -> builtins.list[O]:
+        """The objects of a kind from the cache that have this value in an index of `operator.indexes`.
+
+        They may be in any namespace. KeyError names the indexes that there are.
+        """
+        return self._session.environment.caches.by_index(kind, index, value)
+
     def owned(self, kind: type[O]) -> builtins.list[O]:
         """The objects of a kind from the cache that have the reconciled object among their owners."""
         return self._session.owned(kind)

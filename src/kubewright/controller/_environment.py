@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubewright.api import Object, info_of
-from kubewright.cache import Informer, Labels, ObjectKey, Snapshot, selector_of
+from kubewright.cache import IndexFunction, Informer, Labels, ObjectKey, Snapshot, selector_of
 from kubewright.client import Client
 from kubewright.clock import Clock
 from kubewright.observe import Observer
@@ -59,6 +60,12 @@ class CachedKinds:
             f"or ask the server with ctx.client.get({kind.__name__}, ...)"
         )
 
+    def add_index(self, kind: type[O], name: str, function: IndexFunction[O]) -> None:
+        """One more index over a kind, which must be cached."""
+        self.informer(kind)  # or NotCached
+        for informer in self.all(kind):
+            informer.add_index(name, function)
+
     # As a Reader
 
     def read(self, kind: type[O], name: str, namespace: str | None = None) -> O | None:
@@ -68,6 +75,10 @@ class CachedKinds:
     def list(self, kind: type[O], namespace: str | None = None, labels: Labels | None = None) -> list[O]:
         """The objects of a kind as the cache has them."""
         return self.informer(kind).lister.list(namespace, labels)
+
+    def by_index(self, kind: type[O], index: str, value: str) -> builtins.list[O]:
+        """The objects of a kind that have this value in an index. KeyError names the indexes that there are."""
+        return self.informer(kind).lister.by_index(index, value)
 
     # As a CacheView
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
@@ -30,6 +31,9 @@ class Reader(Protocol):
 
     def list(self, kind: type[O], namespace: str | None = None, labels: Labels | None = None) -> list[O]:
         """The objects of a kind, in one namespace or all of them."""
+
+    def by_index(self, kind: type[O], index: str, value: str) -> builtins.list[O]:
+        """The objects of a kind that have this value in an index of `operator.indexes`."""
 
 
 Keys: TypeAlias = Iterable[ObjectKey] | ObjectKey

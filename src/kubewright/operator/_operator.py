@@ -10,7 +10,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from kubewright.api import Object
-from kubewright.cache import Labels, ObjectKey
+from kubewright.cache import IndexFunction, Labels, ObjectKey
+from kubewright.cache._store import NAMESPACE_INDEX, OWNER_INDEX
 from kubewright.client import Client
 from kubewright.clock import Clock
 from kubewright.controller import Owns, Registration, Watch
@@ -117,6 +118,7 @@ class Operator(HasWebhooks):
         self._finalizers: list[tuple[type[Object], str, Form]] = []
         self._deleted: list[tuple[type[Object], Form]] = []
         self._needs: list[Permission] = []
+        self.indexed: list[tuple[type[Object], str, IndexFunction[Any]]] = []
         self.components: dict[Stage, list[Component]] = {stage: [] for stage in STAGES}
         self.health_checks: dict[str, Check] = {}
         self.ready_checks: dict[str, Check] = {}
@@ -252,6 +254,24 @@ class Operator(HasWebhooks):
         return ObjectDecorator(register)
 
     @known_options
+    def indexes(self, kind: type[R], name: str) -> Callable[[IndexFunction[R]], IndexFunction[R]]:
+        """Let a function say by which values objects of a kind are found: `ctx.by_index(kind, name, value)`.
+
+        The function takes an object, and answers a text, several of them, or None. Its kind must be in the cache:
+        reconciled, or in `owns`, `watches` or `reads` of a controller. It stays as it is.
+        """
+        info = check_kind(kind, "indexes")
+        if name in (NAMESPACE_INDEX, OWNER_INDEX) or any((of, it) == (kind, name) for of, it, _ in self.indexed):
+            raise ValueError(f"there is an index {name!r} of {info.kind} already: give this one another name")
+
+        def register(function: IndexFunction[R]) -> IndexFunction[R]:
+            if not callable(function):
+                raise TypeError(f"the index {name!r} of {info.kind} is a function of an object, not {function!r}")
+            self.indexed.append((kind, name, function))
+            return function
+
+        return register
+
     def needs(
         self,
         kind: type[Object] | PolicyRule | Sequence[Permission],

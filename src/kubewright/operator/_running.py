@@ -149,6 +149,8 @@ class Running:
             for kind, labels in _kinds_of(registration):
                 environment.caches.add(kind, labels, caches.informer(kind, labels=labels))
             self.controllers.append(Controller(registration, environment))
+        for kind, name, function in operator.indexed:
+            environment.caches.add_index(kind, name, function)
         if self.elector is None:
             # Before the caches run, so that the initial list reaches the queues as it arrives.
             self._listen()

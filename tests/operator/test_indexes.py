@@ -1,0 +1,87 @@
+"""`operator.indexes`: objects found by what a function says of them, in reconcilers and in map functions."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kubewright.api import Model, Resource, core, meta
+from kubewright.api._resource import resource
+from kubewright.cache import ObjectKey
+from kubewright.client import Client
+from kubewright.cluster import Cluster
+from kubewright.controller import Context, NotCached, Reader, Watch
+from kubewright.operator import Operator
+
+
+class SiteSpec(Model):
+    theme: str | None = None
+
+
+@resource("indexes.example.com/v1")
+class Site(Resource[SiteSpec, None]):
+    """Uses a ConfigMap as its theme."""
+
+
+def site(name: str, theme: str | None) -> Site:
+    return Site(metadata=meta.ObjectMeta(name=name, namespace="default"), spec=SiteSpec(theme=theme))
+
+
+def theme(color: str) -> core.ConfigMap:
+    return core.ConfigMap(metadata=meta.ObjectMeta(name="dark", namespace="default"), data={"color": color})
+
+
+async def test_a_change_wakes_just_those_that_an_index_finds() -> None:
+    operator, woken = Operator("sites"), asyncio.Queue[tuple[str, str, list[str]]]()
+
+    @operator.indexes(Site, "theme")
+    def theme_of(found: Site) -> str | None:
+        return found.spec.theme
+
+    def users_of(config: core.ConfigMap, reader: Reader) -> list[ObjectKey]:
+        return [ObjectKey.of(one) for one in reader.by_index(Site, "theme", config.metadata.name)]
+
+    @operator.reconciles(Site, watches=[Watch(core.ConfigMap, map=users_of)])
+    async def sync(obj: Site, ctx: Context[Site]) -> None:
+        used = ctx.get(core.ConfigMap, "dark")
+        beside = [one.metadata.name for one in ctx.by_index(Site, "theme", "dark")]
+        woken.put_nowait((obj.metadata.name, ((used and used.data) or {}).get("color", ""), beside))
+
+    assert theme_of(site("a", "dark")) == "dark"
+    async with Cluster() as cluster, asyncio.timeout(60):
+        client: Client = cluster.client()
+        await client.create(theme("black"))
+        async with operator.running(client):
+            for name, uses in (("a", "dark"), ("b", None), ("c", "dark")):
+                await client.create(site(name, uses))
+            seen = [await woken.get() for _ in range(3)]
+            assert {name for name, _, _ in seen} == {"a", "b", "c"}
+            await client.apply(theme("grey"), field_manager="test", force=True)
+            again = sorted([await woken.get(), await woken.get()])
+            assert again == [("a", "grey", ["a", "c"]), ("c", "grey", ["a", "c"])]
+            assert woken.empty()
+
+
+async def test_an_index_of_a_kind_that_is_not_cached_says_what_to_add() -> None:
+    operator = Operator("sites")
+    operator.indexes(core.Secret, "type")(lambda secret: secret.type)
+
+    @operator.reconciles(Site)
+    async def sync(obj: Site, ctx: Context[Site]) -> None: ...
+
+    async with Cluster() as cluster:
+        with pytest.raises(NotCached, match=r"Secret is not cached: add reads=\[Secret\]"):
+            async with operator.running(cluster.client()):
+                pytest.fail("it must not start")
+
+
+def test_what_cannot_be_an_index_fails_where_it_is_written() -> None:
+    operator = Operator("sites")
+    operator.indexes(Site, "theme")(lambda found: found.spec.theme)
+    with pytest.raises(ValueError, match="there is an index 'theme' of Site already"):
+        operator.indexes(Site, "theme")
+    with pytest.raises(ValueError, match="there is an index 'owner' of Site already"):
+        operator.indexes(Site, "owner")
+    with pytest.raises(TypeError, match=r"'host' of Site is a function of an object, not 'spec\.host'"):
+        operator.indexes(Site, "host")("spec.host")  # type: ignore[arg-type]
