@@ -371,3 +371,27 @@ async def test_a_thread_meets_the_timeout_at_its_next_call_of_the_context(
         await until(lambda: stage.controller.stats.reconciles)
         assert stage.controller.stats.reconciles == {"error": 1}
     assert str(met[0]) == "the reconcile of Thing default/one took more than 30.0 s"
+
+
+async def test_a_reconcile_that_does_not_end_is_told_every_ten_minutes(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        if obj.metadata.name == "endless":
+            await clock.sleep(1500)
+
+    async with working(operator, clock) as stage:
+        stage.put(thing("quick"))
+        await clock.advance(30)
+        stage.put(thing("endless"))
+        await clock.advance(590)
+        assert "has been running" not in caplog.text
+        await clock.advance(900)
+        told = [record.getMessage() for record in caplog.records if "has been running" in record.getMessage()]
+        assert [text.partition(",")[0] for text in told] == [
+            "Thing default/endless: the reconcile has been running for 10 min",
+            "Thing default/endless: the reconcile has been running for 20 min",
+        ]
+        await clock.advance(600)
+        assert clock.next_timer is None, "nobody looks while nothing runs"

@@ -20,6 +20,7 @@ from kubewright.controller._environment import Environment
 from kubewright.controller._finalizers import add_finalizer, remove_finalizer
 from kubewright.controller._handlers import Form
 from kubewright.controller._ownership import BeingDeleted, Outdated
+from kubewright.controller._patrol import Patrol
 from kubewright.controller._reconcile import ReconcileTimeout, Result, TerminalError
 from kubewright.controller._registration import Registration
 from kubewright.controller._session import ObjectLogger, Session
@@ -66,6 +67,7 @@ class Controller(Generic[R]):
         self._gone: dict[ObjectKey, list[Snapshot[R]]] = {}
         self._finalized: dict[ObjectKey, set[tuple[str, str]]] = {}
         self._sessions: set[Session[R]] = set()
+        self._patrol = Patrol(environment.clock, self._sessions, lambda key: self.queue.state(key).running_for)
         self._handlers: list[HandlerRegistration[Any]] = []
         self._tasks: list[asyncio.Task[None]] = []
         forms = [self._reconcile, *(form for _, form in self._finalizers), *self._deleted]
@@ -110,6 +112,7 @@ class Controller(Generic[R]):
                 patience.cancel()
         self.interrupt()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._patrol.end()
         if self._executor is not None:
             self._executor.shutdown(wait=False)
 
@@ -374,6 +377,7 @@ class Controller(Generic[R]):
     async def _call(self, form: Form, session: Session[R]) -> Result | None:
         """Call a function of the user, within the time it has, and write the conditions it has set."""
         self._sessions.add(session)
+        self._patrol.begin()
         try:
             timeout = self._registration.timeout
             if timeout is None:
