@@ -13,7 +13,7 @@ import pytest
 from kubewright.api import core
 from kubewright.cache import CacheSyncError, Change
 from kubewright.client import ConfigError, ConnectionLost, Request
-from tests.cache.memory_server import MemoryServer, informed
+from tests.cache.memory_server import Answer, MemoryServer, informed
 
 
 def asked(server: MemoryServer, since: int = 0) -> list[str]:
@@ -335,6 +335,26 @@ async def test_a_missing_permission_is_named_and_waited_for(
         server.forbidden = set()
         await clock.run(informer.wait_for_sync(60))
         assert caplog.records[-1].getMessage() == "ConfigMap (v1): watching again"
+
+
+async def test_a_server_that_asks_for_a_pause_is_given_it() -> None:
+    class Busy(MemoryServer):
+        busy = True
+
+        async def send(self, request: Request) -> Any:
+            answer = await super().send(request)
+            if self.busy:
+                answer = Answer(429, {"kind": "Status", "code": 429, "reason": "TooManyRequests"})
+                answer.headers = {"Retry-After": "120"}
+            return answer
+
+    server = Busy()
+    async with informed(server) as (informer, clock):
+        await clock.advance(119)
+        assert len(server.requests) == 1
+        server.busy = False
+        await clock.advance(2)
+        assert informer.synced
 
 
 async def test_a_server_that_is_away_is_waited_for() -> None:

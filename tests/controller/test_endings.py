@@ -207,6 +207,23 @@ async def test_what_happens_in_every_cluster_is_retried_with_one_quiet_line(
     assert (record.levelno, record.exc_info) == (logging.INFO, None)
 
 
+async def test_a_key_comes_back_no_earlier_than_the_server_has_asked_for(
+    operator: Operator, clock: VirtualClock
+) -> None:
+    times: list[float] = []
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        times.append(clock.monotonic())
+        seconds = ["60", "31536000", ""][len(times) - 1]
+        raise error_from(429, {"Retry-After": seconds} if seconds else {}, b"", request="create parts")
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.advance(1060.01)
+    assert times == [0, 60, 1060]
+
+
 async def test_what_is_no_result_is_a_terminal_error_that_names_the_function(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -45,6 +45,8 @@ _LIVED = 5.0
 there are proxies that end every watch after a while, and while a reflector waits nobody hears of anything."""
 _WATCH_SECONDS = (300, 600)
 """For how long watches are asked for, at random: so that servers of a cluster get an even share of them over time."""
+_LONGEST_PAUSE = 300.0
+"""For how many seconds a server that asks for it is left alone: nobody hears of anything meanwhile."""
 _status_decoder = msgspec.json.Decoder(Status)
 
 
@@ -157,6 +159,8 @@ class Reflector(Generic[R]):
             self._position = ""
             logger.error("%s: unexpected error", self, exc_info=error)
         delay = self._backoff.next()
+        if isinstance(error, ApiError) and error.retry_after is not None:
+            delay = max(delay, min(error.retry_after, _LONGEST_PAUSE))
         # Once for each thing that goes wrong; that it still does is for those who want to know. A stall is no failure:
         # a server on which nothing happens may have nothing to say.
         level = logging.INFO if isinstance(error, Stalled) else logging.WARNING

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from kubewright._foreign import failure_in_place_of, in_thread
 from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
-from kubewright.client import Conflict, Forbidden
+from kubewright.client import ApiError, Conflict, Forbidden
 from kubewright.clock import Clock
 from kubewright.controller._context import BlockingContext, Context
 from kubewright.controller._deadline import Deadline
@@ -34,6 +34,8 @@ __all__ = ["Controller", "ControllerStats", "Ending"]
 _logger = logging.getLogger("kubewright.controller")
 
 R = TypeVar("R", bound=Object)
+
+_LONGEST_PAUSE = 1000.0  # seconds: that of the backoff, for servers that ask for more
 
 THREADS = "reconcile-"
 """How the names of threads begin in which plain functions run."""
@@ -279,7 +281,7 @@ class Controller(Generic[R]):
                 return "error"
             self._count_failure(error)
             attempt = queue.retries(key) + 1
-            queue.add_rate_limited(key)
+            self._back_off(key, error)
             text = "reconcile failed, attempt %d, trying again %s: %s"
             described = f"{type(error).__name__}: {error}"
             self._log(run).error(text, attempt, self._when(key), described, exc_info=error)
@@ -298,9 +300,17 @@ class Controller(Generic[R]):
     def _again_quietly(self, run: Reconcile, error: Exception) -> Ending:
         """Back off after what happens in every cluster: one line in the log, and no traceback."""
         run.failed(error)
-        self.queue.add_rate_limited(run.key)
+        self._back_off(run.key, error)
         self._log(run).info("%s; trying again %s", error, self._when(run.key))
         return "error"
+
+    def _back_off(self, key: ObjectKey, error: BaseException) -> None:
+        """Let the key come back after its backoff, and no earlier than the server has asked for."""
+        asked = error.retry_after if isinstance(error, ApiError) else None
+        if asked is None:
+            self.queue.add_rate_limited(key)
+        else:
+            self.queue.add_after(key, max(self.queue.rate_limiter.when(key), min(asked, _LONGEST_PAUSE)))
 
     def _count_failure(self, error: BaseException) -> None:
         if isinstance(error, ReconcileTimeout):
