@@ -30,11 +30,11 @@ def kubectl(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> Kube
             *(str(control_plane.binaries / "kubectl"), "--namespace", namespace, *arguments),
             env={**os.environ, "KUBECONFIG": str(control_plane.kubeconfig), "HOME": str(tmp_path)},
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
+            stderr=asyncio.subprocess.PIPE,
         )
-        output = (await process.communicate())[0].decode()
-        assert (process.returncode != 0) == fails, output
-        return output
+        printed, told = (stream.decode() for stream in await process.communicate())
+        assert (process.returncode != 0) == fails, printed + told
+        return printed + told if fails else printed
 
     return run
 

@@ -36,7 +36,8 @@ def difference(before: Any, after: Any) -> Any:
         return after
     patch: dict[str, Any] = {name: None for name in before if name not in after}
     for name, value in after.items():
-        if name not in before or before[name] != value or type(before[name]) is not type(value):
+        # As JSON: to Python, false is 0 and [false] is [0].
+        if name not in before or canonical(before[name]) != canonical(value):
             patch[name] = difference(before.get(name), value)
     return patch
 
