@@ -40,9 +40,11 @@ def objects_of(kind: type[R]) -> SearchStrategy[R]:
     if info.namespaced:
         metadata["namespace"] = names
     parts = {name: part for name, part in schema["properties"].items() if name not in (*head, "metadata")}
-    required = {name: _values(part) for name, part in parts.items() if name in schema.get("required", ())}
-    optional = {name: _values(part) for name, part in parts.items() if name not in required}
-    contents = st.fixed_dictionaries({"metadata": st.fixed_dictionaries(metadata), **required}, optional=optional)
+    # A spec is there, and comes first: an empty one is as good as none, and what comes late is often left empty.
+    always = {name for name, part in parts.items() if part.get("type") == "object"} | {*schema.get("required", ())}
+    required = {name: _values(part) for name, part in parts.items() if name in always}
+    optional = {name: _values(part) for name, part in parts.items() if name not in always}
+    contents = st.fixed_dictionaries({**required, "metadata": st.fixed_dictionaries(metadata)}, optional=optional)
     valid = contents.filter(lambda content: not violations(schema, {**content, **head}))
     return valid.map(lambda content: from_dict(kind, {**content, **head}))
 
