@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from kubewright.api import JSON, Resource
+from kubewright.api import JSON, Resource, core
 from kubewright.api._resource import resource
-from kubewright.controller import Context
+from kubewright.controller import Context, Watch
 from kubewright.crd import InstallError
 from kubewright.operator import ExitCode, Operator
 from kubewright.operator._run import _explain
+from kubewright.operator._running import defined_kinds
 
 
 @resource("defining.example.com/v1", plural="definables")
@@ -31,6 +32,23 @@ def test_roles_allow_for_the_definition_where_the_operator_makes_it() -> None:
         *(f"{verb} {name} definables.defining.example.com" for verb in ("get", "patch", "watch")),
     }
     assert defining() == defining(install_crds=False) == set()
+
+
+def test_kinds_of_its_groups_that_it_uses_are_defined_with_those_that_it_reconciles() -> None:
+    @resource("defining.example.com/v1")
+    class Shared(Resource[JSON, None]):
+        """Watched, and of the same group."""
+
+    @resource("other.example.com/v1")
+    class Foreign(Resource[JSON, None]):
+        """Somebody else's."""
+
+    operator = Operator("definer")
+
+    @operator.reconciles(Definable, watches=[Watch(Shared, map=lambda _: [])], reads=[Foreign], owns=[core.Secret])
+    async def sync(obj: Definable, ctx: Context[Definable]) -> None: ...
+
+    assert defined_kinds(operator.registrations()) == [Definable, Shared]
 
 
 def test_a_definition_that_is_not_served_ends_the_program_as_one_that_is_not_ready() -> None:

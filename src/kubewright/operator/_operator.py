@@ -92,8 +92,9 @@ class Operator(HasWebhooks):
         webhook_service: the Service in front of the webhooks; `<name>-webhook` unless given.
         grace: the time that running reconciles have to finish when the operator stops; 30 s unless given.
         sync_timeout: the time that the caches have to fill at the start; 120 s unless given.
-        install_crds: define the kinds that it reconciles in the cluster at the start, from their classes; unless
-            given, `running` does so, for tests, and `run` does not. The roles then allow for it.
+        install_crds: define the kinds that it reconciles in the cluster at the start, from their classes, with those of
+            the same groups that it owns, watches or reads; unless given, `running` does so, for tests, and `run` does
+            not. The roles then allow for it.
         install_timeout: the time that the server has to serve what is defined so; 30 s unless given.
         log_level: "debug", "info", "warning" or "error".
         log_format: "pretty" or "json"; pretty on a terminal and json elsewhere unless given.

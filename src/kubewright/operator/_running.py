@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 
-from kubewright.api import Object
+from kubewright.api import Object, info_of
 from kubewright.cache import Caches, Labels, ObjectKey
 from kubewright.client import Client, Forbidden, load_config
 from kubewright.clock import SystemClock
@@ -396,8 +396,17 @@ async def _install(
 
 
 def defined_kinds(registrations: Sequence[Registration[Any]]) -> list[type[Object]]:
-    """The kinds that are reconciled and have a definition in the program, each once."""
-    return list({one.kind: None for one in registrations if hasattr(one.kind, "__definition__")})
+    """The kinds that are reconciled and have a definition in the program, and those of their groups that are used.
+
+    Kinds of other groups that are watched or read belong to somebody else, who defines them.
+    """
+    found = {one.kind: info_of(one.kind) for one in registrations if hasattr(one.kind, "__definition__")}
+    groups = {info.group for info in found.values()}
+    for kind in (kind for one in registrations for kind, _ in _kinds_of(one) if hasattr(kind, "__definition__")):
+        info = info_of(kind)
+        if info.group in groups and not any((info.group, info.kind) == (one.group, one.kind) for one in found.values()):
+            found[kind] = info
+    return list(found)
 
 
 def _kinds_of(registration: Registration[Any]) -> Sequence[tuple[type[Object], Labels | None]]:
