@@ -31,6 +31,7 @@ def test_one_that_is_named_but_not_there_is_an_error(tmp_path: Path) -> None:
 
 
 def test_one_on_the_path_is_found(tmp_path: Path) -> None:
-    found = program(tmp_path / "chromium")
+    program(tmp_path / "chromium")
+    found = program(tmp_path / "chromium-headless-shell")
     done = run(PATH=f"{tmp_path}:{os.environ['PATH']}", KUBEWRIGHT_BROWSER="")
     assert done.stdout == f"{found}\n"

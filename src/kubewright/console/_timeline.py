@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -131,7 +132,9 @@ def _wrote(record: WriteRecord, values: BeforeAfter | None, may_show: Callable[[
     )
 
 
+@lru_cache(maxsize=32)
 def _lines(before: bytes | None, after: bytes) -> tuple[Line, ...]:
+    # Remembered: a page that is open asks for the same ones again and again.
     old, new = None if before is None else _decoded(before), _decoded(after)
     found = changes(old, new, new)
     if len(found) > _LINES_AT_MOST:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any, Final, Literal
 
+from kubewright.console.forms._lines import same_lines
 from kubewright.console.forms._yaml import write_yaml
 
 __all__ = ["Line", "changes", "plain"]
@@ -49,22 +49,16 @@ def changes(
     was = write_yaml(plain(before)).splitlines() if before is not None else []
     asked = write_yaml(plain(wanted)).splitlines()
     now = write_yaml(plain(after)).splitlines()
-    asked_now = _matched(asked, now)
-    asked_was = _matched(asked, was)
+    asked_now = {at for _, at in same_lines(asked, now)}
+    asked_was = {at for _, at in same_lines(asked, was)}
     lines: list[Line] = []
-    for tag, low, high, new_low, new_high in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
-        if tag == "equal":
-            lines += [Line("same", text) for text in was[low:high]]
-            continue
-        lines += [Line("removed", was[at], by_server=at in asked_was) for at in range(low, high)]
-        lines += [Line("added", now[at], by_server=at not in asked_now) for at in range(new_low, new_high)]
+    old = new = 0
+    for at, new_at in [*same_lines(was, now), (len(was), len(now))]:
+        lines += [Line("removed", was[one], by_server=one in asked_was) for one in range(old, at)]
+        lines += [Line("added", now[one], by_server=one not in asked_now) for one in range(new, new_at)]
+        lines += [Line("same", text) for text in was[at : at + 1]]
+        old, new = at + 1, new_at + 1
     return list(_around(lines, context)) if before is not None else lines
-
-
-def _matched(one: list[str], other: list[str]) -> set[int]:
-    """The lines of the second text that stand in the first one too."""
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
-    return {at for block in matcher.get_matching_blocks() for at in range(block.b, block.b + block.size)}
 
 
 def _around(lines: list[Line], context: int) -> Iterator[Line]:

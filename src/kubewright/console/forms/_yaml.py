@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cache
 from typing import Any, Final
 
@@ -68,8 +69,14 @@ def write_yaml(value: Any) -> str:
         return text.removesuffix("...\n")
 
     text = dumped(_dumper("CSafeDumper"))
-    # libyaml escapes what is beyond 16 bits, such as emoji; the slower one in Python does not.
-    return dumped(_dumper("SafeDumper")) if "\\U" in text and len(text) < _SLOWLY else text
+    if "\\U" not in text or len(text) > _SLOWLY:
+        return text
+    # libyaml escapes what is beyond 16 bits, such as emoji. The dumper in Python does not, but is slow, and errs about
+    # letters that hardly anybody uses: what it has written is read again.
+    readable = dumped(_dumper("SafeDumper"))
+    with suppress(NotYaml):
+        return readable if read_yaml(readable) == value else text
+    return text
 
 
 def _value(node: Any, left: list[int]) -> Any:

@@ -1,0 +1,41 @@
+"""Which lines of two texts are the same."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubewright.console.forms._lines import same_lines
+
+LINES = st.lists(st.sampled_from("abcde"), max_size=30)
+
+
+def holds(one: list[str], other: list[str]) -> list[tuple[int, int]]:
+    """What must be true of every answer."""
+    pairs = same_lines(one, other)
+    assert all(one[at] == other[other_at] for at, other_at in pairs)
+    assert all(before[0] < after[0] and before[1] < after[1] for before, after in pairwise(pairs)), "both sides rise"
+    return pairs
+
+
+@given(LINES, LINES, LINES, LINES)
+def test_what_is_told_as_the_same_is_and_begin_and_end_are_found(
+    begin: list[str], one: list[str], other: list[str], end: list[str]
+) -> None:
+    assert len(holds(begin + one + end, begin + other + end)) >= len(begin) + len(end)
+
+
+def test_thousands_of_lines_are_compared_by_those_that_stand_there_once() -> None:
+    old = [f"key-{at}: value" for at in range(20_000)]
+    new = [f"key-{at}: {'other' if at % 7 == 0 else 'value'}" for at in range(20_000)]
+    assert len(holds(old, new)) == 20_000 - len(range(0, 20_000, 7))
+    assert len(holds(old, [*reversed(old)])) == 1
+
+
+def test_thousands_of_lines_that_stand_there_often_have_an_end_too() -> None:
+    old = [text for at in range(5_000) for text in ("- name: x", f"  v: {at % 3}")]
+    new = [text for at in range(5_000) for text in ("- name: x", f"  v: {at * 7 % 5}")]
+    assert holds(old, new)
+    assert holds(old, [*new[:500], "one more", *new[500:]])
