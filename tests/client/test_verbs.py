@@ -176,6 +176,21 @@ async def test_waiting_for_an_object_to_be_there_and_to_meet_a_condition(client:
             await client.wait_for(core.ConfigMap, "never", lambda _: True, namespace)
 
 
+async def test_waiting_until_an_object_is_gone_with_its_finalizers(client: Client, namespace: str) -> None:
+    await client.wait_until_gone(core.ConfigMap, "c", namespace)  # it never was there
+    kept = config_map(namespace)
+    kept.metadata.finalizers = ["example.com/keep"]
+    await client.create(kept)
+    waiting = asyncio.create_task(client.wait_until_gone(core.ConfigMap, "c", namespace))
+    await client.delete(core.ConfigMap, "c", namespace)
+    going = await client.get(core.ConfigMap, "c", namespace)
+    assert going.metadata.deletion_timestamp is not None
+    assert not waiting.done()
+    await client.patch(core.ConfigMap, "c", MergePatch({"metadata": {"finalizers": None}}), namespace)
+    async with asyncio.timeout(60):
+        await waiting
+
+
 async def test_what_was_read_from_a_server_is_not_created_again(client: Client, namespace: str) -> None:
     made = await client.create(config_map(namespace))
     made.metadata.name = "other"

@@ -89,6 +89,7 @@ class BlockingClient:
     get = _waiting(Client.get)
     find = _waiting(Client.find)
     wait_for = _waiting(Client.wait_for)
+    wait_until_gone = _waiting(Client.wait_until_gone)
     list = _waiting(Client.list)
     iterate = _iterating(Client.list)
     watch = _iterating(Client.watch)

@@ -143,6 +143,24 @@ class Reads(Requests):
                         if event.type != "DELETED" and condition(event.object):
                             return event.object
 
+    async def wait_until_gone(self, kind: type[Object], name: str, namespace: str | None = None) -> None:
+        """Wait until an object is gone, finalizers included, by watching it. Set a limit with `asyncio.timeout`.
+
+        One that is not there is gone already. One that was made anew under its name is another.
+        """
+        where, uid = self._namespace(info_of(kind), namespace), None
+        while True:
+            found = await self.find(kind, name, where)
+            if found is None or uid not in (None, found.metadata.uid):
+                return
+            uid, since = found.metadata.uid, found.metadata.resource_version or ""
+            watch = self.watch(kind, where, fields={"metadata.name": name}, resource_version=since)
+            with contextlib.suppress(Expired):
+                async with contextlib.aclosing(aiter(watch)) as events:
+                    async for event in events:
+                        if event.type == "DELETED":
+                            return
+
     async def open_watch(
         self,
         kind: type[Object],
