@@ -306,6 +306,18 @@ async def test_a_proxy_that_ends_each_watch_after_some_seconds_costs_hardly_any_
             assert informer.health.state == "watching"
 
 
+async def test_a_server_that_forgets_again_and_again_is_asked_for_everything_less_and_less_often() -> None:
+    server = MemoryServer()
+    async with informed(server) as (_, clock):
+        for _ in range(600):
+            await clock.advance(1)
+            if clock.monotonic() % 7 == 0:
+                server.end()
+                server.put("shop", "a")
+                server.expire()
+        assert 10 < asked(server).count("stream") < 50
+
+
 @pytest.mark.parametrize(
     ("streaming", "forbidden", "named"),
     [

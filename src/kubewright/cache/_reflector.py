@@ -45,6 +45,8 @@ _LIVED = 5.0
 there are proxies that end every watch after a while, and while a reflector waits nobody hears of anything."""
 _WATCH_SECONDS = (300, 600)
 """For how long watches are asked for, at random: so that servers of a cluster get an even share of them over time."""
+_REMEMBERED = 30.0
+"""A server that forgets sooner than that many seconds after a watch began is not asked for everything again at once."""
 _LONGEST_PAUSE = 300.0
 """For how many seconds a server that asks for it is left alone: nobody hears of anything meanwhile."""
 _status_decoder = msgspec.json.Decoder(Status)
@@ -81,6 +83,7 @@ class Reflector(Generic[R]):
         self._stall_timeout = stall_timeout
         self._on_synced = on_synced
         self._backoff = Backoff(rng)
+        self._relist_backoff = Backoff(rng)
         self._streams = True
         self._position = ""
         self._list: _List[R] | None = None
@@ -135,9 +138,11 @@ class Reflector(Generic[R]):
 
     async def _delay_after(self, error: Exception | None, stood: float) -> float:
         """How long to wait after a watch that stood for some seconds has ended, orderly when there is no error."""
+        if stood >= _REMEMBERED:
+            self._forgotten = False
+            self._relist_backoff.reset()
         if stood >= _LIVED:
             self._backoff.reset()
-            self._forgotten = False
             if error is None:
                 return 0.0
         if error is None:
@@ -149,7 +154,7 @@ class Reflector(Generic[R]):
             again, self._forgotten = self._forgotten, True
             logger.info("%s: the server has forgotten revision %s, reading everything again", self, self._position)
             self._position = ""
-            return self._backoff.next() if again else 0.0
+            return self._relist_backoff.next() if again else 0.0
         if isinstance(error, Stalled):
             self._note_stall()
         self.health.state = "waiting"
