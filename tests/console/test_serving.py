@@ -90,7 +90,8 @@ async def test_a_page_belongs_to_the_viewer_who_asked_for_it(console: Console, c
 
     async with come_in("ann") as owner, come_in("ann") as again, come_in("ben") as other:
         async with owner.get("/", headers=HTML) as answer:
-            found = re.search(r"'client_id': '([0-9a-f-]+)'", await answer.text())
+            found = re.search(r"'client_id': '([0-9a-f-]+)'", text := await answer.text())
+            assert "tailwind" not in text
         assert found is not None
         socket = f"/_nicegui_ws/socket.io/?EIO=4&transport=websocket&client_id={found[1]}"
         with pytest.raises(aiohttp.WSServerHandshakeError) as refusal:

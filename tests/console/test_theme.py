@@ -1,9 +1,13 @@
-"""The colours can be read, in both themes."""
+"""The colours can be read, in both themes; and the rules of all classes are there."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from kubewright import console
 from kubewright.console._states import State
 from kubewright.console._theme import DARK, ICONS, LIGHT, SURFACES, TEXTS, custom_properties
 
@@ -49,3 +53,14 @@ def test_both_themes_have_the_same_colours_and_every_state_an_icon() -> None:
     assert LIGHT.keys() == DARK.keys()
     assert ICONS.keys() == set(State)
     assert all(f"--kw-{name}:" in custom_properties() for name in LIGHT)
+
+
+def test_each_class_that_is_not_quasars_has_a_rule() -> None:
+    """Nothing makes rules for classes in the browser: see base.css."""
+    folder = Path(console.__file__).parent
+    rules = "".join(path.read_text() for path in sorted(folder.rglob("*.css")))
+    pages = "".join(path.read_text() for path in sorted(folder.rglob("*.py")))
+    used = {name for names in re.findall(r'\.classes\("([^"]+)"', pages) for name in names.split()}
+    plain = {name for name in used if not name.startswith(("kw-", "q-"))}
+    assert plain
+    assert [name for name in sorted(plain) if f".{name} {{" not in rules] == []

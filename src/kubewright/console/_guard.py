@@ -183,7 +183,7 @@ class _Answer:
             headers["strict-transport-security"] = "max-age=31536000"
 
     def _policy(self) -> str:
-        # Vue compiles templates in the browser, which is an eval; Quasar, AG Grid and Tailwind write styles.
+        # Vue compiles templates in the browser, which is an eval; Quasar and AG Grid write styles.
         script = f"script-src 'self' 'nonce-{self._nonce}' 'unsafe-eval'" if self._nonce else "script-src 'self'"
         # Not every browser takes web sockets to ourselves for 'self'. A name that is not ours is not repeated.
         sockets = f"{'wss' if self._secure else 'ws'}://{self._host}" if _hostname(self._host) else ""

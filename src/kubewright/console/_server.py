@@ -50,6 +50,7 @@ def _application() -> FastAPI:
         dark=None,
         show_welcome_message=False,
         gzip_middleware_factory=None,
+        tailwind=False,  # a sixth of what a page costs a browser, for a handful of rules: those of base.css
         # A browser that is slow, or whose machine is, is not gone: three seconds, the default, lost what was typed.
         reconnect_timeout=15.0,
     )

@@ -31,7 +31,9 @@ __all__ = ["Frame", "failed", "frame"]
 _STATIC = Path(__file__).parents[1] / "_static"
 _LOOK_SECONDS: Final = 1.0
 
-ui.add_css(custom_properties() + (_STATIC / "console.css").read_text(), shared=True)
+ui.add_css(
+    custom_properties() + (_STATIC / "base.css").read_text() + (_STATIC / "console.css").read_text(), shared=True
+)
 
 
 class Trouble(NamedTuple):
