@@ -213,6 +213,14 @@ async def test_form_and_yaml_follow_each_other(
     await page.get_by_role("button", name="Review and").click()
     await expect(page.get_by_test_id("told")).to_contain_text("does not understand")
 
+    many = ", ".join(f"tag-{number}" for number in range(250))  # not all of them at once
+    await write(page, _yaml("many", cluster_namespace, f"title: many\n  size: 4\n  tags: [{many}]"))
+    await expect(page.get_by_test_id("parts")).to_contain_text("1 to 100 of 250")
+    await expect(field(page, "spec.tags[100]")).to_have_count(0)
+    await page.get_by_label("Later elements of spec.tags").click()
+    await expect(field(page, "spec.tags[100]")).to_have_value("tag-100")
+    await expect(page.get_by_test_id("parts")).to_contain_text("101 to 200 of 250")
+
 
 @pytest.mark.clusters("embedded")
 async def test_lists_and_maps_are_filled_by_keyboard_alone(

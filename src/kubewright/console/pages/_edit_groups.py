@@ -16,6 +16,8 @@ __all__ = ["blank", "draw_group"]
 
 _DEEPEST_OPEN: Final = 4
 """Groups further down are closed at first, so that a pod template does not fill the page."""
+_AT_ONCE: Final = 100
+"""So many elements of a list or map are drawn; thousands of widgets would stop the browser, and us."""
 
 
 def draw_group(drawing: Drawing, place: Place) -> ui.element | None:
@@ -78,6 +80,8 @@ class _Group:
         self.group = group
         self.fixed = is_fixed(drawing, place)
         self.drawn = False
+        self.first = 0
+        """The element that the part which is drawn begins with."""
 
     def opened(self) -> None:
         """Somebody opened it, or closed it."""
@@ -106,6 +110,37 @@ class _Group:
                 case _:
                     draw_members(self.drawing, self.place)
             self._foot(value)
+
+    def _part(self, count: int, focus: int | None) -> range:
+        """Which elements are drawn: the part that was, or the one with the cursor."""
+        if focus is not None:
+            self.first = focus - focus % _AT_ONCE
+        last = max(count - 1, 0)
+        self.first = min(self.first, last - last % _AT_ONCE)
+        return range(self.first, min(self.first + _AT_ONCE, count))
+
+    def _parts(self, shown: range, count: int) -> None:
+        """The way to the other elements, where there are so many."""
+        if len(shown) == count:
+            return
+
+        def turn(first: int) -> Callable[[], None]:
+            def act() -> None:
+                self.first = first
+                self.draw()
+                self.drawing.show_again()
+
+            return act
+
+        with ui.row().classes("gap-2 items-center").props("data-testid=parts"):
+            for picture, first, name in (
+                ("chevron_left", shown.start - _AT_ONCE, "Earlier"),
+                ("chevron_right", shown.stop, "Later"),
+            ):
+                button = ui.button(icon=picture, on_click=turn(first)).props("flat dense round size=sm")
+                labelled(button, f"{name} elements of {self.place.label}")
+                button.set_enabled(0 <= first < count)
+            ui.label(f"{shown.start + 1:,} to {shown.stop:,} of {count:,}").classes("kw-reason")
 
     def _redraw(self, focus: int | None = None) -> None:
         self.draw(focus)
@@ -165,7 +200,9 @@ class _Group:
             self._redraw(list(document.get(self.place.path)).index(""))
 
     def _list(self, elements: list[Any], focus: int | None) -> None:
-        for index in range(len(elements)):
+        shown = self._part(len(elements), focus)
+        self._parts(shown, len(elements))
+        for index in shown:
             place = self.place.element(index)
             if place.field.is_scalar:
                 with ui.element("div").classes("kw-field-row"):
@@ -206,7 +243,9 @@ class _Group:
         labelled(gone, f"Remove {label}")
 
     def _map(self, members: dict[str, Any], focus: int | None) -> None:
-        for number, name in enumerate(members):
+        shown = self._part(len(members), focus)
+        self._parts(shown, len(members))
+        for number, name in zip(shown, [*members][shown.start : shown.stop], strict=True):
             place = self.place.element(name)
             with ui.element("div").classes("kw-field-row"):
                 key = self._key(place, name)
