@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import DecodeError, ObjectMeta, core
-from kubewright.client import Client, ConnectionLost, Expired, MergePatch, NotKubernetes
+from kubewright.client import Client, ConnectionLost, Expired, MergePatch, NotKubernetes, Unavailable
 from kubewright.clock import VirtualClock
 from kubewright.testing import ControlPlane
 
@@ -99,6 +99,25 @@ async def test_it_resumes_from_the_last_event_or_bookmark(scripted: Any) -> None
     types = [(await clock.run(anext(watch))).type for _ in range(3)]
     assert types == ["ADDED", "MODIFIED", "DELETED"]
     assert [dict(request.query)["resourceVersion"] for request in server.requests] == ["1", "8", "9"]
+
+
+async def test_a_watch_waits_for_a_server_that_is_away_for_an_hour(scripted: Any) -> None:
+    away = [ConnectionLost("nobody there", sent=False)] * 800
+    server = scripted((200, [line("ADDED", "a", 5)]), *away, (503, b""), (200, [line("DELETED", "a", 12)]))
+    clock = VirtualClock()
+    watch = Client(transport=server, clock=clock).watch(core.Node, resource_version="1").__aiter__()
+    types = [(await clock.run(anext(watch))).type for _ in range(2)]
+    assert types == ["ADDED", "DELETED"]
+    assert clock.monotonic() > 3600
+    assert dict(server.requests[-1].query)["resourceVersion"] == "5"
+    assert server.requests[-1].timeout == 300, "and not for ever for one that is silent"
+
+
+async def test_a_watch_that_cannot_begin_says_so(scripted: Any) -> None:
+    clock = VirtualClock()
+    client = Client(transport=scripted(*[ConnectionLost("nobody there", sent=False)] * 8), clock=clock)
+    with pytest.raises(Unavailable, match="nobody there"):
+        await clock.run(anext(aiter(client.watch(core.Node))))
 
 
 async def test_a_server_that_ends_every_watch_at_once_is_not_asked_in_a_busy_loop(scripted: Any) -> None:

@@ -17,6 +17,8 @@ __all__ = ["Reads"]
 
 R = TypeVar("R", bound=Object)
 PAGE_SIZE = 500
+_QUIET = 300.0
+"""Seconds: servers send a bookmark each minute, so one that is silent for that long is not there any more."""
 
 
 class Reads(Requests):
@@ -173,7 +175,10 @@ class Reads(Requests):
         send_initial_events: bool = False,
         accept: str = JSON_TYPE,
     ) -> WatchStream:
-        """One watch request as a stream of lines, bookmarks included: the raw form that caches are built on."""
+        """One watch request as a stream of lines, bookmarks included: the raw form that caches are built on.
+
+        Without a time-out, it raises `Unavailable` when nothing comes for five minutes.
+        """
         query = query_of(
             watch="true",
             allowWatchBookmarks="true",
@@ -186,6 +191,6 @@ class Reads(Requests):
         )
         request = self._for_kind("GET", "watch", info_of(kind), namespace, query=query, repeatable=True)
         request.stream = True
-        request.timeout = None if timeout_seconds is None else timeout_seconds + self._timeout
+        request.timeout = _QUIET if timeout_seconds is None else timeout_seconds + self._timeout
         request.headers["Accept"] = accept
         return WatchStream(await self._sender.open(request), str(request))

@@ -18,6 +18,8 @@ __all__ = ["EventType", "Watch", "WatchEvent", "WatchStream"]
 R = TypeVar("R", bound=Object)
 EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
 
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent(Generic[R]):
@@ -75,9 +77,9 @@ class WatchStream:
 class Watch(Generic[R]):
     """What `Client.watch` returns: iterate with `async for`.
 
-    The watch resumes by itself where it stopped when the connection breaks or the server ends it, and raises `Expired`
-    when the server has forgotten that point: list again then. With a time-out it ends instead. `resource_version` is
-    the point that has been reached.
+    The watch resumes by itself where it stopped when the connection breaks, the server ends it or falls silent, however
+    long the server is away then, and raises `Expired` when it has forgotten that point: list again then. With a
+    time-out it ends instead. `resource_version` is the point that has been reached.
     """
 
     def __init__(
@@ -98,9 +100,18 @@ class Watch(Generic[R]):
         self.resource_version = resource_version
 
     async def __aiter__(self) -> AsyncGenerator[WatchEvent[R], None]:
+        pause = 0.0  # none before the first: who cannot even begin to watch is told so
         while True:
             heard = False
-            stream = await self._open(self.resource_version)
+            try:
+                stream = await self._open(self.resource_version)
+            except ApiError as error:
+                if not pause or not _may_pass(error):
+                    raise
+                await self._clock.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+                continue
+            pause = _FIRST_PAUSE
             try:
                 async for batch in stream.batches():
                     for line in batch:
@@ -136,6 +147,13 @@ class Watch(Generic[R]):
         if event.type == "BOOKMARK":
             return None
         return WatchEvent(cast("EventType", event.type), decode(self._kind, bytes(event.object)))
+
+
+def _may_pass(error: ApiError) -> bool:
+    """Whether it is the server that is not well, and neither the request nor this client, which may be closed."""
+    if isinstance(error.__cause__, ConnectionLost) and error.__cause__.final:
+        return False
+    return error.code in (0, 429) or error.code >= 500
 
 
 def _error(raw: bytes, request: str) -> ApiError:
