@@ -83,7 +83,7 @@ async def test_lists_and_kinds_show_hostile_content_as_text(
                 made.status.conditions = [Said(type="Ready", status="False", reason=f"failed{SCRIPT}")]
             await client.update_status(made)
         await page.goto(f"{console_url}/kinds/{PATH}?namespace={cluster_namespace}&sort=name")
-        await client.create(Mirror(metadata=ObjectMeta(name="z" * 253, namespace=cluster_namespace)))
+        await client.create(Mirror(metadata=ObjectMeta(name="z" * 253, namespace=cluster_namespace), spec=MirrorSpec()))
         long = page.get_by_role("link", name="z" * 253)
         await expect(long).to_be_visible()
         assert await long.evaluate(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
+from starlette.types import Message
 
 from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster
+from kubewright.console import Console, SignInError
+from kubewright.console._door import Door
 from kubewright.console._sessions import Sessions
 from kubewright.console._viewers import Viewer
 
@@ -97,3 +102,34 @@ async def test_an_invitation_is_good_for_one_use_within_a_day(sessions: Sessions
     assert not sessions.redeem(word)
     await clock.advance(24 * 3600 + 1)
     assert not sessions.redeem(old)
+
+
+async def test_strangers_ask_the_api_server_a_few_at_a_time(cluster: Cluster) -> None:
+    class Asked(Console):
+        under_way = 0
+        answered = asyncio.Event()
+
+        async def viewer_with_token(self, token: str) -> Viewer:
+            self.under_way += 1
+            await self.answered.wait()
+            raise SignInError("nobody knows it")
+
+    console = Asked(cluster.client())
+    door = Door(ANY, console, console.sessions)
+    statuses: list[int] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"token=guess"}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    form = {"type": "http", "method": "POST", "path": "/sign-in", "query_string": b"", "headers": [(b"host", b"here")]}
+    asking = [asyncio.create_task(door(dict(form), receive, send)) for _ in range(20)]
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert console.under_way == 8
+    console.answered.set()
+    await asyncio.gather(*asking)
+    assert statuses == [401] * 20
