@@ -11,7 +11,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -65,7 +65,7 @@ def work(orders: Orders, tell: Tell) -> int:
         file, line = place_of(error)
         tell(Failed(what="import", text=told(error), file=file, line=line, files=program_files(error)))
         return ExitCode.FAILED
-    tell(Loaded(operator=operator.name, kinds=_shown(program.kinds), files=program_files()))
+    tell(Loaded(operator=operator.name, kinds=_shown(program.kinds, _reconciled(operator)), files=program_files()))
     try:
         options = _options(operator, orders)
     except (ApiError, ConfigError) as error:
@@ -87,17 +87,27 @@ def _only(program: Program, targets: list[str]) -> Operator:
     raise LoadError(f"{where} has several operators, {names}: name one of them, such as foo.py:operator")
 
 
-def _shown(kinds: Sequence[type[Object]]) -> list[KindShown]:
+def _shown(kinds: Sequence[type[Object]], reconciled: Container[type[Object]] = ()) -> list[KindShown]:
+    """What is shown of each kind: one of its versions, since they are the same objects. That is the reconciled one,
+    which events are about, or the stored one."""
     from kubewright.crd import crds_of
 
-    columns = {
-        (definition.metadata.name, version.name): version.additional_printer_columns or []
+    versions = {
+        (definition.metadata.name, version.name): version
         for definition in crds_of(*kinds, descriptions=False)
         for version in definition.spec.versions
     }
+    chosen: dict[str, type[Object]] = {}
+    for kind in kinds:
+        info = info_of(kind)
+        name = f"{info.plural}.{info.group}"
+        version = versions.get((name, info.version))
+        if kind in reconciled or (chosen.get(name) not in reconciled and (version is None or version.storage)):
+            chosen[name] = kind
     found = []
-    for info in map(info_of, kinds):
-        plain = msgspec.to_builtins(columns.get((f"{info.plural}.{info.group}", info.version), []))
+    for name, info in ((name, info_of(kind)) for name, kind in chosen.items()):
+        version = versions.get((name, info.version))
+        plain = msgspec.to_builtins(version.additional_printer_columns or [] if version else [])
         found.append(
             KindShown(
                 api_version=info.api_version,
@@ -108,6 +118,10 @@ def _shown(kinds: Sequence[type[Object]]) -> list[KindShown]:
             )
         )
     return found
+
+
+def _reconciled(operator: Operator) -> set[type[Object]]:
+    return {registration.kind for registration in operator.registrations()}
 
 
 def _options(operator: Operator, orders: Orders) -> dict[str, Any]:
