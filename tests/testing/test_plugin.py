@@ -10,7 +10,7 @@ import pytest
 
 from kubewright.api import core, meta
 from kubewright.client import Client
-from kubewright.testing import ControlPlane
+from kubewright.testing import ControlPlane, plugin
 
 # The mode that users have who did not choose one; without the other, pytest-asyncio warns.
 ASYNC_MODE = ("-oasyncio_mode=strict", "-oasyncio_default_fixture_loop_scope=function")
@@ -79,6 +79,14 @@ def test_there_is_one_control_plane_for_the_run_and_one_namespace_for_each_test(
     outcome = pytester.runpytest_subprocess(*ASYNC_MODE, "-Werror", f"--control-plane-logs={tmp_path / 'logs'}")
     outcome.assert_outcomes(passed=3)
     assert {path.name for path in (tmp_path / "logs").iterdir()} == {"etcd.log", "kube-apiserver.log"}
+
+
+def test_each_worker_of_xdist_keeps_its_logs_apart(pytester: pytest.Pytester) -> None:
+    assert plugin._log_directory(pytester.parseconfig()) is None
+    config = pytester.parseconfig("--control-plane-logs=logs")
+    assert plugin._log_directory(config) == Path("logs")
+    config.workerinput = {"workerid": "gw1"}  # type: ignore[attr-defined]  # as xdist does
+    assert plugin._log_directory(config) == Path("logs/gw1")
 
 
 def test_the_fixtures_are_documented_by_pytest(pytester: pytest.Pytester) -> None:

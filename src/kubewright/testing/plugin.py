@@ -144,9 +144,16 @@ def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     with ControlPlane(
         binaries=binaries,
         controllers=request.config.getoption("--control-plane-controllers"),
-        log_directory=request.config.getoption("--control-plane-logs"),
+        log_directory=_log_directory(request.config),
     ) as plane:
         yield plane
+
+
+def _log_directory(config: pytest.Config) -> Path | None:
+    """Where the logs are kept. The workers of pytest-xdist have a control plane each, and must not mix them."""
+    asked: Path | None = config.getoption("--control-plane-logs")
+    worker = getattr(config, "workerinput", {}).get("workerid")
+    return asked / worker if asked and worker else asked
 
 
 @pytest.fixture
