@@ -124,7 +124,7 @@ async def test_whoever_may_not_read_definitions_gets_the_schema_from_openapi(
         with pytest.raises(CodegenError, match="you may not list its definitions; name the kinds with --kind"):
             await from_cluster(reader)
         (found,) = await from_cluster(reader, [f"lamps.{GROUP}"])
-        with pytest.raises(CodegenError, match="it serves no kind Nonsense; .*kinds of Kubernetes itself"):
+        with pytest.raises(CodegenError, match=r"it serves no kind Nonsense; .*kinds of Kubernetes itself"):
             await from_cluster(reader, ["Nonsense"])
     (defined,) = await from_cluster(client, [f"lamps.{GROUP}"])
     assert found.versions[0].schema == defined.versions[0].schema

@@ -7,7 +7,9 @@ when a script of the page raised an error.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import signal
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -52,13 +54,15 @@ def browser_address(browser_path: str, tmp_path_factory: pytest.TempPathFactory)
     """Where the one Chromium of this run listens to Playwright."""
     profile = tmp_path_factory.mktemp("chromium")
     command = [browser_path, *FLAGS, "--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
+    ) as process:
         assert process.stderr is not None
         try:
             found = (re.search(r"DevTools listening on (ws://\S+)", line) for line in process.stderr)
             yield next(one[1] for one in found if one)
         finally:
-            process.terminate()
+            os.killpg(process.pid, signal.SIGTERM)  # with its children: Debian starts it from a script
 
 
 @pytest.fixture
