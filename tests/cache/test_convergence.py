@@ -302,7 +302,7 @@ def test_the_store_equals_the_server_after_anything(
             core.ConfigMap,
             namespaces=namespaces,
             labels=labels,
-            indexes={"letters": lambda obj: obj.metadata.name},
+            indexes={"letters": lambda obj: list(obj.metadata.name)},
             clock=clock,
             rng=rng,
             **form.options,

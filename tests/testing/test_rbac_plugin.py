@@ -52,8 +52,7 @@ async def program(
 
 
 def test_several_processes_are_refused(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest("def pytest_addoption(parser): parser.addoption('--numprocesses', type=int)")
-    result = pytester.runpytest_subprocess(*ASYNC_MODE, "--kubewright-rbac", "--numprocesses=2")
+    result = pytester.runpytest_subprocess(*ASYNC_MODE, "--kubewright-rbac", "-n", "2")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --kubewright-rbac needs all tests in one process: leave out -n"])
 
