@@ -1,7 +1,8 @@
 # Each target sets up what it needs. A machine with Python 3.11+ and make is enough.
-PYTHON ?= python3
-BIN    := .venv/bin
-RUN    := $(BIN)/python -m
+PYTHON  ?= python3
+WORKERS ?= 2
+BIN     := .venv/bin
+RUN     := $(BIN)/python -m
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo controlplane browser test faults soak check format generate scaffold bench docs lock clean
@@ -27,9 +28,9 @@ controlplane: setup ## Provide etcd, kube-apiserver, kube-controller-manager and
 browser: ## Find a Chromium for the tests of the console, or install Debian's
 	@tools/browser
 
-# With WORKERS the files of tests are dealt out in their order, so that what a folder shares is started once and ends with it.
-test: controlplane browser ## Run every test, also those on the real control plane; WORKERS=2 for two processes
-	$(RUN) pytest $(if $(WORKERS),-n $(WORKERS) --dist loadfile --no-loadscope-reorder)
+# Files of tests are dealt out in their order, so that what a folder shares is started once and ends with it.
+test: controlplane browser ## Run every test, also those on the real control plane; WORKERS=0: in one process
+	$(RUN) pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 faults: controlplane ## Run the tests of faults, TIMES=10 times in a row; the first failure ends it
 	for turn in $$(seq $(or $(TIMES),1)); do echo "turn $$turn"; $(RUN) pytest -q tests/faults || exit 1; done
