@@ -126,6 +126,9 @@ class TestTokenFile:
         await clock.advance(10)
         assert await authenticator.identity() is first
         assert f"the token file {file} cannot be read: No such file or directory; the last known" in caplog.text
+        await clock.advance(10)
+        assert await authenticator.identity() is first
+        assert len(caplog.records) == 1, "it is told once"
         file.write_text("  \n")
         await clock.advance(10)
         assert await authenticator.identity() is first

@@ -59,6 +59,22 @@ async def test_a_watch_ends_at_its_time_out_and_by_itself_after_half_an_hour_at_
     assert await long.ended()
 
 
+async def test_a_watch_ends_with_the_definition_of_its_kind(raw: Raw) -> None:
+    definitions, served = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/house.test/v1"
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    for kind in ("Lamp", "Chair"):
+        names = {"kind": kind, "plural": f"{kind.lower()}s"}
+        spec = {"group": "house.test", "scope": "Cluster", "names": names, "versions": [version]}
+        await raw("POST", definitions, {"metadata": {"name": f"{names['plural']}.house.test"}, "spec": spec})
+    lamps, chairs = await watch(raw, path=f"{served}/lamps"), await watch(raw, path=f"{served}/chairs")
+    await raw("POST", f"{served}/lamps", {"apiVersion": "house.test/v1", "kind": "Lamp", "metadata": {"name": "a"}})
+    await raw("DELETE", f"{definitions}/lamps.house.test")
+    assert [(await lamps.next())["type"] for _ in range(2)] == ["ADDED", "DELETED"]
+    assert await lamps.ended()
+    await raw("POST", f"{served}/chairs", {"apiVersion": "house.test/v1", "kind": "Chair", "metadata": {"name": "b"}})
+    assert (await chairs.next())["type"] == "ADDED"
+
+
 async def test_bookmarks_come_every_minute_to_those_who_asked_and_carry_the_revision(
     raw: Raw, clock: VirtualClock, embedded: Cluster
 ) -> None:

@@ -43,13 +43,12 @@ def _decoder(type_: Any) -> msgspec.json.Decoder[Any]:
 def decode(type_: type[T], raw: bytes) -> T:
     """The object in these bytes. A kind remembers the bytes, so that a later `update` sends only what changed."""
     kind: Any = type_
-    if issubclass(type_, Untyped):
-        made: Any = _decode_untyped(type_, raw)
-    else:
-        try:
-            made = _decoder(kind).decode(raw)
-        except msgspec.DecodeError as error:
-            made = _decode_again(type_, raw, error)
+    try:
+        made: Any = _decode_untyped(type_, raw) if issubclass(type_, Untyped) else _decoder(kind).decode(raw)
+    except msgspec.DecodeError as error:
+        made = _decode_again(type_, raw, error)
+    except UnicodeDecodeError as error:
+        raise DecodeError(type_.__name__, "", f"not UTF-8 ({error.reason})") from None
     if isinstance(made, Object):
         name_kind(made)
         made.metadata.remember(Origin(type_, raw))

@@ -170,6 +170,7 @@ class _TokenFile:
         self._token = credentials.token
         self._clock = clock
         self._due = -math.inf
+        self._problem = ""
 
     def read_again(self) -> None:
         """Let the next `token` read the file."""
@@ -180,12 +181,14 @@ class _TokenFile:
         if self._clock.monotonic() >= self._due:
             self._due = self._clock.monotonic() + _READ_TOKEN_EVERY
             try:
-                self._token = self._read()
+                self._token, self._problem = self._read(), ""
             except ConfigError as error:
                 if not self._token:
                     self.read_again()
                     raise
-                log.warning("%s; the last known token stays in use", error)
+                if str(error) != self._problem:  # told once, not every ten seconds
+                    log.warning("%s; the last known token stays in use", error)
+                self._problem = str(error)
         assert self._token is not None
         return self._token
 

@@ -88,13 +88,13 @@ class Discovery:
         raw = await self._read("/version", "application/json")
         try:
             return msgspec.json.decode(raw, type=ServerVersion)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             raise _not_kubernetes("/version") from None
 
     async def _fetch(self, path: str) -> dict[str, Any]:
         try:
             return msgspec.json.decode(await self._read(path, ACCEPT), type=dict[str, Any])
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             raise _not_kubernetes(path) from None
 
     async def _one_by_one(self, root: str, document: dict[str, Any]) -> AsyncIterator[ServedResource]:

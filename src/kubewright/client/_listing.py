@@ -44,7 +44,7 @@ def decode_page(raw: bytes, request: str) -> RawPage:
     """A page as the server sent it."""
     try:
         return _page_decoder.decode(raw)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         message = f"the answer is not a list of Kubernetes objects ({error})"
         raise NotKubernetes(Status(code=200, message=message), request) from None
 

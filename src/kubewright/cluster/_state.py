@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from kubewright.api import format_time
 from kubewright.clock import Clock
-from kubewright.cluster._answers import Stream
 from kubewright.cluster._calling import Callees
 from kubewright.cluster._kinds import JSONObject, ResourceType, ResourceTypes
 from kubewright.cluster._storage import Event, Storage
@@ -47,7 +46,7 @@ class State:
         self.clock = clock
         self.rng = rng
         self.storage = storage or Storage()
-        self.streams: set[Stream] = set()
+        self.streams: set[Watcher] = set()
         """The watches that are open, which end with the server."""
         self._second = -1
         self._now = ""

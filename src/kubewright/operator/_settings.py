@@ -131,7 +131,7 @@ class Settings:
     install_crds: bool | None = _setting(
         values.switch,
         None,
-        "Define the kinds that it reconciles in the cluster at the start. Unless said, it does not.",
+        "Define its kinds in the cluster at the start. Unless said, it does not.",
     )
     install_timeout: float = _setting(
         values.duration, 30.0, "The time that the server has to serve what is defined so."

@@ -11,7 +11,6 @@ from typing import Final
 from kubewright.cluster._answers import Answer, NoAnswer
 from kubewright.cluster._calls import Call
 from kubewright.cluster._dispatch import Dispatcher
-from kubewright.cluster._watches import Watcher
 from kubewright.cluster.laboratory._faults import Decision, Failing, Fault, Incoming, Outcome, matcher, refusal
 from kubewright.cluster.laboratory._history import History, Request, Revision, current
 from kubewright.cluster.laboratory._kinds import Kind, resource_of, storage_of
@@ -205,8 +204,7 @@ class Laboratory:
     def end_watches(self, kind: Kind = "") -> int:
         """End the open watches of a kind, all of them by default, as a server does that goes down; how many."""
         storage = storage_of(self._state, kind) if kind else ""
-        watchers = [each for each in self._state.streams if isinstance(each, Watcher)]
-        found = [watcher for watcher in watchers if not storage or watcher.storage == storage]
+        found = [watcher for watcher in self._state.streams if not storage or watcher.storage == storage]
         for watcher in found:
             watcher.end()
         return len(found)
