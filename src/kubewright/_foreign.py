@@ -27,7 +27,7 @@ def failure_in_place_of(error: BaseException) -> RuntimeError | None:
         return None
     if isinstance(error, GeneratorExit) and _current_task() is None:
         return None  # nobody runs: the caller is being thrown away
-    return RuntimeError(f"it raised {error!r}, which is not an Exception")
+    return _no_exception(error)
 
 
 async def contained(work: Awaitable[T]) -> T:
@@ -53,7 +53,11 @@ def _called(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
     except BaseException as error:
         if isinstance(error, Exception):
             raise
-        raise RuntimeError(f"it raised {error!r}, which is not an Exception") from error
+        raise _no_exception(error) from error
+
+
+def _no_exception(error: BaseException) -> RuntimeError:
+    return RuntimeError(f"it raised {error!r}, which is not an Exception")
 
 
 def _current_task() -> asyncio.Task[Any] | None:

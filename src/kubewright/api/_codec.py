@@ -8,7 +8,7 @@ object that still does not fit its model raises `DecodeError`.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
@@ -18,9 +18,12 @@ from kubewright.api._repair import repair
 from kubewright.api._untyped import Untyped
 from kubewright.api._values import dec_hook, enc_hook
 
-__all__ = ["DecodeError", "decode", "encode", "from_dict", "to_dict"]
+__all__ = ["UNREADABLE", "DecodeError", "decode", "encode", "from_dict", "to_dict"]
 
 T = TypeVar("T")
+
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
+"""What msgspec raises for bytes that are no JSON, or not what is expected in it, or no text."""
 
 _encoder = msgspec.json.Encoder(enc_hook=enc_hook)
 

@@ -8,6 +8,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from kubewright.api import Object, info_of
+from kubewright.api._codec import UNREADABLE
 from kubewright.cache._header import (
     Metadata,
     digest_of_entries,
@@ -19,15 +20,12 @@ from kubewright.cache._header import (
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._snapshot import Owner, Snapshot
 
-__all__ = ["UNREADABLE", "Intake", "Transform", "UnreadableObject", "metadata_kind", "split_event", "transform_json"]
+__all__ = ["Intake", "Transform", "UnreadableObject", "metadata_kind", "split_event", "transform_json"]
 
 R = TypeVar("R", bound=Object)
 
 Transform: TypeAlias = Callable[[bytes], bytes]
 """Changes an object's JSON before it is kept, to save memory. It must leave name, uid and resourceVersion alone."""
-
-UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
-"""What decoding raises for bytes that are no JSON, or not what is expected in it, or no text."""
 
 _INTERNED_AT_MOST: Final = 20_000
 _EVENTS: Final = tuple(

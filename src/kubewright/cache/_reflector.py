@@ -21,12 +21,13 @@ from typing import Generic, TypeVar, cast
 import msgspec
 
 from kubewright.api import Object, info_of
+from kubewright.api._codec import UNREADABLE
 from kubewright.cache._backoff import Backoff
 from kubewright.cache._errors import explain
 from kubewright.cache._feed import Feed
 from kubewright.cache._header import bookmark_decoder, revision_of
 from kubewright.cache._health import WatchHealth
-from kubewright.cache._intake import UNREADABLE, Intake, UnreadableObject, split_event
+from kubewright.cache._intake import Intake, UnreadableObject, split_event
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._snapshot import Snapshot
 from kubewright.cache._source import PAGE_SIZE, Source

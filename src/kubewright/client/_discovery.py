@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from kubewright.api import ResourceInfo
+from kubewright.api._codec import UNREADABLE
 from kubewright.client._errors import NotFound, NotKubernetes, Status
 from kubewright.clock import Clock
 
@@ -88,13 +89,13 @@ class Discovery:
         raw = await self._read("/version", "application/json")
         try:
             return msgspec.json.decode(raw, type=ServerVersion)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             raise _not_kubernetes("/version") from None
 
     async def _fetch(self, path: str) -> dict[str, Any]:
         try:
             return msgspec.json.decode(await self._read(path, ACCEPT), type=dict[str, Any])
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             raise _not_kubernetes(path) from None
 
     async def _one_by_one(self, root: str, document: dict[str, Any]) -> AsyncIterator[ServedResource]:

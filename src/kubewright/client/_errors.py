@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from kubewright.api._codec import UNREADABLE
 from kubewright.client._config_errors import ConfigError
 
 __all__ = [
@@ -246,7 +247,7 @@ def _shorten(status: Status, *, hide: bool) -> None:
 def _status_in(code: int, body: bytes) -> Status:
     try:
         status = msgspec.json.decode(body, type=Status)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         text = body.decode("utf-8", "replace").strip()
         return Status(code=code, message=text[:500] or f"HTTP status {code} without a message")
     status.code = status.code or code

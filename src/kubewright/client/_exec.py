@@ -20,6 +20,7 @@ from typing import Annotated, Any, cast
 
 import msgspec
 
+from kubewright.api._codec import UNREADABLE
 from kubewright.client._config import ClientConfig, ExecPlugin
 from kubewright.client._config_errors import ConfigError
 from kubewright.clock import Clock
@@ -217,7 +218,7 @@ def _clean(text: str) -> str:
 def _credential(output: bytes, plugin: ExecPlugin, name: str) -> ExecCredential:
     try:
         found = msgspec.json.decode(output, type=_Output)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         detail = "" if not isinstance(error, msgspec.ValidationError) else f" ({error})"
         raise ConfigError(f"{name} did not print an ExecCredential as JSON{detail}; run it by hand to see") from None
     if found.kind != "ExecCredential" or found.api_version != plugin.api_version:

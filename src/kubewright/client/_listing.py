@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from kubewright.api import Object, collection_paused, decode
+from kubewright.api._codec import UNREADABLE
 from kubewright.client._errors import Expired, NotKubernetes, Status
 
 __all__ = ["Listing", "ObjectList", "RawPage", "decode_items", "decode_page"]
@@ -44,7 +45,7 @@ def decode_page(raw: bytes, request: str) -> RawPage:
     """A page as the server sent it."""
     try:
         return _page_decoder.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         message = f"the answer is not a list of Kubernetes objects ({error})"
         raise NotKubernetes(Status(code=200, message=message), request) from None
 

@@ -66,6 +66,13 @@ class State:
         self.ca_certificate = ""
         """The certificate, in PEM, of whoever signs the server's own; empty while it is not served over TLS."""
 
+    def end_watches(self, storage: str = "") -> int:
+        """End the open watches of what is stored under this name, all of them by default; how many."""
+        found = [watcher for watcher in self.streams if not storage or watcher.storage == storage]
+        for watcher in found:
+            watcher.end()
+        return len(found)
+
     def now(self) -> str:
         """The time, as objects carry it."""
         moment = self.clock.now()

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from kubewright.api._codec import UNREADABLE
 from kubewright.cache import ObjectKey, Snapshot
 
 __all__ = ["About", "EventIndex", "EventLine", "lines_of", "time_of"]
@@ -126,7 +127,7 @@ def _uid(event: Mapping[str, Any]) -> Any:
 def _decoded(raw: bytes) -> dict[str, Any]:
     try:
         found = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from kubewright.api._codec import UNREADABLE
 from kubewright.cache import CacheSyncError, ObjectKey, Snapshot
 from kubewright.client import ApiError, Forbidden
 from kubewright.console._access import Sight
@@ -264,6 +265,6 @@ def _place(write: WriteRecord) -> tuple[str, str, str]:
 def _decoded(snapshot: Snapshot[Any]) -> dict[str, Any]:
     try:
         found = msgspec.json.decode(snapshot.raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return {}
     return found if isinstance(found, dict) else {}

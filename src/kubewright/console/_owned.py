@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from kubewright.api._codec import UNREADABLE
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.console._kinds import Kind
 from kubewright.console._states import Health, State, state_of
@@ -143,7 +144,7 @@ def health_of(kind: Kind, snapshot: Snapshot[Any]) -> Health:
     """How an object is doing. What has no status of any kind (a ConfigMap) is well when it is there."""
     try:
         obj = msgspec.json.decode(snapshot.raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return Health(State.UNKNOWN, "it cannot be read")
     if not isinstance(obj, dict):
         return Health(State.UNKNOWN, "it cannot be read")

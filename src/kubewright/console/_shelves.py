@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, Self, TypeAlias
 import msgspec
 
 from kubewright.api import Untyped
+from kubewright.api._codec import UNREADABLE
 from kubewright.cache import Change, Informer, ObjectKey, Snapshot
 from kubewright.cache._store import OWNER_INDEX
 from kubewright.client import Client, Forbidden, Status
@@ -346,7 +347,7 @@ def row_of(kind: Kind, snapshot: Snapshot[Untyped]) -> Row:
     """One object as a row."""
     try:
         obj: dict[str, Any] = msgspec.json.decode(snapshot.raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         obj = {"metadata": {"name": snapshot.name}}
     obj.setdefault("apiVersion", kind.api_version)
     obj.setdefault("kind", kind.kind)

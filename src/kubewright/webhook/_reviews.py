@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright.api._codec import UNREADABLE
+
 __all__ = [
     "ADMISSION",
     "CONVERSION",
@@ -124,7 +126,7 @@ def asked_admission(body: bytes) -> AdmissionAsked:
     request = _request(body, ADMISSION, "AdmissionReview")
     try:
         return _admissions.decode(request)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (*UNREADABLE, RecursionError) as error:
         raise BadReview(f"the request of the AdmissionReview is malformed: {_told(error)}") from None
 
 
@@ -133,14 +135,14 @@ def asked_conversion(body: bytes) -> ConversionAsked:
     request = _request(body, CONVERSION, "ConversionReview")
     try:
         return _conversions.decode(request)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (*UNREADABLE, RecursionError) as error:
         raise BadReview(f"the request of the ConversionReview is malformed: {_told(error)}") from None
 
 
 def _request(body: bytes, version: str, kind: str) -> msgspec.Raw:
     try:
         review = _reviews.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (*UNREADABLE, RecursionError) as error:
         raise BadReview(f"the body is no {kind}: {_told(error)}") from None
     if review.kind != kind:
         raise BadReview(f"the body is not of the kind {kind}")

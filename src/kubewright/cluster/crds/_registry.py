@@ -192,9 +192,7 @@ class Definitions:
         for type_ in self._served.pop(name)[1]:
             self._state.types.remove(type_.group, type_.version, type_.plural)
             self._terminating.pop(type_.storage, None)
-            for watcher in list(self._state.streams):
-                if watcher.storage == type_.storage:
-                    watcher.end()
+            self._state.end_watches(type_.storage)
 
     # Going
 

@@ -9,6 +9,7 @@ from typing import Final, Literal, Self, TypeAlias
 
 import msgspec
 
+from kubewright.api._codec import UNREADABLE
 from kubewright.cluster._calls import Call
 from kubewright.cluster._failures import Failure, already_exists, internal, modified
 
@@ -74,7 +75,7 @@ def _name_in(call: Call) -> str:
         return ""
     try:
         return _named.decode(call.request.body).metadata.name
-    except (msgspec.DecodeError, UnicodeDecodeError):  # another format, or nonsense: whoever serves it will say so
+    except UNREADABLE:  # another format, or nonsense: whoever serves it will say so
         return ""
 
 

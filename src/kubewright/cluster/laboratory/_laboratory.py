@@ -203,11 +203,7 @@ class Laboratory:
 
     def end_watches(self, kind: Kind = "") -> int:
         """End the open watches of a kind, all of them by default, as a server does that goes down; how many."""
-        storage = storage_of(self._state, kind) if kind else ""
-        found = [watcher for watcher in self._state.streams if not storage or watcher.storage == storage]
-        for watcher in found:
-            watcher.end()
-        return len(found)
+        return self._state.end_watches(storage_of(self._state, kind) if kind else "")
 
     # Time
 
