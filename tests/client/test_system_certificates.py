@@ -14,7 +14,7 @@ from aiohttp import web
 from kubewright._certificates import CertificateAuthority
 
 PROGRAM = """
-import asyncio, sys
+import asyncio, ssl, sys
 import kubewright as kw
 from kubewright.client import ClientConfig
 
@@ -26,9 +26,14 @@ async def main():
     async with aiohttp.ClientSession() as session, session.get(sys.argv[1]) as response:
         print(response.status)
 
-print("read at the start:", type(aiohttp.connector._SSL_CONTEXT_VERIFIED).__name__ == "SSLContext")
+def read():
+    contexts = aiohttp.connector._SSL_CONTEXT_VERIFIED, aiohttp.connector._SSL_CONTEXT_UNVERIFIED
+    return [type(context) is ssl.SSLContext for context in contexts]
+
+print("read at the start:", *read())
 asyncio.run(main())
-print("read in the end:", type(aiohttp.connector._SSL_CONTEXT_VERIFIED).__name__ == "SSLContext")
+print("read in the end:", *read())
+print(aiohttp.connector._SSL_CONTEXT_UNVERIFIED.cert_store_stats()["x509_ca"])
 """
 
 
@@ -64,11 +69,11 @@ async def printed_by(url: str, roots: Path) -> tuple[str, str]:
 
 async def test_the_systems_certificates_are_read_when_they_are_needed(elsewhere: str, tmp_path: Path) -> None:
     output, errors = await printed_by(elsewhere, tmp_path / "ca.crt")
-    assert output.splitlines() == ["read at the start: False", "204", "read in the end: True"], errors
+    assert output.splitlines() == ["read at the start: False False", "204", "read in the end: True False", "1"], errors
 
 
 async def test_a_server_that_the_system_does_not_trust_is_still_refused(elsewhere: str, tmp_path: Path) -> None:
     CertificateAuthority("another").pair.write(tmp_path, "another")
     output, errors = await printed_by(elsewhere, tmp_path / "another.crt")
-    assert output.splitlines() == ["read at the start: False"]
+    assert output.splitlines() == ["read at the start: False False"]
     assert "certificate verify failed" in errors

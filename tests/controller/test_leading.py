@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
+
+from msgspec.structs import replace
 
 from kubewright.clock import VirtualClock
 from kubewright.controller import Context
@@ -17,7 +18,7 @@ def stage(operator: Operator, clock: VirtualClock, leads: list[bool]) -> Stage:
     made = Stage(operator, clock)
     made.synced()
     controller = made.controller
-    controller._environment = dataclasses.replace(controller._environment, leads=lambda: leads[-1])
+    controller._environment = replace(controller._environment, leads=lambda: leads[-1])
     controller.start()
     return made
 

@@ -1,11 +1,11 @@
 """Definitions on both clusters: installed, changed, refused; and what they promise, kept."""
 
 import asyncio
-import dataclasses
 from typing import Annotated, Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 import kubewright as kw
 from kubewright.api import JSON, apiextensions, core, info_of, meta
@@ -327,7 +327,7 @@ async def test_an_update_aligns_the_elements_of_a_list_map(client: Client, names
 @pytest.mark.clusters("real")
 async def test_installing_without_permission_says_so(client: Client) -> None:
     assert client._config is not None
-    somebody = dataclasses.replace(client._config, impersonate=Impersonation(user="somebody"))
+    somebody = replace(client._config, impersonate=Impersonation(user="somebody"))
     async with Client(somebody) as powerless:
         with pytest.raises(Forbidden, match="customresourcedefinitions"):
             await install(powerless, versioned("Wanted"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from kubewright.api import core, meta, rbac
 from kubewright.client import Client, Credentials, MergePatch, Unauthorized, load_config

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from dataclasses import replace
 from typing import Any
 
 import aiohttp
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 import kubewright as kw
 from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core

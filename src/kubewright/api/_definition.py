@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Literal
+
+import msgspec
 
 from kubewright.api._paths import parse_path, shape_at
 from kubewright.api._shapes import NotExpressible, Shape
@@ -18,8 +19,7 @@ _COLUMN_FORMATS: Final = frozenset(["int32", "int64", "float", "double", "byte",
 _MOST_SELECTABLE: Final = 8  # the server takes no more
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A column of `kubectl get`. Its type follows from the field unless given; `date` shows how long ago.
 
     A column with a priority above 0 is shown by `kubectl get -o wide` alone. With `checked=False` the path may also be
@@ -47,8 +47,7 @@ class Column:
             raise ValueError(f"the priority of column {self.path} is 0 or more, not {self.priority!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(msgspec.Struct, frozen=True):
     """Where `/scale`, and so an autoscaler, finds the number of replicas, asked for and there, and their labels.
 
     With `checked=False` the paths may also lead nowhere.
@@ -67,8 +66,7 @@ class Scale:
             raise ValueError(f"the selector path of a Scale is below .spec or .status, not {self.selector!r}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversion:
+class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     """The webhook that converts objects between the versions of a kind; without one, only `apiVersion` changes.
 
     Args:
@@ -104,21 +102,20 @@ class Conversion:
             raise ValueError('the review_versions of a Conversion are a tuple of versions: ("v1",)')
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
+class Definition(msgspec.Struct, frozen=True, kw_only=True):
     """The rest of what a CustomResourceDefinition says about one version of a kind."""
 
     list_kind: str
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    columns: dict[str, Column] = field(default_factory=dict)
+    columns: dict[str, Column] = msgspec.field(default_factory=dict)
     selectable_fields: tuple[str, ...] = ()
     scale: Scale | None = None
     served: bool = True
     storage: bool | None = None
     deprecated: bool | str = False
-    labels: dict[str, str] = field(default_factory=dict)
-    annotations: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    annotations: dict[str, str] = msgspec.field(default_factory=dict)
     api_approved: str | None = None
     conversion: Conversion | None = None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -13,8 +12,7 @@ from kubewright.api._object_meta import ObjectMeta
 __all__ = ["Object", "ResourceInfo", "info_of", "name_kind"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceInfo:
+class ResourceInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Where a kind lives on the server."""
 
     group: str

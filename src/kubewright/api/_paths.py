@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from kubewright.api._pydantic import members_of
 from kubewright.api._shapes import Shape, fields_of, shape_of
@@ -19,8 +20,7 @@ _STEP: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One step of a path: into a member of an object, or (`member` is None) into the elements of a list."""
 
     text: str

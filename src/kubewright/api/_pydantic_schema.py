@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, get_args
+
+import msgspec
+from msgspec.structs import replace
 
 from kubewright.api._constraints import STRING_FORMATS, Constraint
 from kubewright.api._placement import add_constraint, amend
@@ -33,8 +35,7 @@ _TEXT_FORMATS: Final = STRING_FORMATS - {"duration"}
 _SCALARS: Final = frozenset({"string", "integer", "number", "boolean"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     path: str
     defaults: bool
     descriptions: bool

@@ -7,7 +7,6 @@ schema, the paths of columns and the check of the rules all stand on it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from enum import Enum
 from functools import cache
@@ -31,8 +30,7 @@ class NotExpressible(TypeError):
     """A type that the schema of a CRD cannot say."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """A type in JSON. `place` is where rules look whether they belong here; `type` is the schema's own word."""
 
     place: str
@@ -44,7 +42,7 @@ class Shape:
     enum: tuple[str | int | bool, ...] = ()
     element: Any = None
     optional: bool = False
-    constraints: tuple[Constraint, ...] = field(default=())
+    constraints: tuple[Constraint, ...] = msgspec.field(default=())
 
 
 _SCALARS: Final[dict[Any, dict[str, str]]] = {

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cache
 from types import NoneType
 from typing import Any, Final, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from kubewright.api._cel import cel_name
 from kubewright.api._constraints import EmbeddedResource, Immutable, ListType, MapType, constraints_of
@@ -48,8 +48,7 @@ _ANYTHING: Final = {"x-kubernetes-preserve-unknown-fields": True}
 _SCALARS: Final = frozenset({"string", "integer", "number", "boolean"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     """Where the walk is: for errors, and for what depends on it."""
 
     path: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
+
+import msgspec
 
 __all__ = ["WatchHealth", "WatchState", "combined"]
 
@@ -14,8 +15,7 @@ WatchState: TypeAlias = Literal["watching", "listing", "waiting", "stopped"]
 _WORST_LAST: Final[tuple[WatchState, ...]] = ("watching", "listing", "waiting", "stopped")
 
 
-@dataclass(slots=True)
-class WatchHealth:
+class WatchHealth(msgspec.Struct):
     """How the watch of a kind is doing. `waiting` means that it failed and will be tried again."""
 
     state: WatchState = "stopped"

@@ -11,8 +11,9 @@ here finds in the store what was here a moment ago, or something newer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from kubewright.api import Object, Selector
 from kubewright.cache._key import ObjectKey
@@ -24,8 +25,7 @@ __all__ = ["Overlay"]
 R = TypeVar("R", bound=Object)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pending(Generic[R]):
+class _Pending(msgspec.Struct, Generic[R], frozen=True):
     """A state that the stream has yet to reach: the snapshot, or None when we deleted the object."""
 
     uid: str

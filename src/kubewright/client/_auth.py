@@ -20,10 +20,12 @@ import os
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import timedelta
 from urllib.parse import quote
 
+import msgspec
+
+from kubewright._discreet import Discreet
 from kubewright.client._config import ClientConfig, Credentials, ExecPlugin, Impersonation
 from kubewright.client._config_errors import ConfigError
 from kubewright.client._exec import ExecCredential, run_plugin
@@ -40,8 +42,7 @@ _RETRY_PLUGIN_AFTER = 10.0
 _MAX_MARGIN = timedelta(seconds=30)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Identity:
+class Identity(Discreet, msgspec.Struct, frozen=True, eq=False):
     """What a request carries. Immutable; the same object for as long as nothing changed.
 
     `headers` is a tuple of pairs, because a header such as Impersonate-Group may occur several times: aiohttp takes
@@ -50,7 +51,9 @@ class Identity:
     new connections. `server_name` is for aiohttp's `server_hostname`.
     """
 
-    headers: tuple[tuple[str, str], ...] = field(repr=False)
+    unshown = frozenset({"headers"})
+
+    headers: tuple[tuple[str, str], ...]
     ssl: ssl.SSLContext | bool
     server_name: str | None
 

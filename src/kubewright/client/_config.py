@@ -10,10 +10,13 @@ import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 from urllib.parse import urlsplit, urlunsplit
 
+import msgspec
+from msgspec.structs import replace
+
+from kubewright._discreet import Discreet
 from kubewright.client._config_errors import ConfigError
 
 __all__ = [
@@ -34,37 +37,38 @@ _SERVICE_ACCOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 InteractiveMode = Literal["Never", "IfAvailable", "Always"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TLS:
+class TLS(Discreet, msgspec.Struct, frozen=True, kw_only=True):
     """How the server proves itself. Without a CA, the certificates that this machine trusts count.
 
     `ca_data` (PEM) wins over `ca_file`; a file is read again when it changes. `insecure` accepts any certificate and
     cannot be combined with a CA. `server_name` is expected in the certificate, and sent as SNI, instead of the host.
     """
 
+    unshown = frozenset({"ca_data"})
+
     ca_file: str | None = None
-    ca_data: bytes | None = field(default=None, repr=False)
+    ca_data: bytes | None = None
     insecure: bool = False
     server_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecPlugin:
+class ExecPlugin(Discreet, msgspec.Struct, frozen=True, kw_only=True):
     """A command that prints an `ExecCredential`. `cluster_config` is JSON for the plugin, from the cluster's entry."""
+
+    unshown = frozenset({"args", "env", "cluster_config", "install_hint"})
 
     command: str
     # Arguments and variables often carry client secrets: neither is shown.
-    args: tuple[str, ...] = field(default=(), repr=False)
-    env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    args: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
     api_version: str = "client.authentication.k8s.io/v1"
     interactive_mode: InteractiveMode = "IfAvailable"
     provide_cluster_info: bool = False
-    cluster_config: bytes | None = field(default=None, repr=False)
-    install_hint: str | None = field(default=None, repr=False)
+    cluster_config: bytes | None = None
+    install_hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Credentials:
+class Credentials(Discreet, msgspec.Struct, frozen=True, kw_only=True):
     """How we prove ourselves. Nothing set means anonymous.
 
     `token_file` is read again and again and wins over `token`, which then only stands in until the file can be read.
@@ -72,14 +76,16 @@ class Credentials:
     there is no token, password or certificate. `user` is the name in the kubeconfig, for messages.
     """
 
-    token: str | None = field(default=None, repr=False)
+    unshown = frozenset({"token", "certificate_data", "key_data", "password"})
+
+    token: str | None = None
     token_file: str | None = None
     certificate_file: str | None = None
-    certificate_data: bytes | None = field(default=None, repr=False)
+    certificate_data: bytes | None = None
     key_file: str | None = None
-    key_data: bytes | None = field(default=None, repr=False)
+    key_data: bytes | None = None
     username: str | None = None
-    password: str | None = field(default=None, repr=False)
+    password: str | None = None
     exec: ExecPlugin | None = None
     user: str | None = None
 
@@ -94,8 +100,7 @@ class Credentials:
         return self.username is not None or self.password is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Impersonation:
+class Impersonation(msgspec.Struct, frozen=True, kw_only=True):
     """Whom the server should take us for; needs the permission to impersonate."""
 
     user: str
@@ -104,20 +109,21 @@ class Impersonation:
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientConfig:
+class ClientConfig(Discreet, msgspec.Struct, frozen=True, kw_only=True):
     """A cluster and an identity there.
 
     `server` is `https://host:port`, perhaps with a path prefix, never with a slash at the end. `proxy` is an http or
     https URL. `context` and `source` only serve messages ("~/.kube/config, context kind", "in-cluster", "arguments").
     """
 
+    unshown = frozenset({"proxy"})
+
     server: str
     namespace: str = "default"
-    tls: TLS = field(default_factory=TLS)
-    credentials: Credentials = field(default_factory=Credentials)
+    tls: TLS = msgspec.field(default_factory=TLS)
+    credentials: Credentials = msgspec.field(default_factory=Credentials)
     # A proxy URL may carry a password.
-    proxy: str | None = field(default=None, repr=False)
+    proxy: str | None = None
     impersonate: Impersonation | None = None
     context: str | None = None
     source: str = "arguments"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import msgspec
@@ -21,8 +20,7 @@ ACCEPT = f"{AGGREGATED},application/json"
 Read: TypeAlias = Callable[[str, str], Awaitable[bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class ServedResource:
+class ServedResource(msgspec.Struct, frozen=True):
     """A resource of the server: where it is, and what can be done with it."""
 
     info: ResourceInfo

@@ -14,12 +14,12 @@ import re
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, cast
 
 import msgspec
 
+from kubewright._discreet import Discreet
 from kubewright.api._codec import UNREADABLE
 from kubewright.client._config import ClientConfig, ExecPlugin
 from kubewright.client._config_errors import ConfigError
@@ -34,13 +34,14 @@ _INTERACTIVE_PATIENCE = 5
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x1f\x7f]")
 
 
-@dataclass(frozen=True, slots=True)
-class ExecCredential:
+class ExecCredential(Discreet, msgspec.Struct, frozen=True):
     """What a plugin printed: a token, a certificate with its key (PEM), or both; `expires` may be unknown."""
 
-    token: str | None = field(default=None, repr=False)
-    certificate: bytes | None = field(default=None, repr=False)
-    key: bytes | None = field(default=None, repr=False)
+    unshown = frozenset({"token", "certificate", "key"})
+
+    token: str | None = None
+    certificate: bytes | None = None
+    key: bytes | None = None
     expires: datetime | None = None
 
 

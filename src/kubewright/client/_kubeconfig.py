@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -93,8 +92,7 @@ B = TypeVar("B", bound=_Body)
 _MAX_DEPTH = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A named entry as it stands in a file, not yet checked."""
 
     section: str
@@ -125,8 +123,7 @@ class Entry:
         return f"kubeconfig {self.file}: {self.section} {self.name!r}: {what}"
 
 
-@dataclass(frozen=True, slots=True)
-class Kubeconfig:
+class Kubeconfig(msgspec.Struct, frozen=True):
     """One file, or several merged."""
 
     files: tuple[str, ...]

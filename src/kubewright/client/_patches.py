@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+import msgspec
 
 from kubewright.api import JSON
 
 __all__ = ["JsonPatch", "MergePatch", "Patch", "StrategicPatch"]
 
 
-@dataclass(frozen=True, slots=True)
-class JsonPatch:
+class JsonPatch(msgspec.Struct, frozen=True):
     """RFC 6902: a list of operations, `[{"op": "add", "path": "/metadata/labels/a", "value": "b"}]`."""
 
     operations: Sequence[Mapping[str, Any]]
@@ -30,8 +30,7 @@ class JsonPatch:
         return any(operation["path"] == "/metadata/resourceVersion" for operation in self.operations)
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
+class _Content(msgspec.Struct, frozen=True):
     """A patch that looks like the object it changes."""
 
     content: Mapping[str, Any]
@@ -47,15 +46,13 @@ class _Content:
         return "resourceVersion" in (self.content.get("metadata") or {})
 
 
-@dataclass(frozen=True, slots=True)
-class MergePatch(_Content):
+class MergePatch(_Content, frozen=True):
     """RFC 7386: what is given replaces, null removes, lists are replaced whole. By the names on the wire."""
 
     content_type = "application/merge-patch+json"
 
 
-@dataclass(frozen=True, slots=True)
-class StrategicPatch(_Content):
+class StrategicPatch(_Content, frozen=True):
     """Kubernetes' own: like a merge patch, but lists merge by their keys. For built-in kinds only."""
 
     content_type = "application/strategic-merge-patch+json"

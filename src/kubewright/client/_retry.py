@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+
+import msgspec
 
 from kubewright.client._errors import ApiError, TooManyRequests
 
 __all__ = ["RetryPolicy"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
+class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """Bounded retries with jittered exponential backoff.
 
     - 429: the server refused before doing anything, so any request is sent again.

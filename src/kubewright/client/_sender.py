@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from kubewright.client._errors import ApiError, Status, Timeout, Unavailable, error_from
 from kubewright.client._rate_limit import RateLimit
@@ -21,8 +22,7 @@ __all__ = ["Outcome", "RequestHook", "Sender"]
 logger = logging.getLogger("kubewright.client")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """How one attempt ended. `status` is 0 when there was no answer."""
 
     status: int

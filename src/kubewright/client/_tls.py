@@ -19,8 +19,9 @@ import ssl
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
+
+import msgspec
 
 from kubewright.client._config_errors import ConfigError
 
@@ -44,8 +45,7 @@ _OTHER_NAME = {62, 64}
 _Stamp = tuple[int, int, int, int] | None
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCertificate:
+class ClientCertificate(msgspec.Struct, frozen=True):
     """A certificate chain and its key, each as a file or as PEM data; `label` says whose they are."""
 
     label: str

@@ -7,22 +7,26 @@ sockets, and a test can fail an exact call. `kubewright.client._http` is the one
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
+
+from kubewright._discreet import Discreet
 
 __all__ = ["ConnectionLost", "Request", "Response", "Transport"]
 
 
-@dataclass(slots=True, kw_only=True)
-class Request:
+class Request(Discreet, msgspec.Struct, kw_only=True):
     """One request. `verb`, `resource`, `namespace` and `name` are as RBAC sees them, for errors, metrics and traces."""
+
+    unshown = frozenset({"body", "before_send"})
 
     method: str
     path: str
-    query: list[tuple[str, str]] = field(default_factory=list)
-    headers: MutableMapping[str, str] = field(default_factory=dict)
+    query: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    headers: MutableMapping[str, str] = msgspec.field(default_factory=dict)
     """A server may put a mapping here in which names occur several times."""
-    body: bytes | None = field(default=None, repr=False)
+    body: bytes | None = None
     timeout: float | None = None
     """Seconds for the whole exchange; for a stream, until its head has arrived."""
     stream: bool = False
@@ -32,7 +36,7 @@ class Request:
     name: str = ""
     repeatable: bool = False
     """Whether sending it twice does no harm, even if the first one did arrive."""
-    before_send: Callable[[], None] | None = field(default=None, repr=False)
+    before_send: Callable[[], None] | None = None
     """Asked in the last moment before the first byte goes out; what it raises is raised, and nothing is sent."""
 
     def __str__(self) -> str:

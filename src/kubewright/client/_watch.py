@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -21,8 +20,7 @@ EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class WatchEvent(Generic[R]):
+class WatchEvent(msgspec.Struct, Generic[R], frozen=True):
     """One change. For DELETED, the object is its last state."""
 
     type: EventType

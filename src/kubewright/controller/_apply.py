@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -54,16 +53,14 @@ class CacheView(Protocol):
         """Take note that the object's deletion was asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Applied(Generic[R]):
+class Applied(msgspec.Struct, Generic[R], frozen=True):
     """The object after it was applied, and whether that changed anything on the server."""
 
     object: R
     written: bool
 
 
-@dataclass(slots=True)
-class _Record:
+class _Record(msgspec.Struct):
     """What we know since the last apply: when we asked for this, the object was that."""
 
     asked: bytes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -22,8 +21,7 @@ __all__ = ["Desired", "key_for"]
 R = TypeVar("R", bound=Object)
 
 
-@dataclass(frozen=True, slots=True)
-class Desired(Generic[R]):
+class Desired(msgspec.Struct, Generic[R], frozen=True):
     """An object as it shall be, with its owner, and the paths and the fingerprint of what it asks for."""
 
     object: R

@@ -6,8 +6,9 @@ import asyncio
 import builtins
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from kubewright.api import Object, info_of
 from kubewright.cache import IndexFunction, Informer, Labels, ObjectKey, Snapshot, selector_of
@@ -116,8 +117,7 @@ def _text(labels: Labels | None) -> str:
     return "" if selector is None else str(selector)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Environment:
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """Shared by the controllers of one running operator."""
 
     client: Client
@@ -126,8 +126,8 @@ class Environment:
     recorder: EventRecorder
     clock: Clock
     loop: asyncio.AbstractEventLoop
-    rng: random.Random = field(default_factory=random.Random)
+    rng: random.Random = msgspec.field(default_factory=random.Random)
     leads: Callable[[], bool] | None = None
     """Whether this process leads, in this very moment; None when it need not."""
-    observer: Observer = field(default_factory=Observer)
+    observer: Observer = msgspec.field(default_factory=Observer)
     """Hears of every reconcile. The client has its hooks."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, get_origin
+
+import msgspec
 
 from kubewright.api import Object
 from kubewright.cache import ObjectKey
@@ -19,8 +20,7 @@ from kubewright.controller._functions import is_async, name_of, signature_of
 __all__ = ["Form", "Handlers", "form_of", "handlers_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(msgspec.Struct, frozen=True):
     """A handler and how it wants to be called."""
 
     function: Callable[[Any, Any], Any]  # one of the shapes of `Handler`; `blocking` and `by_key` say which
@@ -29,8 +29,7 @@ class Form:
     by_key: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Handlers:
+class Handlers(msgspec.Struct, frozen=True):
     """What one controller calls."""
 
     reconcile: Form | None = None

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kubewright.api import ResourceInfo
 from kubewright.controller._reconcile import TerminalError
@@ -31,8 +32,7 @@ class NotDeclared(TerminalError):
     """A call was not sent, because the program has declared that it does not make it. Trying again would not help."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Permission:
+class Permission(msgspec.Struct, frozen=True, kw_only=True):
     """One verb on one resource."""
 
     group: str = ""

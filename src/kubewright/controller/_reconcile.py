@@ -41,9 +41,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+
+import msgspec
 
 from kubewright.api import Object
 
@@ -57,8 +58,7 @@ R = TypeVar("R", bound=Object)
 R_contra = TypeVar("R_contra", bound=Object, contravariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """What a reconciler asks for when it ends well. `Result()` is the same as `None`: nothing."""
 
     requeue: bool = False

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Generic, TypeAlias, TypeVar
+
+import msgspec
 
 from kubewright.api import Object, ResourceInfo
 from kubewright.cache import Labels, ObjectKey
@@ -29,8 +30,7 @@ Trigger: TypeAlias = "AsyncIterable[ObjectKey] | asyncio.Queue[ObjectKey] | Call
 RateLimiterFactory: TypeAlias = Callable[[], RateLimiter[ObjectKey]]
 
 
-@dataclass(slots=True, kw_only=True)
-class Registration(Generic[R]):
+class Registration(msgspec.Struct, Generic[R], kw_only=True):
     """One controller: what it reconciles, what wakes it, and how it works."""
 
     kind: type[R]
@@ -47,8 +47,8 @@ class Registration(Generic[R]):
     resync: float | None = None
     rate_limiter: RateLimiterFactory = ExponentialBackoff
     timeout: float | None = None
-    finalizers: list[tuple[str, Form]] = field(default_factory=list)
-    deleted: list[Form] = field(default_factory=list)
+    finalizers: list[tuple[str, Form]] = msgspec.field(default_factory=list)
+    deleted: list[Form] = msgspec.field(default_factory=list)
     class_finalizer: str | None = None
     """The finalizer for the `finalize` method of the class form."""
     verbs: tuple[str, ...] | None = None

@@ -9,9 +9,10 @@ import random
 import socket
 import uuid
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Self
+
+import msgspec
 
 from kubewright.client import Client, RetryPolicy
 from kubewright.clock import Clock, SystemClock
@@ -31,8 +32,7 @@ _STOPPED = "it was asked to stop"
 _ONCE = RetryPolicy(attempts=1)  # the campaign knows better when to try again
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ElectionStatus:
+class ElectionStatus(msgspec.Struct, frozen=True, kw_only=True):
     """An elector at one moment."""
 
     lease: str

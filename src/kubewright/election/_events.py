@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 __all__ = ["ElectionEvent"]
 
 
-@dataclass(frozen=True, slots=True)
-class ElectionEvent:
+class ElectionEvent(msgspec.Struct, frozen=True):
     """A change.
 
     - `observed`: the lease names another holder than before, or nobody; `leader` is who.

@@ -6,11 +6,12 @@ clock has not reached it, however long ago anybody looked at the lease.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from msgspec.structs import replace
 
 from kubewright.client import ConnectionLost, Request, Response, Transport
 from kubewright.clock import Clock
@@ -168,7 +169,7 @@ class FencedTransport:
 
         with self._fence.writing(what) as left:
             timeout = left if request.timeout is None else min(left, request.timeout)
-            bounded = dataclasses.replace(request, timeout=timeout, before_send=before_send)
+            bounded = replace(request, timeout=timeout, before_send=before_send)
             try:
                 return await self._inner.send(bounded)
             except TimeoutError:

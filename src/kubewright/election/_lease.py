@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from kubewright.api import ObjectMeta, Untyped
 from kubewright.client import Client, NotFound
@@ -19,8 +20,7 @@ _MOST_TRANSITIONS = 2**31 - 1
 _LONGEST_NAME = 256
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseRecord:
+class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What a Lease says. The times are the text that its holder wrote: they tell versions apart, and no time."""
 
     holder: str = ""

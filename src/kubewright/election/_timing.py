@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+import msgspec
 
 __all__ = ["JITTER", "LONGEST_LEASE", "Timing"]
 
@@ -14,8 +15,7 @@ LONGEST_LEASE = 3600.0
 """A lease that was not renewed for an hour is nobody's, whatever it says."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(msgspec.Struct, frozen=True):
     """How long a lease lasts, how long its holder trusts it, and how often it is renewed or looked at. In seconds."""
 
     lease_duration: float = 15.0

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, TypeVar
+
+import msgspec
 
 from kubewright.api.core.v1 import ObjectReference
 from kubewright.clock import Clock
@@ -30,8 +31,7 @@ V = TypeVar("V")
 COMBINED = "(combined from similar events): "
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How much may be told."""
 
     similar: int = 10
@@ -46,8 +46,7 @@ class Limits:
     """Events, groups of similar ones, and objects, each."""
 
 
-@dataclass(slots=True, eq=False)
-class Series:
+class Series(msgspec.Struct, eq=False):
     """One event, told once or many times."""
 
     about: ObjectReference
@@ -74,16 +73,14 @@ class Series:
         self.written, self.name, self.first_at = 0, "", self.last_at
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(msgspec.Struct):
     """Similar events: hashes of their messages, which are enough to tell them apart, and the last one's time."""
 
-    messages: set[int] = field(default_factory=set)
+    messages: set[int] = msgspec.field(default_factory=set)
     last: float = 0.0
 
 
-@dataclass(slots=True)
-class _Allowance:
+class _Allowance(msgspec.Struct):
     """How much may still be told about an object."""
 
     tokens: float

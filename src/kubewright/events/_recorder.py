@@ -9,9 +9,10 @@ import random
 import socket
 import threading
 from collections import Counter
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Literal, Self, TypeAlias
+
+import msgspec
 
 from kubewright.api import Object
 from kubewright.api.core.v1 import ObjectReference
@@ -36,8 +37,7 @@ _RATE, _BURST = 100.0, 1_000
 _LOGGED_AT_MOST = 1_000
 
 
-@dataclass(slots=True)
-class EventStats:
+class EventStats(msgspec.Struct):
     """What a recorder has done so far."""
 
     told: int = 0
@@ -50,7 +50,7 @@ class EventStats:
     """How often something was combined with similar events."""
     waiting: int = 0
     """Events that are in line."""
-    dropped: Counter[Dropped] = field(default_factory=Counter)
+    dropped: Counter[Dropped] = msgspec.field(default_factory=Counter)
     """What was not written, by the reason for it."""
 
 

@@ -15,8 +15,9 @@ import functools
 import json
 import operator
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final, get_args
+
+from msgspec.structs import replace
 
 from kubewright.api import Object, apiextensions, to_dict
 from kubewright.manifests._access import (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
@@ -39,8 +38,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     trace_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryBounds:
+class HistoryBounds(msgspec.Struct, frozen=True, kw_only=True):
     """How much a controller remembers. Whatever bound is met first counts; the least recent goes."""
 
     objects: int = 10_000

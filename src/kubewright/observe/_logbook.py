@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
@@ -35,8 +34,7 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What else the line was given, by name. Any, because it is whatever the program logs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogBookBounds:
+class LogBookBounds(msgspec.Struct, frozen=True, kw_only=True):
     """How much is kept. Whatever bound is met first counts; the objects that were logged about least recently go."""
 
     lines: int = 100

@@ -8,8 +8,9 @@ alerts work; what it does not have begins with `kubewright_`. docs/observability
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from kubewright.cache import Informer
 from kubewright.clock import Clock, SystemClock
@@ -30,8 +31,7 @@ def _none() -> Sequence[Any]:
     return ()
 
 
-@dataclass(slots=True, kw_only=True)
-class Sources:
+class Sources(msgspec.Struct, kw_only=True):
     """Where numbers come from. Each is asked anew at each scrape, since parts of an operator come and go."""
 
     controllers: Callable[[], Sequence[Observed]] = _none

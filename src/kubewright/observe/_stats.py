@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
+
+import msgspec
 
 from kubewright.queue import Durations
 
@@ -33,11 +34,10 @@ BUGS: Final[tuple[type[BaseException], ...]] = (
 """What Python raises where a Go program would panic: for mistakes in the program, not for the state of the world."""
 
 
-@dataclass(slots=True)
-class ControllerStats:
+class ControllerStats(msgspec.Struct):
     """What a controller has done so far."""
 
-    reconciles: Counter[str] = field(default_factory=Counter)
+    reconciles: Counter[str] = msgspec.field(default_factory=Counter)
     """How often each `Ending` came."""
     active: int = 0
     """Workers that are reconciling at this moment."""
@@ -47,5 +47,5 @@ class ControllerStats:
     """Reconciles that took longer than they may."""
     bugs: int = 0
     """Reconciles that ended with an exception that tells of a mistake in the program (`BUGS`)."""
-    durations: Durations = field(default_factory=lambda: Durations(RECONCILE_BUCKETS))
+    durations: Durations = msgspec.field(default_factory=lambda: Durations(RECONCILE_BUCKETS))
     """How long reconciles took."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal, Protocol, TypeAlias
+
+import msgspec
 
 from kubewright.queue import Durations
 
@@ -30,15 +31,14 @@ def _durations() -> Durations:
     return Durations(WEBHOOK_BUCKETS)
 
 
-@dataclass(slots=True)
-class WebhookStats:
+class WebhookStats(msgspec.Struct):
     """What a server has answered so far."""
 
-    requests: Counter[tuple[str, str]] = field(default_factory=Counter)
+    requests: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)
     """By path and HTTP status."""
-    reviews: Counter[tuple[str, Review]] = field(default_factory=Counter)
+    reviews: Counter[tuple[str, Review]] = msgspec.field(default_factory=Counter)
     """By path and how they ended."""
-    in_flight: Counter[str] = field(default_factory=Counter)
+    in_flight: Counter[str] = msgspec.field(default_factory=Counter)
     """Those that are being answered now, by path."""
-    latency: dict[str, Durations] = field(default_factory=lambda: defaultdict(_durations))
+    latency: dict[str, Durations] = msgspec.field(default_factory=lambda: defaultdict(_durations))
     """How long answers took, by path."""

@@ -8,8 +8,9 @@ whole cluster. It also tells the program which namespaces those are, by an annot
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from kubewright.api import core, to_dict
 from kubewright.controller._permissions import CLUSTER, OWN, WATCHED, Permission

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias
+
+import msgspec
 
 from kubewright.client._aiohttp import roots_on_first_use
 from kubewright.operator._values import split_address
@@ -27,24 +28,22 @@ Query: TypeAlias = Mapping[str, list[str]]
 _LAST_SECONDS = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """An answer."""
 
     body: bytes
     status: int = 200
     content_type: str = "text/plain; charset=utf-8"
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """A question."""
 
     below: str
     """The path below the one that the page is registered for: "" or "/ping"."""
-    query: Query = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Query = msgspec.field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Names compare without case."""
 
 

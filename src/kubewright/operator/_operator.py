@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+
+from msgspec.structs import replace
 
 from kubewright.api import Object
 from kubewright.cache import IndexFunction, Labels, ObjectKey

@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from kubewright.cache import CacheSyncError
 from kubewright.client import ApiError, ConfigError, NotKubernetes, Unauthorized

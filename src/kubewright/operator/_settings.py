@@ -10,9 +10,10 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import Any, TypeAlias, TypedDict
+
+import msgspec
 
 from kubewright.controller._options import unknown_name
 from kubewright.controller._registration import DEFAULT_CONCURRENCY
@@ -30,12 +31,15 @@ class SettingError(ValueError):
     """A setting has a value that cannot be. The text names the setting where it was given, and what is valid."""
 
 
+_described: list[tuple[values.Kind[Any], str, tuple[str, ...]]] = []  # the fields of `Settings`, one after the other
+
+
 def _setting(kind: values.Kind[Any], default: Any, help_: str, *flags: str) -> Any:
-    return field(default=default, metadata={"kind": kind, "help": help_, "flags": flags})
+    _described.append((kind, help_, flags))
+    return default
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How one run of an operator goes, with every value known and checked."""
 
     kubeconfig: str | None = _setting(
@@ -177,8 +181,7 @@ class Options(TypedDict, total=False):
     log_format: str | None
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """One row of the table."""
 
     name: str
@@ -212,14 +215,10 @@ class Setting:
 
 
 TABLE: Mapping[str, Setting] = {
-    one.name: Setting(
-        one.name,
-        one.metadata["kind"],
-        one.default,
-        one.metadata["help"],
-        one.metadata["flags"] or (f"--{one.name.replace('_', '-')}",),
+    name: Setting(name, kind, default, help_, flags or (f"--{name.replace('_', '-')}",))
+    for name, default, (kind, help_, flags) in zip(
+        Settings.__struct_fields__, Settings.__struct_defaults__, _described, strict=True
     )
-    for one in fields(Settings)
 }
 
 

@@ -6,9 +6,10 @@ import math
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeVar
+
+import msgspec
 
 __all__ = ["Kind", "Unsuitable"]
 
@@ -19,8 +20,7 @@ class Unsuitable(ValueError):
     """What the value should have been: the words between "is" and "not"."""
 
 
-@dataclass(frozen=True)
-class Kind(Generic[T]):
+class Kind(msgspec.Struct, Generic[T], frozen=True):
     """A kind of value. `read` makes a Python value of a text, `check` makes sure of one; both may say `Unsuitable`."""
 
     metavar: str

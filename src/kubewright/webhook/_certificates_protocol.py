@@ -10,10 +10,11 @@ Which source it is, the settings say: `kubewright.webhook.certificates.source_fo
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
+
+import msgspec
 
 if TYPE_CHECKING:
     from kubewright._certificates import KeyPair
@@ -55,8 +56,7 @@ class CertificateSource(Protocol):
     ) -> None: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Served:
+class Served(msgspec.Struct, frozen=True, kw_only=True):
     """What a source may need to know of the program whose webhooks are served.
 
     Args:

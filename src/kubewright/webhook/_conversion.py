@@ -14,7 +14,6 @@ import inspect
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -36,8 +35,7 @@ class ConversionError(Exception):
     """An object cannot be converted. The text goes to whoever asked for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """The way from one version to another."""
 
     source: type[Object]
@@ -50,11 +48,10 @@ class Step:
         return inspect.iscoroutinefunction(self.function)
 
 
-@dataclass
-class Conversions:
+class Conversions(msgspec.Struct):
     """The versions of kinds, and the ways between them."""
 
-    steps: dict[tuple[type[Object], type[Object]], Step] = field(default_factory=dict)
+    steps: dict[tuple[type[Object], type[Object]], Step] = msgspec.field(default_factory=dict)
 
     def add(self, source: type[Object], target: type[Object], function: Callable[[Any], Any]) -> None:
         """One more way. Raises for what is no way between two versions of one kind."""

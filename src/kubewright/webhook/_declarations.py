@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+import msgspec
 
 from kubewright.api import Object, info_of
 
@@ -26,8 +27,7 @@ _QUALIFIED: Final = re.compile(rf"{_LABEL}(\.{_LABEL}){{2,}}")
 _LONGEST_TIMEOUT: Final = 30
 
 
-@dataclass(frozen=True, kw_only=True)
-class WebhookDeclaration:
+class WebhookDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     """One admission webhook. What the API server would refuse raises ValueError.
 
     Args:
@@ -74,8 +74,7 @@ class WebhookDeclaration:
             raise ValueError(f"{what}: its match conditions need different names")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ConversionDeclaration:
+class ConversionDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     """The program converts the objects of a kind between its versions.
 
     Args:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, get_origin
+
+import msgspec
 
 from kubewright.api import Object
 from kubewright.controller._functions import is_async, name_of, signature_of
@@ -28,8 +29,7 @@ _METHODS: Mapping[str, Operation] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(msgspec.Struct, frozen=True):
     """A handler, and how it wants to be called."""
 
     function: Callable[..., Any]
@@ -40,8 +40,7 @@ class Form:
     wants_request: bool
 
 
-@dataclass(frozen=True)
-class Calls:
+class Calls(msgspec.Struct, frozen=True):
     """What is called for which operation; made anew each time the server starts."""
 
     make: Callable[[], Callable[[str], Form | None]]

@@ -14,7 +14,8 @@ import contextlib
 import logging
 import secrets
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kubewright.api import Object, ObjectMeta, Untyped, admissionregistration, apiextensions, core, info_of, meta
 from kubewright.client import AlreadyExists, ApiError, Client, Conflict, Forbidden, Invalid, NotFound

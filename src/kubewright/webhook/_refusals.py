@@ -10,7 +10,6 @@ the path, the value and the text are the handler's. `FieldError(path, text)` is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -37,8 +36,7 @@ _REASONS: Final = {
 _LONGEST_VALUE: Final = 256
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
+class FieldError(msgspec.Struct, frozen=True):
     """A field that is not as it must be. `path` names it as the server does: `spec.ports[0].name`.
 
     `FieldError.invalid` and its relatives word the usual cases as Kubernetes does, with the value where it helps.
@@ -84,8 +82,7 @@ class FieldError:
         return f"{self.path}: {self.message}" if self.path else self.message
 
 
-@dataclass(frozen=True, slots=True)
-class AdmissionWarning:
+class AdmissionWarning(msgspec.Struct, frozen=True):
     """A text for whoever asked, which `kubectl` prints; the request goes on."""
 
     message: str
@@ -118,8 +115,7 @@ class Refused(Exception):
         return cls(*(FieldError(found.path, found.message) for found in error.violations))
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """What handlers found: all of their errors and warnings."""
 
     errors: tuple[FieldError, ...] = ()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar, Unpack
+
+import msgspec
 
 from kubewright.api import Object, Untyped, info_of
 from kubewright.controller._options import check_kind, unknown_name
@@ -76,8 +77,7 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True)
-class AdmissionHandler:
+class AdmissionHandler(msgspec.Struct, frozen=True):
     """One registered handler: what is told to the API server, and what is called."""
 
     declaration: WebhookDeclaration
@@ -85,13 +85,12 @@ class AdmissionHandler:
     calls: Calls
 
 
-@dataclass
-class Webhooks:
+class Webhooks(msgspec.Struct):
     """The webhooks of one operator."""
 
     operator: str
-    handlers: list[AdmissionHandler] = field(default_factory=list)
-    conversions: Conversions = field(default_factory=Conversions)
+    handlers: list[AdmissionHandler] = msgspec.field(default_factory=list)
+    conversions: Conversions = msgspec.field(default_factory=Conversions)
 
     def __bool__(self) -> bool:
         return bool(self.handlers or self.conversions.steps)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kubewright.api import ObjectMeta, core
 from kubewright.api.authentication.v1 import SelfSubjectReview

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import pytest_asyncio
 import yaml
+from msgspec.structs import replace
 
 from kubewright.client import Credentials, Transport, load_config
 from kubewright.client._http import HttpTransport

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
@@ -20,8 +21,8 @@ SIMPLE = replace(
     FULL,
     webhooks=[
         WEBHOOKS[0],
-        replace(WEBHOOKS[1], match_conditions=()),
-        replace(WEBHOOKS[2], namespace_selector=None),
+        msgspec.structs.replace(WEBHOOKS[1], match_conditions=()),
+        msgspec.structs.replace(WEBHOOKS[2], namespace_selector=None),
     ],
 )
 

@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 import pytest_asyncio
+from msgspec.structs import replace
 
 import kubewright as kw
 from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core, rbac

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from kubewright._certificates import KeyPair
 from kubewright.client import Client

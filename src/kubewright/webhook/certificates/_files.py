@@ -6,11 +6,12 @@ import asyncio
 import logging
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
+
+import msgspec
 
 from kubewright._certificates import KeyPair
 from kubewright.clock import Clock
@@ -25,8 +26,7 @@ _LARGEST: Final = 1 << 20
 _FIRST_LOOKS: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a certificate, its key, and perhaps its authorities are."""
 
     certificate: Path

@@ -14,12 +14,13 @@ trusted any more has no key here: nobody can sign with it again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from kubewright._certificates import KeyPair
+from kubewright._discreet import Discreet
 from kubewright.webhook.certificates._pairs import (
     Unusable,
     Validity,
@@ -35,12 +36,13 @@ __all__ = ["Held"]
 _CERTIFICATE, _KEY, _TRUSTED, _SIGNER, _SUCCESSOR = "tls.crt", "tls.key", "ca.crt", "ca.key", "next-ca.key"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Held:
+class Held(Discreet, msgspec.Struct, frozen=True, kw_only=True):
     """A certificate with its authorities. It fits together; whether it has expired is another question."""
 
+    unshown = frozenset({"trusted"})
+
     leaf: KeyPair
-    trusted: tuple[x509.Certificate, ...] = field(repr=False)
+    trusted: tuple[x509.Certificate, ...]
     signer: KeyPair | None = None
     successor: KeyPair | None = None
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from kubewright.api import ObjectMeta, core
 from kubewright.client import AlreadyExists, ApiError, Conflict, NotFound

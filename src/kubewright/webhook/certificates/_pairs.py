@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
@@ -18,8 +18,7 @@ class Unusable(ValueError):
     """A certificate, a key or both cannot be used. The text says why, and shows nothing of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Validity:
+class Validity(msgspec.Struct, frozen=True):
     """From when to when a certificate counts."""
 
     begins: datetime

@@ -16,11 +16,12 @@ expired already is replaced at once: nobody trusts it, so there is nothing to be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+import msgspec
 from cryptography import x509
+from msgspec.structs import replace
 
 from kubewright._certificates import CertificateAuthority, KeyPair
 from kubewright.webhook.certificates._held import Held
@@ -33,8 +34,7 @@ _SPREAD: Final = 1 / 30
 _LONGEST_NAME: Final = 64
 
 
-@dataclass(frozen=True, kw_only=True)
-class Terms:
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """What certificates are made like.
 
     Args:
@@ -58,8 +58,7 @@ class Terms:
         return validity.at(_RENEWED_AT + self.jitter * _SPREAD)
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """What there should be, and why, in a sentence for the log."""
 
     held: Held

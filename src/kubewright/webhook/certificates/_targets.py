@@ -6,8 +6,9 @@ Only what names the program's own Service is touched, in objects that the progra
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from kubewright.api import Object, admissionregistration, apiextensions
 from kubewright.client import Client, NotFound
@@ -27,8 +28,7 @@ Target: TypeAlias = (
 Address: TypeAlias = admissionregistration.WebhookClientConfig | apiextensions.WebhookClientConfig
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(msgspec.Struct, frozen=True):
     """A kind, and the name of one of its objects."""
 
     kind: type[Target]
