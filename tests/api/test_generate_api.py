@@ -332,9 +332,22 @@ def test_a_package_gives_its_most_stable_version() -> None:
 
 def test_groups_are_imported_only_when_used() -> None:
     program = (
-        "import sys, kubewright.api; before = set(sys.modules); from kubewright.api import coordination;"
+        "import sys, kubewright.api; before = set(sys.modules); from kubewright.api import coordination, core, storage;"
+        "from kubewright.api.storage import v1beta1; coordination.Lease;"
         "print([m for m in before if m.count('.') == 3 and m.startswith('kubewright.api.')]);"
         "print(sorted(m for m in set(sys.modules) - before if m.endswith(('v1', 'v1beta1', 'v1alpha2'))))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n['kubewright.api.coordination.v1']\n"
+    assert done.stdout == "[]\n['kubewright.api.coordination.v1', 'kubewright.api.storage.v1beta1']\n"
+
+
+def test_the_package_of_a_group_has_the_types_of_its_best_version() -> None:
+    from kubewright.api import autoscaling
+    from kubewright.api.autoscaling import HorizontalPodAutoscaler, v1, v2
+
+    assert HorizontalPodAutoscaler is v2.HorizontalPodAutoscaler is autoscaling.HorizontalPodAutoscaler
+    assert not hasattr(autoscaling, "Scale")
+    assert info_of(v1.Scale).kind == "Scale"
+    assert dir(autoscaling) == sorted(v2.__all__)
+    with pytest.raises(AttributeError, match=r"module 'kubewright\.api\.autoscaling' has no attribute 'Scala'"):
+        getattr(autoscaling, "Sca" + "la")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import tracemalloc
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubewright.api import ResourceInfo
 from kubewright.cache import ObjectKey
 from kubewright.observe import History, HistoryBounds, Reconcile
-from kubewright.observe._history import _ENTRY, _OBJECT
+from kubewright.observe._history import _ENTRY, _OBJECT, _OWN, _WRITE, Entry
 from kubewright.observe._reconcile import Write
 
 INFO = ResourceInfo(group="example.com", version="v1", kind="Thing", plural="things", singular="thing", namespaced=True)
@@ -39,6 +40,8 @@ def test_the_last_results_of_an_object_are_there_newest_last() -> None:
     for at in range(5):
         remember(history, reconcile(1), at=float(at))
     assert [entry.ended for entry in history.of(key(1))] == [2.0, 3.0, 4.0]
+    entry = Entry(4.0, 0.5, 0.25, "success", 1, "updated", None, "", (), 0, "")
+    assert history.of(key(1))[-1] == entry
     assert history.of(key(2)) == ()
     assert len(history) == 1
 
@@ -69,21 +72,25 @@ def test_the_estimate_is_the_sum_of_what_is_there(steps: list[tuple[int, int, in
     for number, length, writes in steps:
         remember(history, reconcile(number, error="x" * length, writes=writes))
         entries = [entry for one in history.objects() for entry in history.of(one)]
-        texts = sum(len(entry.error) + 160 * len(entry.writes) for entry in entries)
+        own = [entry for entry in entries if entry.error or entry.writes]
+        texts = sum(_OWN + len(entry.error) + _WRITE * len(entry.writes) for entry in own)
         assert history.size == _OBJECT * len(history) + _ENTRY * len(entries) + texts
         assert len(history) <= 10
         assert history.size <= 8_000 or len(history) == 1
 
 
-def test_the_estimate_is_not_below_what_the_memory_really_is() -> None:
+@pytest.mark.parametrize("error", ["", "it broke"], ids=["alike", "each its own"])
+def test_the_estimate_is_not_below_what_the_memory_really_is(error: str) -> None:
     keys = [key(number) for number in range(10_000)]
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
         history = History()
         for at, one in enumerate(keys):
+            run = Reconcile(RNG, "thing", INFO, one, trigger="initial")
+            run.error = error and f"{error} {at}"
             history.ended(
-                Reconcile(RNG, "thing", INFO, one, trigger="initial"),
+                run,
                 "success",
                 ended=at + 0.5,
                 seconds=at + 0.25,

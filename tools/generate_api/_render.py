@@ -45,7 +45,13 @@ def _package(document: Document, preferred: Module, definitions: list[Definition
     return (
         f'"""The types of {_api_version(preferred, definitions)}; other versions are imported by name.\n\n'
         f'{_note(document)}\n"""\n\n'
-        f"from {preferred.name} import *  # noqa: F403\n"
+        "from __future__ import annotations\n\n"
+        "from typing import TYPE_CHECKING\n\n"
+        "from kubewright.api._groups import on_first_use\n\n"
+        "if TYPE_CHECKING:\n"
+        f"    from {preferred.name} import *  # noqa: F403\n"
+        "else:\n"
+        f'    __getattr__, __dir__ = on_first_use(__name__, "{preferred.name}")\n'
     )
 
 

@@ -21,6 +21,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import msgspec
@@ -28,9 +29,11 @@ import msgspec
 from kubewright._discreet import Discreet
 from kubewright.client._config import ClientConfig, Credentials, ExecPlugin, Impersonation
 from kubewright.client._config_errors import ConfigError
-from kubewright.client._exec import ExecCredential, run_plugin
 from kubewright.client._tls import ClientCertificate, TLSSource, certificate_expiry, explain_verification
 from kubewright.clock import Clock
+
+if TYPE_CHECKING:
+    from kubewright.client._exec import ExecCredential
 
 __all__ = ["Authenticator", "Identity"]
 
@@ -266,6 +269,8 @@ class _Plugin:
         return await asyncio.shield(self._running)
 
     async def _run_once(self) -> ExecCredential:
+        from kubewright.client._exec import run_plugin
+
         try:
             credential = await run_plugin(
                 self._plugin, self._config, self._clock, environ=self._environ, timeout=self._timeout

@@ -12,7 +12,6 @@ model does not know, also when others are added, removed or moved around it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
 import msgspec
@@ -94,6 +93,8 @@ def _diff_plain_list(
     keys: ListKeys, raw: list[Any], before: list[Any], after: list[Any], path: str
 ) -> Iterator[Operation]:
     """Keep the longest common runs; between them, pair elements up in order, then add or remove the rest."""
+    from difflib import SequenceMatcher
+
     matcher = SequenceMatcher(None, [_canonical(x) for x in before], [_canonical(x) for x in after], autojunk=False)
     offset = 0
     for tag, low, high, new_low, new_high in matcher.get_opcodes():

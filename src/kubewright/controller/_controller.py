@@ -25,7 +25,6 @@ from kubewright.controller._reconcile import ReconcileTimeout, Result, TerminalE
 from kubewright.controller._registration import Registration
 from kubewright.controller._session import ObjectLogger, Session
 from kubewright.controller._sources import from_owned, from_trigger, from_watched, passes, priority_of
-from kubewright.election import NotLeader
 from kubewright.observe import BUGS, ControllerStats, Ending, Inspection, Reconcile, inspect
 from kubewright.queue import WorkQueue
 
@@ -275,7 +274,7 @@ class Controller(Generic[R]):
             if isinstance(error, Forbidden) and error.namespace_is_going:
                 return self._again_quietly(run, error)  # its objects go as well, this one among them
             run.failed(error)
-            if isinstance(error, NotLeader) and self._environment.leads is not None and not self._environment.leads():
+            if self._was_deposed(error):
                 queue.forget(key)  # the next leader lists everything anew
                 self._log(run).warning("the reconcile ends unfinished: %s", error)
                 return "error"
@@ -296,6 +295,15 @@ class Controller(Generic[R]):
             return "requeue_after"
         queue.add_rate_limited(key)
         return "requeue"
+
+    def _was_deposed(self, error: BaseException) -> bool:
+        """Whether a write was refused because this replica has ceased to lead."""
+        leads = self._environment.leads
+        if leads is None:
+            return False
+        from kubewright.election import NotLeader
+
+        return isinstance(error, NotLeader) and not leads()
 
     def _again_quietly(self, run: Reconcile, error: Exception) -> Ending:
         """Back off after what happens in every cluster: one line in the log, and no traceback."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable
@@ -19,7 +18,9 @@ T = TypeVar("T")
 def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:
     """The sentence for a name that does not exist: the nearest one, and all of them."""
     names = sorted(valid)
-    near = difflib.get_close_matches(name, names, 1)
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, names, 1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return f"{what} has no option {name!r}.{hint} The options are: {', '.join(names)}"
 

@@ -6,7 +6,6 @@ compared with them.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -90,7 +89,9 @@ def check_verbs(what: str, verbs: Sequence[str], *, must: Iterable[str] = ()) ->
     for text in verbs:
         verb, _, part = text.partition(" ")
         if verb not in VERBS or part != part.strip("/ "):
-            near = difflib.get_close_matches(verb, VERBS, 1)
+            from difflib import get_close_matches
+
+            near = get_close_matches(verb, VERBS, 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise ValueError(f"{what}: {text!r} is no verb.{hint} The verbs are: {', '.join(VERBS)}")
     if missing := [verb for verb in must if verb not in verbs]:

@@ -47,7 +47,7 @@ async def account_for(operator: Operator, kubeconfig: str, folder: Path) -> Path
 
 def _for_webhooks(operator: Operator, namespace: str) -> list[rbac.ClusterRole | rbac.ClusterRoleBinding]:
     """What no deployed operator needs: here it tells the API server itself where its webhooks are."""
-    if not operator.webhooks:
+    if not operator.has_webhooks:
         return []
     name = f"{operator.name}-dev-webhooks"
     rule = rbac.PolicyRule(

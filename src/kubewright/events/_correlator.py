@@ -20,7 +20,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from kubewright.api.core.v1 import ObjectReference
+from kubewright.api import core
 from kubewright.clock import Clock
 from kubewright.events._told import LONGEST_NOTE, EventType, Told, fitted
 
@@ -49,8 +49,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 class Series(msgspec.Struct, eq=False):
     """One event, told once or many times."""
 
-    about: ObjectReference
-    related: ObjectReference | None
+    about: core.ObjectReference
+    related: core.ObjectReference | None
     type: EventType
     reason: str
     action: str

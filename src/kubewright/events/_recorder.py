@@ -14,8 +14,7 @@ from typing import Literal, Self, TypeAlias
 
 import msgspec
 
-from kubewright.api import Object
-from kubewright.api.core.v1 import ObjectReference
+from kubewright.api import Object, core
 from kubewright.client import AlreadyExists, ApiError, Client, Forbidden, MergePatch, NotFound
 from kubewright.clock import Clock, SystemClock
 from kubewright.events._correlator import Correlator, Limits, Series
@@ -120,13 +119,13 @@ class EventRecorder:
 
     def record(
         self,
-        about: Object | ObjectReference,
+        about: Object | core.ObjectReference,
         reason: str,
         message: str,
         type: EventType = "Normal",  # noqa: A002
         *,
         action: str = "Reconcile",
-        related: Object | ObjectReference | None = None,
+        related: Object | core.ObjectReference | None = None,
     ) -> None:
         """Tell something about an object.
 

@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from kubewright._showable import showable
-from kubewright.api import Object
-from kubewright.api.core.v1 import ObjectReference
+from kubewright.api import Object, core
 
 __all__ = ["EventType", "Told", "check_component", "fitted", "name_for", "reference_to"]
 
@@ -28,24 +27,24 @@ _QUALIFIED = re.compile(r"([-a-z0-9.]{1,253}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[
 class Told(msgspec.Struct, frozen=True, kw_only=True):
     """What was said, and when. Two that differ in `at` alone are the same event, told twice."""
 
-    about: ObjectReference
+    about: core.ObjectReference
     type: EventType
     reason: str
     message: str
     action: str
     at: datetime
-    related: ObjectReference | None = None
+    related: core.ObjectReference | None = None
 
     @classmethod
     def of(
         cls,
-        about: Object | ObjectReference,
+        about: Object | core.ObjectReference,
         reason: str,
         message: str,
         type: EventType,  # noqa: A002  # the field's own name
         action: str,
         at: datetime,
-        related: Object | ObjectReference | None = None,
+        related: Object | core.ObjectReference | None = None,
     ) -> Told:
         """Checked and cut. Raises ValueError for what no server would take and nobody could have meant."""
         if type not in ("Normal", "Warning"):
@@ -71,12 +70,12 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
         return (about.api_version, about.kind, about.namespace, about.name, about.uid, about.field_path)
 
 
-def reference_to(about: Object | ObjectReference) -> ObjectReference:
+def reference_to(about: Object | core.ObjectReference) -> core.ObjectReference:
     """What `kubectl describe` finds the event by."""
-    if isinstance(about, ObjectReference):
+    if isinstance(about, core.ObjectReference):
         return about
     meta = about.metadata
-    return ObjectReference(
+    return core.ObjectReference(
         api_version=about.api_version,
         kind=about.kind,
         name=meta.name,
@@ -94,7 +93,7 @@ def fitted(text: str, most: int) -> str:
     return text if len(raw) <= most else raw[:most].decode("utf-8", "ignore")
 
 
-def name_for(about: ObjectReference, number: int) -> str:
+def name_for(about: core.ObjectReference, number: int) -> str:
     """A name for an event about an object, whose own name need not be a valid one for events."""
     ending = f".{number:016x}"
     name = (about.name or "")[: _LONGEST_NAME - len(ending)].rstrip("-.")

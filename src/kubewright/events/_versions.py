@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from kubewright.api import MicroTime, Object, ObjectMeta, format_micro_time, format_time
-from kubewright.api.core import v1 as core
-from kubewright.api.events import v1 as events
+from kubewright.api import MicroTime, Object, ObjectMeta, core, events, format_micro_time, format_time
 from kubewright.events._correlator import Series
 from kubewright.events._told import LONGEST_WORD, fitted
 
@@ -18,7 +16,9 @@ EventVersion: TypeAlias = Literal["events.k8s.io/v1", "v1"]
 class Writing(Protocol):
     """How a series becomes an object of the API, and a change of it."""
 
-    kind: type[Object]
+    @property
+    def kind(self) -> type[Object]:
+        """The kind of that object."""
 
     def new(self, series: Series, component: str, instance: str) -> Object:
         """The event as it is created."""
@@ -30,7 +30,9 @@ class Writing(Protocol):
 class _EventsV1:
     """The server fixes everything but the series, also the note: a combined event keeps its first message."""
 
-    kind: type[Object] = events.Event
+    @property
+    def kind(self) -> type[Object]:
+        return events.Event
 
     def new(self, series: Series, component: str, instance: str) -> Object:
         repeated = None
@@ -55,7 +57,9 @@ class _EventsV1:
 
 
 class _CoreV1:
-    kind: type[Object] = core.Event
+    @property
+    def kind(self) -> type[Object]:
+        return core.Event
 
     def new(self, series: Series, component: str, instance: str) -> Object:
         return core.Event(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from itertools import islice
-from typing import TypeAlias
+from struct import Struct
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -15,8 +16,11 @@ from kubewright.observe._stats import Ending
 
 __all__ = ["Entry", "History", "HistoryBounds"]
 
-# Rough sizes, in bytes, of what is kept besides texts: an object's place, an entry, a write.
-_OBJECT, _ENTRY, _WRITE = 130, 180, 160
+# Rough sizes, in bytes, of what is kept besides texts: an object's place, an entry, what it shares with none, a write.
+_OBJECT, _ENTRY, _OWN, _WRITE = 80, 90, 120, 160
+
+_TIMES: Final = Struct("ddd")
+_SHARED_AT_MOST: Final = 1_000
 
 Change: TypeAlias = tuple[Write, bytes | None, bytes]
 """A write, and the object's JSON before and after it."""
@@ -36,6 +40,21 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     writes: tuple[Write, ...]
     more_writes: int
     trace_id: str
+
+
+_What: TypeAlias = tuple[Ending, int, str, ObjectKey | None, str, tuple[Write, ...], int, str]
+"""The fields of an entry after its times. Most reconciles have the same ones as many others, and share them."""
+
+
+class _Kept(msgspec.Struct, frozen=True, gc=False):
+    """An entry in a third of its space."""
+
+    times: bytes
+    what: _What
+
+    def entry(self) -> Entry:
+        ended, seconds, waited = _TIMES.unpack(self.times)
+        return Entry(ended, seconds, waited, *self.what)
 
 
 class HistoryBounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,20 +83,21 @@ class History:
         self.change_size = 0
         """Bytes of the objects that changes are told from."""
         # In order of use: an object that is reconciled again is put at the end.
-        self._entries: dict[ObjectKey, tuple[Entry, ...]] = {}
+        self._kept: dict[ObjectKey, _Kept | tuple[_Kept, ...]] = {}
+        self._shared: dict[_What, _What] = {}
         self._changes: deque[Change] = deque()
 
     def __len__(self) -> int:
         """How many objects are remembered."""
-        return len(self._entries)
+        return len(self._kept)
 
     def objects(self) -> list[ObjectKey]:
         """The objects, the most recently reconciled last."""
-        return [*self._entries]
+        return [*self._kept]
 
     def of(self, key: ObjectKey) -> tuple[Entry, ...]:
         """The last reconciles of an object, the newest last; none when it is not remembered."""
-        return self._entries.get(key, ())
+        return tuple([kept.entry() for kept in _several(self._kept.get(key, ()))])
 
     def change_of(self, write: Write) -> Change | None:
         """What a write changed, if that is still known."""
@@ -85,14 +105,30 @@ class History:
 
     def ended(self, reconcile: Reconcile, ending: Ending, *, ended: float, seconds: float, waited: float) -> None:
         """Remember a reconcile."""
-        key, error, entries = reconcile.key, reconcile.error, self._entries
-        earlier = entries.pop(key, ())
-        if error and earlier and earlier[-1].error == error:
-            error = earlier[-1].error  # the same text a thousand times is kept once
-        entry = Entry(
-            ended,
-            seconds,
-            waited,
+        key, kept = reconcile.key, self._kept
+        earlier = _several(kept.pop(key, ()))
+        new = _Kept(_TIMES.pack(ended, seconds, waited), self._what(reconcile, ending, earlier))
+        self.size += _size(new)
+        if earlier:
+            if len(earlier) >= self.bounds.results:
+                self.size -= _size(earlier[0])
+                earlier = earlier[1:]
+            kept[key] = (*earlier, new)
+        else:
+            self.size += _OBJECT
+            kept[key] = new
+            if len(kept) > self.bounds.objects:
+                self._make_room()
+        if self.size > self.bounds.bytes:
+            self._make_room()
+        if reconcile.changes:
+            self._keep(reconcile.changes)
+
+    def _what(self, reconcile: Reconcile, ending: Ending, earlier: Sequence[_Kept]) -> _What:
+        error, trace_id = reconcile.error, reconcile.__dict__.get("trace_id", "")
+        if error and earlier and earlier[-1].what[4] == error:
+            error = earlier[-1].what[4]  # the same text a thousand times is kept once
+        what = (
             ending,
             reconcile.attempt,
             reconcile.trigger,
@@ -100,30 +136,20 @@ class History:
             error,
             reconcile.writes,
             reconcile.more_writes,
-            reconcile.__dict__.get("trace_id", ""),
+            trace_id,
         )
-        self.size += _size(entry)
-        if earlier:
-            if len(earlier) >= self.bounds.results:
-                self.size -= _size(earlier[0])
-                earlier = earlier[1:]
-            entries[key] = (*earlier, entry)
-        else:
-            self.size += _OBJECT
-            entries[key] = (entry,)
-            if len(entries) > self.bounds.objects:
-                self._make_room()
-        if self.size > self.bounds.bytes:
-            self._make_room()
-        if reconcile.changes:
-            self._keep(reconcile.changes)
+        if not _is_shared(what):
+            return what
+        if len(self._shared) > _SHARED_AT_MOST:
+            self._shared.clear()  # to share saves memory, it does not carry meaning
+        return self._shared.setdefault(what, what)
 
     def _make_room(self) -> None:
         """Drop the least recent, some at a time: to find the first key of a dict costs more the more were dropped."""
-        entries, bounds = self._entries, self.bounds
-        while len(entries) > 1 and (len(entries) > bounds.objects or self.size > bounds.bytes):
-            for key in [*islice(entries, max(len(entries) // 16, 1))]:
-                self.size -= _OBJECT + sum(map(_size, entries.pop(key)))
+        kept, bounds = self._kept, self.bounds
+        while len(kept) > 1 and (len(kept) > bounds.objects or self.size > bounds.bytes):
+            for key in [*islice(kept, max(len(kept) // 16, 1))]:
+                self.size -= _OBJECT + sum(map(_size, _several(kept.pop(key))))
 
     def _keep(self, changes: Sequence[Change]) -> None:
         kept = self._changes
@@ -134,8 +160,20 @@ class History:
             self.change_size -= _change_size(kept.popleft())
 
 
-def _size(entry: Entry) -> int:
-    return _ENTRY + len(entry.error) + _WRITE * len(entry.writes)
+def _several(kept: _Kept | tuple[_Kept, ...]) -> tuple[_Kept, ...]:
+    """Most objects have one entry, which stands there without a tuple around it."""
+    return (kept,) if isinstance(kept, _Kept) else kept
+
+
+def _is_shared(what: _What) -> bool:
+    """Whether others can have the same: nothing in it is of this reconcile alone."""
+    _, _, _, cause, error, writes, _, trace_id = what
+    return not (cause or error or writes or trace_id)
+
+
+def _size(kept: _Kept) -> int:
+    what = kept.what
+    return _ENTRY if _is_shared(what) else _ENTRY + _OWN + len(what[4]) + _WRITE * len(what[5])
 
 
 def _change_size(change: Change) -> int:

@@ -14,7 +14,6 @@ import msgspec
 
 from kubewright.cache import Informer
 from kubewright.clock import Clock, SystemClock
-from kubewright.election import LeaderElector
 from kubewright.observe._inspection import Observed
 from kubewright.observe._requests import RequestStats
 from kubewright.observe._webhooks import Expiring, WebhookStats
@@ -22,6 +21,7 @@ from kubewright.observe._webhooks import Expiring, WebhookStats
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
+    from kubewright.election import LeaderElector
     from kubewright.events import EventRecorder
 
 __all__ = ["Metrics", "Sources"]

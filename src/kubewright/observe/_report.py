@@ -15,12 +15,12 @@ import msgspec
 from kubewright.api import ResourceInfo
 from kubewright.cache import Informer, WatchState
 from kubewright.clock import SystemClock
-from kubewright.election import LeaderElector
 from kubewright.observe._inspection import Observed
 from kubewright.observe._webhooks import WebhookStats
 from kubewright.queue import Histogram
 
 if TYPE_CHECKING:
+    from kubewright.election import LeaderElector
     from kubewright.observe._metrics import Sources
 
 __all__ = [

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from kubewright.client import Client
 from kubewright.clock import Clock
-from kubewright.election import ElectionEvent, LeaderElector
 from kubewright.operator._settings import SettingError, Settings
 
 if TYPE_CHECKING:
+    from kubewright.election import ElectionEvent, LeaderElector
     from kubewright.events import EventRecorder
 
 __all__ = ["make_elector", "record_election"]
@@ -42,6 +42,8 @@ def make_elector(
     namespace = settings.lease_namespace or (client.namespace if client.in_cluster else None)
     if namespace is None:
         raise SettingError(_NO_NAMESPACE)
+    from kubewright.election import LeaderElector
+
     try:
         return LeaderElector(
             client,

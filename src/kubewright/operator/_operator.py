@@ -36,13 +36,13 @@ from kubewright.controller._registration import (
 )
 from kubewright.observe import Metrics
 from kubewright.operator._decorators import ObjectDecorator, ReconcileDecorator
+from kubewright.operator._has_webhooks import HasWebhooks
 from kubewright.operator._health import Check, check_check
 from kubewright.operator._permissions import for_installing, for_leading, needed, permissions_of
 from kubewright.operator._running import HasKubeconfig, Running, defined_kinds
 from kubewright.operator._settings import Options, Settings, check_options
 from kubewright.operator._stages import STAGES, Component, Stage, check_stage
 from kubewright.queue import RateLimiter
-from kubewright.webhook import HasWebhooks, Webhooks
 
 if TYPE_CHECKING:
     from kubewright.api.rbac.v1 import PolicyRule
@@ -125,7 +125,6 @@ class Operator(HasWebhooks):
         self.health_checks: dict[str, Check] = {}
         self.ready_checks: dict[str, Check] = {}
         self.metrics = Metrics()
-        self.webhooks = Webhooks(name)
 
     @property
     def namespaces(self) -> tuple[str, ...]:

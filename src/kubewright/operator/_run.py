@@ -19,14 +19,12 @@ from msgspec.structs import replace
 from kubewright.cache import CacheSyncError
 from kubewright.client import ApiError, ConfigError, NotKubernetes, Unauthorized
 from kubewright.controller._controller import THREADS
-from kubewright.election import NotLeader
 from kubewright.operator._exit import ExitCode
 from kubewright.operator._logs import set_up_logging
 from kubewright.operator._running import Running
 from kubewright.operator._settings import SettingError, Settings, from_environment, misspelled
 from kubewright.operator._signals import Signals
 from kubewright.operator._usage import asks_for_help, usage
-from kubewright.webhook.certificates import CertificateError
 
 if TYPE_CHECKING:
     from kubewright.operator._operator import Operator
@@ -90,7 +88,9 @@ def _run(
 
 def _explain(error: Exception) -> ExitCode:
     """One line for what is foreseen, and a traceback for what is not."""
-    from kubewright.crd import InstallError  # with all of apiextensions/v1: not needed to start
+    from kubewright.crd import InstallError  # what is not needed to start, such as all of apiextensions/v1
+    from kubewright.election import NotLeader
+    from kubewright.webhook.certificates import CertificateError
 
     match error:
         case NotLeader():

@@ -19,7 +19,6 @@ from kubewright.clock import SystemClock
 from kubewright.controller import Applier, Controller, Environment, Registration
 from kubewright.controller._environment import CachedKinds
 from kubewright.controller._mapping import as_key
-from kubewright.election import ElectionEvent, LeaderElector, NotLeader
 from kubewright.observe import Inspection, LogBook, Observer, Sources
 from kubewright.operator._gate import Gate
 from kubewright.operator._http_server import HttpServer
@@ -34,6 +33,7 @@ from kubewright.operator._webhooks import WebhookRun
 
 if TYPE_CHECKING:
     from kubewright.api.apiextensions.v1 import CustomResourceConversion
+    from kubewright.election import ElectionEvent, LeaderElector
     from kubewright.events import EventRecorder, EventVersion
     from kubewright.operator._operator import Operator
 
@@ -120,7 +120,7 @@ class Running:
         operator, settings, clock = self._operator, self.settings, self._operator.clock or SystemClock()
         self.started_at = clock.now()
         registrations = operator.registrations(settings)
-        if not registrations and not operator.webhooks:
+        if not registrations and not operator.has_webhooks:
             raise SettingError(f"operator {operator.name!r} has nothing to do: register a reconciler first")
         connected = await self._connect()
         self.observer = observer = Observer(connected.host, tracing=tracing_of(settings))
@@ -203,7 +203,8 @@ class Running:
         return EventRecorder(client, operator.name, version=version, clock=operator.clock, rng=operator.rng)
 
     def _own_kinds(self, registrations: Sequence[Registration[Any]]) -> list[type[Object]]:
-        return list(dict.fromkeys([*defined_kinds(registrations), *self._operator.webhooks.kinds()]))
+        handled = self._operator.webhooks.kinds() if self._operator.has_webhooks else []
+        return list(dict.fromkeys([*defined_kinds(registrations), *handled]))
 
     def _sources(self) -> Sources:
         """Where metrics come from, as far as it is there at the time of asking."""
@@ -274,6 +275,8 @@ class Running:
 
     async def _lead(self, elector: LeaderElector) -> None:
         """Work from the moment in which this replica leads; when that is over, stop at once and raise `NotLeader`."""
+        from kubewright.election import NotLeader
+
         await elector.wait_for_leadership()
         loss = asyncio.ensure_future(elector.wait_for_loss())
         start = asyncio.ensure_future(self._work())

@@ -7,7 +7,6 @@ over the argument of `Operator`, and that over the default.
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
@@ -247,6 +246,10 @@ def misspelled(environ: Mapping[str, str]) -> list[tuple[str, str]]:
     Not an error: Kubernetes itself makes `KUBEWRIGHT_PORT` and others of a Service that is called kubewright.
     """
     known = {setting.variable for setting in TABLE.values()}
-    strangers = (name for name in environ if name.startswith(PREFIX) and name not in known)
-    near = ((name, difflib.get_close_matches(name, known, 1, cutoff=0.85)) for name in strangers)
+    strangers = [name for name in environ if name.startswith(PREFIX) and name not in known]
+    if not strangers:
+        return []
+    from difflib import get_close_matches
+
+    near = ((name, get_close_matches(name, known, 1, cutoff=0.85)) for name in strangers)
     return [(name, found[0]) for name, found in near if found]

@@ -23,11 +23,11 @@ from kubewright.clock import SystemClock
 from kubewright.operator._gate import Gate
 from kubewright.operator._settings import SettingError, Settings
 from kubewright.operator._values import split_address
-from kubewright.webhook import CertificateSource, Served, ThrowAwayCertificate, WebhookServer
 
 if TYPE_CHECKING:
     from kubewright.api.apiextensions.v1 import CustomResourceConversion
     from kubewright.operator._operator import Operator
+    from kubewright.webhook import CertificateSource, Served, WebhookServer
     from kubewright.webhook._installing import Reachable
 
 __all__ = ["OFF", "WebhookRun"]
@@ -47,7 +47,7 @@ class WebhookRun:
         self._operator = operator
         self._settings = settings
         self._testing = testing and settings.webhook_bind is None and settings.webhook_url is None
-        self.wanted = bool(operator.webhooks) and settings.webhook_bind != OFF
+        self.wanted = operator.has_webhooks and settings.webhook_bind != OFF
         self._turned: list[tuple[type[Object], type[Object]]] = []
         self.server: WebhookServer | None = None
         self.reachable: Reachable | None = None
@@ -57,6 +57,8 @@ class WebhookRun:
         """Start to listen, until the stack unwinds."""
         if not self.wanted:
             return
+        from kubewright.webhook import WebhookServer
+
         operator, settings = self._operator, self._settings
         try:
             source = await stack.enter_async_context(self._certificate(client))
@@ -84,6 +86,8 @@ class WebhookRun:
     def _certificate(self, client: Client) -> CertificateSource:
         settings = self._settings
         if self._testing or (not client.in_cluster and settings.webhook_certificates == "self-managed"):
+            from kubewright.webhook import ThrowAwayCertificate
+
             named = urlsplit(settings.webhook_url).hostname if settings.webhook_url else None
             return ThrowAwayCertificate([*_LOOPBACK, *([named] if named and named not in _LOOPBACK else ())])
         from kubewright.webhook.certificates import source_for
@@ -91,6 +95,8 @@ class WebhookRun:
         return source_for(settings.webhook_certificates, self._served(client), folder=settings.webhook_folder)
 
     def _served(self, client: Client) -> Served:
+        from kubewright.webhook import Served
+
         operator, settings = self._operator, self._settings
         declared = operator.webhooks.declarations()
         service = settings.webhook_service or f"{operator.name}-webhook"

@@ -29,7 +29,7 @@ from kubewright.webhook._certificates_protocol import CertificateSource, Served
 from kubewright.webhook._conversion import ConversionError, Conversions
 from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration, rule_for
 from kubewright.webhook._refusals import AdmissionWarning, FieldError, Refused
-from kubewright.webhook._registering import AdmissionOptions, HasWebhooks, Webhooks
+from kubewright.webhook._registering import AdmissionOptions, Webhooks
 from kubewright.webhook._request import AdmissionRequest, Operation
 from kubewright.webhook._reviews import GroupVersionKind, GroupVersionResource, User
 from kubewright.webhook._server import WebhookServer
@@ -46,7 +46,6 @@ __all__ = [
     "FieldError",
     "GroupVersionKind",
     "GroupVersionResource",
-    "HasWebhooks",
     "Operation",
     "Refused",
     "Served",

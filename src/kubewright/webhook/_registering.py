@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar
 
 import msgspec
 
@@ -19,7 +19,7 @@ from kubewright.webhook._request import Operation
 if TYPE_CHECKING:
     from kubewright.api import admissionregistration, meta
 
-__all__ = ["AdmissionHandler", "AdmissionOptions", "HasWebhooks", "Webhooks"]
+__all__ = ["AdmissionHandler", "AdmissionOptions", "Webhooks"]
 
 R = TypeVar("R", bound=Object)
 S = TypeVar("S", bound=Object)
@@ -119,62 +119,34 @@ class Webhooks(msgspec.Struct):
             )
         self.handlers.append(AdmissionHandler(declaration, kind, calls))
 
+    # What the operator's decorators do
 
-class HasWebhooks:
-    """What an operator has of webhooks."""
-
-    webhooks: Webhooks
-
-    def defaults(self, kind: type[R], **options: Unpack[AdmissionOptions]) -> DefaultDecorator[R]:
-        """Let a function change objects of a kind before they are stored: fill in what was left out.
-
-        It takes the object, and an `AdmissionRequest` if it wants one, and changes the object or returns another. The
-        difference is sent, and nothing else is touched; fields that the model does not know stay. It may be called
-        several times for one request, also with what it has changed already. To refuse is to raise `Refused`.
-
-        Args:
-            kind: whose objects; a class of your own, a built-in one, or `Untyped` with `rules`.
-            options: see `AdmissionOptions`.
-        """
+    def defaults(self, kind: type[R], options: AdmissionOptions) -> DefaultDecorator[R]:
+        """`@operator.defaults(kind, ...)`."""
         _check("defaults", kind, options)
 
         def register(given: Any) -> None:
-            self.webhooks.add(kind, defaulting(given, kind), mutating=True, options=options)
+            self.add(kind, defaulting(given, kind), mutating=True, options=options)
 
         return DefaultDecorator(register)
 
-    def validates(self, kind: type[R], **options: Unpack[AdmissionOptions]) -> ValidateDecorator[R]:
-        """Let a function, or a class with methods for operations, say whether objects of a kind may be stored.
-
-        A function takes the object (of a deletion, the one that is to go), and an `AdmissionRequest` if it wants one. A
-        class has any of `validate_create(self, obj)`, `validate_update(self, old, new)`, `validate_delete(self, obj)`.
-        They return or yield `FieldError`s, all that there are, and `AdmissionWarning`s; or nothing. They may raise
-        `Refused`, or `ValidationError` as `obj.validate()` does.
-
-        Args:
-            kind: whose objects; a class of your own, a built-in one, or `Untyped` with `rules`.
-            options: see `AdmissionOptions`.
-        """
+    def validates(self, kind: type[R], options: AdmissionOptions) -> ValidateDecorator[R]:
+        """`@operator.validates(kind, ...)`."""
         _check("validates", kind, options)
         if "reinvocation_policy" in options:
             raise TypeError("validates has no option 'reinvocation_policy': it changes nothing")
 
         def register(given: Any) -> None:
-            self.webhooks.add(kind, validating(given, kind), mutating=False, options=options)
+            self.add(kind, validating(given, kind), mutating=False, options=options)
 
         return ValidateDecorator(register)
 
     def converts(self, source: type[R], target: type[S]) -> ConvertDecorator[R, S]:
-        """Let a function convert objects of a kind from one version to another.
-
-        The stored version is the hub: each other version needs a function to it, and one back. The function takes the
-        object in its class and returns one of the other class. Metadata and unknown fields are carried over for it.
-        What cannot be converted raises `ConversionError`.
-        """
+        """`@operator.converts(source, target)`."""
         check_versions(source, target)
 
         def register(given: Any) -> None:
-            self.webhooks.conversions.add(source, target, given)
+            self.conversions.add(source, target, given)
 
         return ConvertDecorator(register)
 
