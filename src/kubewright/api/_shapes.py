@@ -6,6 +6,7 @@ schema, the paths of columns and the check of the rules all stand on it.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from enum import Enum
@@ -34,15 +35,15 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """A type in JSON. `place` is where rules look whether they belong here; `type` is the schema's own word."""
 
     place: str
-    model: type[Model] | None = None
+    model: builtins.type[Model] | None = None
     foreign: Any = None  # a pydantic model
-    variants: tuple[type[Model], ...] = ()
+    variants: tuple[builtins.type[Model], ...] = ()
     type: str | None = None
     format: str | None = None
     enum: tuple[str | int | bool, ...] = ()
     element: Any = None
     optional: bool = False
-    constraints: tuple[Constraint, ...] = msgspec.field(default=())
+    constraints: tuple[Constraint, ...] = ()
 
 
 _SCALARS: Final[dict[Any, dict[str, str]]] = {

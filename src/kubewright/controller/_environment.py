@@ -6,7 +6,7 @@ import asyncio
 import builtins
 import random
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -14,11 +14,9 @@ from kubewright.api import Object, info_of
 from kubewright.cache import IndexFunction, Informer, Labels, ObjectKey, Snapshot, selector_of
 from kubewright.client import Client
 from kubewright.clock import Clock
+from kubewright.controller._apply import Applier
+from kubewright.events import EventRecorder
 from kubewright.observe import Observer
-
-if TYPE_CHECKING:
-    from kubewright.controller._apply import Applier
-    from kubewright.events import EventRecorder
 
 __all__ = ["CachedKinds", "Environment", "NotCached"]
 

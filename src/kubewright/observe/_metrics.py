@@ -8,12 +8,13 @@ alerts work; what it does not have begins with `kubewright_`. docs/observability
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from kubewright.cache import Informer
 from kubewright.clock import Clock, SystemClock
+from kubewright.events import EventRecorder
 from kubewright.observe._inspection import Observed
 from kubewright.observe._requests import RequestStats
 from kubewright.observe._webhooks import Expiring, WebhookStats
@@ -21,14 +22,27 @@ from kubewright.observe._webhooks import Expiring, WebhookStats
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-    from kubewright.election import LeaderElector
-    from kubewright.events import EventRecorder
+    from kubewright.election import ElectionStatus
 
-__all__ = ["Metrics", "Sources"]
+__all__ = ["Metrics", "Sources", "Standing"]
 
 
 def _none() -> Sequence[Any]:
     return ()
+
+
+class Standing(Protocol):
+    """A `LeaderElector`, as far as metrics and pages tell of it."""
+
+    name: str
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this process leads now."""
+
+    @property
+    def status(self) -> ElectionStatus:
+        """How it stands."""
 
 
 class Sources(msgspec.Struct, kw_only=True):
@@ -38,7 +52,7 @@ class Sources(msgspec.Struct, kw_only=True):
     informers: Callable[[], Sequence[Informer[Any]]] = _none
     requests: Callable[[], Sequence[RequestStats]] = _none
     recorders: Callable[[], Sequence[EventRecorder]] = _none
-    electors: Callable[[], Sequence[LeaderElector]] = _none
+    electors: Callable[[], Sequence[Standing]] = _none
     webhooks: Callable[[], Sequence[WebhookStats]] = _none
     certificates: Callable[[], Sequence[Expiring]] = _none
     clock: Clock | None = None

@@ -20,8 +20,7 @@ from kubewright.observe._webhooks import WebhookStats
 from kubewright.queue import Histogram
 
 if TYPE_CHECKING:
-    from kubewright.election import LeaderElector
-    from kubewright.observe._metrics import Sources
+    from kubewright.observe._metrics import Sources, Standing
 
 __all__ = [
     "CacheReport",
@@ -217,7 +216,7 @@ def _cache(informer: Informer[Any]) -> CacheReport:
     )
 
 
-def _leader(elector: LeaderElector) -> LeaderReport:
+def _leader(elector: Standing) -> LeaderReport:
     status = elector.status
     return LeaderReport(
         lease=status.lease,

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 import msgspec
 
+from kubewright.client import Client
+from kubewright.clock import Clock
+
 if TYPE_CHECKING:
     from kubewright._certificates import KeyPair
-    from kubewright.client import Client
-    from kubewright.clock import Clock
 
 __all__ = ["CertificateSource", "Served"]
 

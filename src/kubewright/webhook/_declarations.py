@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from kubewright.api import Object, info_of
-
-if TYPE_CHECKING:
-    from kubewright.api import admissionregistration, meta
+from kubewright.api import Object, admissionregistration, info_of, meta
 
 __all__ = ["ConversionDeclaration", "RuleOperation", "WebhookDeclaration", "rule_for"]
 
