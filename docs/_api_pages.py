@@ -77,7 +77,8 @@ def page(door: ModuleType) -> Iterator[str]:
 def class_entry(name: str, cls: type) -> Iterator[str]:
     """A class, its constructor, and the public names that it defines."""
     yield f"## {name}"
-    bases = ", ".join(base.__name__ for base in cls.__bases__ if base.__module__.startswith(("kubewright", "builtins")))
+    shown_bases = [base for base in cls.__bases__ if base.__module__.startswith(("kubewright", "builtins"))]
+    bases = ", ".join(base.__name__ for base in shown_bases if not base.__module__.startswith("kubewright._"))
     bases = bases.replace("object", "")
     yield code(f"class {name}({bases})" if bases else f"class {name}", *constructor(cls))
     yield prose(cls)
