@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 __all__ = ["Discreet"]
 
 
 class Discreet:
-    """A mixin for structs: `repr` leaves out the fields that `unshown` names."""
+    """A mixin for structs: `repr`, and the rich library, leave out the fields that `unshown` names."""
 
     __slots__ = ()
 
@@ -16,5 +17,10 @@ class Discreet:
     __struct_fields__: ClassVar[tuple[str, ...]]
 
     def __repr__(self) -> str:
-        shown = [f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name not in self.unshown]
+        shown = [f"{name}={value!r}" for name, value in self.__rich_repr__()]
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
+        for name in self.__struct_fields__:
+            if name not in self.unshown:
+                yield name, getattr(self, name)

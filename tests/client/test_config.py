@@ -505,4 +505,5 @@ def test_no_secret_shows_in_a_repr(home: Home) -> None:
     assert "s3cret" not in repr(config)
     home.kubeconfig(user={"username": "me", "password": "s3cret"})
     assert "s3cret" not in repr(home.load())
+    assert "s3cret" not in str(list(config.credentials.__rich_repr__()))
     assert "https://kind:6443" in repr(config)
