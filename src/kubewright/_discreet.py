@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 __all__ = ["Discreet"]
@@ -20,7 +19,5 @@ class Discreet:
         shown = [f"{name}={value!r}" for name, value in self.__rich_repr__()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
-        for name in self.__struct_fields__:
-            if name not in self.unshown:
-                yield name, getattr(self, name)
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [(name, getattr(self, name)) for name in self.__struct_fields__ if name not in self.unshown]

@@ -96,3 +96,12 @@ def test_an_untyped_object_that_is_none_is_refused(raw: bytes) -> None:
 def test_untyped_metadata_of_null_is_empty() -> None:
     assert decode(Foo, b'{"metadata":null}').metadata.name == ""
     assert decode(Foo, b'{"metadata":{"name":"a","labels":null}}').metadata.labels == {}
+
+
+def test_the_content_of_a_secret_is_shown_nowhere() -> None:
+    secret = core.Secret(metadata=meta.ObjectMeta(name="key"), data={"password": b"s3cret"})
+    assert repr(secret) == "<Secret key, content hidden>"
+    assert "s3cret" not in str(secret.__rich_repr__())
+    shown = core.ConfigMap(metadata=meta.ObjectMeta(name="map"), data={"colour": "blue"})
+    assert "blue" in repr(shown)
+    assert ("data", {"colour": "blue"}) in shown.__rich_repr__()

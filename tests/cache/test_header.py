@@ -71,7 +71,9 @@ def test_a_snapshot_has_the_header_of_its_object() -> None:
 
 
 def test_a_snapshot_is_shown_without_its_content() -> None:
-    assert repr(Intake(core.ConfigMap).snapshot(raw())).startswith("<Snapshot of ConfigMap shop/web at 42,")
+    snapshot = Intake(core.ConfigMap).snapshot(raw())
+    assert repr(snapshot).startswith("<Snapshot of ConfigMap shop/web at 42,")
+    assert dict(snapshot.__rich_repr__()) == {"kind": core.ConfigMap, "key": ("shop", "web"), "resource_version": 42}
 
 
 def test_labels_and_owners_of_many_objects_are_kept_once() -> None:

@@ -74,9 +74,15 @@ class Object(_ObjectBase, omit_empty=True):
 
     def __repr__(self) -> str:
         # The content of a Secret must not reach a log by way of a traceback or a debug line.
-        if self.kind == "Secret" and self.api_version == "v1":
-            return f"<{self}, content hidden>"
-        return super().__repr__()
+        return f"<{self}, content hidden>" if self._is_secret else super().__repr__()
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        # Nor by way of the rich library, which prints tracebacks with all variables.
+        return [("metadata", self.metadata)] if self._is_secret else super().__rich_repr__()
+
+    @property
+    def _is_secret(self) -> bool:
+        return self.kind == "Secret" and self.api_version == "v1"
 
     def validate(self) -> None:
         """Raise `ValidationError` when the object breaks a rule of its kind; see `kubewright.api.validate`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -128,6 +128,9 @@ class Snapshot(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
     def __repr__(self) -> str:
         # Never the content: snapshots of Secrets end up in logs and tracebacks too.
         return f"<Snapshot of {self}, {len(self.raw)} bytes>"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("kind", self.kind), ("key", self.key), ("resource_version", self.resource_version)]
 
 
 class Change(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
