@@ -1,48 +1,74 @@
 """Calling the code of users: whatever it raises is a failure of that call, and of nothing else.
 
 Not everything that is raised is an `Exception`. `sys.exit()` in a library that thinks it is a program, the panic of an
-extension written in Rust, `pytest.fail()`: each of them would end the task that called it without a word, or the whole
-program. And an executor of Python 3.11 loses a call whose function raises `StopIteration`, as `next()` does: whoever
-waits for it waits for ever.
+extension written in Rust, `pytest.fail()`, the `CancelledError` of a future that somebody else has cancelled: each of
+them would end the task that called it without a word, or the whole program. And an executor of Python 3.11 loses a call
+whose function raises `StopIteration`, as `next()` does: whoever waits for it waits for ever.
+
+Whoever deals with a failure on the spot asks `has_to_pass`; whoever hands it on calls under `containment`.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor
-from typing import Any, TypeVar
+from concurrent.futures import Executor, Future
+from types import TracebackType
+from typing import Any, Final, TypeVar
 
-__all__ = ["contained", "failure_in_place_of", "in_thread"]
+__all__ = ["being_cancelled", "contained", "containment", "has_to_pass", "in_thread", "submitted"]
 
 T = TypeVar("T")
 
 
-def failure_in_place_of(error: BaseException) -> RuntimeError | None:
-    """What to raise in place of an error that is no `Exception`; None for one that is, or that has to pass.
+def being_cancelled() -> bool:
+    """Whether the task that asks is itself to end. A `CancelledError` that it meets otherwise is a failure like any."""
+    task = _current_task()
+    return task is not None and task.cancelling() > 0
 
-    It has to pass when Ctrl-C was pressed, or when it is not the called code that ends, but whoever called it.
-    """
-    if isinstance(error, Exception | KeyboardInterrupt | asyncio.CancelledError):
-        return None
-    if isinstance(error, GeneratorExit) and _current_task() is None:
-        return None  # nobody runs: the caller is being thrown away
-    return _no_exception(error)
+
+def has_to_pass(error: BaseException) -> bool:
+    """Whether an error is no failure of the code that raised it: Ctrl-C was pressed, or it is the caller that ends."""
+    if isinstance(error, asyncio.CancelledError):
+        return being_cancelled()
+    if isinstance(error, GeneratorExit):
+        return _current_task() is None  # nobody runs: the caller is being thrown away
+    return isinstance(error, KeyboardInterrupt)
+
+
+class _Containment:
+    """See `containment`."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and not isinstance(error, Exception) and not has_to_pass(error):
+            raise _no_exception(error) from error
+
+
+containment: Final = _Containment()
+"""`with containment:` around a call of the code of users. What leaves it is an `Exception`, unless it has to pass."""
 
 
 async def contained(work: Awaitable[T]) -> T:
-    """Await the work. What it raises is an `Exception`, unless it has to pass."""
-    try:
+    """Await the work, under `containment`."""
+    with containment:
         return await work
-    except BaseException as error:
-        if (failure := failure_in_place_of(error)) is not None:
-            raise failure from error
-        raise
 
 
 def in_thread(executor: Executor, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
     """Call a function in a thread of the executor. What it raises is an `Exception`."""
-    return asyncio.get_running_loop().run_in_executor(executor, _called, function, arguments)
+    return asyncio.wrap_future(submitted(executor, function, *arguments))
+
+
+def submitted(executor: Executor, function: Callable[..., T], *arguments: Any) -> Future[T]:
+    """The same, for those who want to know what becomes of the call when nobody waits for it any more."""
+    return executor.submit(_called, function, arguments)
 
 
 def _called(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:

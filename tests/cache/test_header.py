@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -198,6 +199,7 @@ def test_a_transform_changes_what_is_kept_and_the_header_with_it() -> None:
         (lambda raw: raw.replace(b'"web"', b'"bew"'), "the transform failed: ValueError: it changed metadata.name"),
         (lambda raw: raw[:10], "the transform failed: DecodeError"),
         (lambda raw: json.loads(raw)["no"], "the transform failed: KeyError"),
+        (lambda raw: sys.exit("no"), "the transform failed: SystemExit: no"),
     ],
 )
 def test_a_transform_that_fails_spoils_its_own_object_only(transform: Any, reason: str) -> None:

@@ -209,10 +209,13 @@ async def test_selectors_and_indexes_find_what_they_should() -> None:
         assert lister.by_index("words", "bank") == []
 
 
-async def test_an_index_can_be_added_later_and_only_one_way(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("error", [LookupError, SystemExit, asyncio.CancelledError])
+async def test_an_index_can_be_added_later_and_only_one_way(
+    caplog: pytest.LogCaptureFixture, error: type[BaseException]
+) -> None:
     def fails_for_b(obj: core.ConfigMap) -> list[str]:
         if obj.metadata.name == "b":
-            raise LookupError("not this one")
+            raise error("not this one")
         return ["x"]
 
     async with informed(server_with("a", "b")) as (informer, _):

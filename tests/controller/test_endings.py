@@ -261,7 +261,9 @@ class Panic(BaseException):
     """As extensions written in Rust raise it."""
 
 
-@pytest.mark.parametrize("raised", [Panic("oh"), SystemExit(2), GeneratorExit(), StopIteration()], ids=repr)
+@pytest.mark.parametrize(
+    "raised", [Panic("oh"), SystemExit(2), GeneratorExit(), asyncio.CancelledError(), StopIteration()], ids=repr
+)
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
 async def test_whatever_a_reconciler_raises_costs_neither_the_key_nor_the_worker(
     operator: Operator, caplog: pytest.LogCaptureFixture, raised: BaseException, plain: bool

@@ -95,12 +95,19 @@ async def test_predicates_compare_confirmed_states_so_our_own_write_hides_nobody
         assert sizes == [1, 2]
 
 
+ERRORS = pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit, asyncio.CancelledError])
+
+
+@ERRORS
 async def test_a_predicate_that_fails_lets_the_change_pass(
-    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture, error: type[BaseException]
 ) -> None:
     seen: list[str] = []
 
-    @operator.reconciles(Thing, when=lambda change: 1 // 0 > 0)
+    def broken(change: Change[Any]) -> bool:
+        raise error
+
+    @operator.reconciles(Thing, when=broken)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
         seen.append(obj.metadata.name)
 
@@ -108,7 +115,33 @@ async def test_a_predicate_that_fails_lets_the_change_pass(
         stage.put(thing())
         await clock.settle()
     assert seen == ["one"]
-    assert "ZeroDivisionError" in caplog.text
+    assert error.__name__ in caplog.text
+
+
+@ERRORS
+async def test_a_map_function_that_fails_spoils_that_state_only(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture, error: type[BaseException]
+) -> None:
+    triggers: list[str] = []
+
+    def mapped(part: Part) -> ObjectKey:
+        if part.metadata.name == "broken":
+            raise error
+        return key()
+
+    @operator.reconciles(Thing, watches=[Watch(Part, map=mapped)])
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        triggers.append(ctx.trigger)
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.settle()
+        stage.put(part("one", "broken"))
+        stage.put(part("one", "whole"))
+        await clock.settle()
+    assert triggers == ["added", "Part added"]
+    assert error.__name__ in caplog.text
+    assert "the map function of Watch(Part) failed for Part default/broken at" in caplog.text
 
 
 async def test_owned_objects_wake_their_owner_and_say_so(operator: Operator, clock: VirtualClock) -> None:

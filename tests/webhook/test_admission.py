@@ -290,7 +290,7 @@ async def test_a_handler_that_raises_refuses_and_tells_only_the_log_why(caplog: 
         assert asker.server.stats.reviews[path_of(operator), "failed"] == 2
 
 
-@pytest.mark.parametrize("raised", [SystemExit(2), StopIteration()], ids=repr)
+@pytest.mark.parametrize("raised", [SystemExit(2), StopIteration(), asyncio.CancelledError()], ids=repr)
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
 async def test_whatever_a_handler_raises_is_answered_for_at_once(raised: BaseException, plain: bool) -> None:
     operator = made()

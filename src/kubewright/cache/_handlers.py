@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeAlias, TypeVar
 
+from kubewright._foreign import has_to_pass
 from kubewright.api import Object
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._snapshot import Change, Snapshot
@@ -51,7 +52,9 @@ class HandlerRegistration(Generic[R]):
             return
         try:
             self.handler(change)
-        except Exception:
+        except BaseException as error:
+            if has_to_pass(error):
+                raise
             name = getattr(self.handler, "__qualname__", None) or repr(self.handler)
             kind = change.snapshot.kind.__name__
             logger.exception("the handler %s failed on %s %s (%s)", name, kind, change.key, change.type)

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from kubewright._foreign import has_to_pass
 from kubewright.api import Object
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._snapshot import Snapshot
@@ -120,7 +121,9 @@ class FunctionIndex(Index[R]):
             found = self.function(snapshot.object())
             # A text is an iterable of its letters, which nobody means.
             return (found,) if isinstance(found, str) else tuple(dict.fromkeys(found or ()))
-        except Exception as error:  # the function is the user's, and the object may not decode
+        except BaseException as error:  # the function is the user's, and the object may not decode
+            if has_to_pass(error):
+                raise
             logger.warning("%s is not in the index %r: %s: %s", snapshot, self.name, type(error).__name__, error)
             return ()
 

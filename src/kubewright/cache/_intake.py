@@ -7,6 +7,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
+from kubewright._foreign import has_to_pass
 from kubewright.api import Object, info_of
 from kubewright.api._codec import UNREADABLE
 from kubewright.cache._header import (
@@ -139,7 +140,9 @@ class Intake(Generic[R]):
         if self._transform is not None:
             try:
                 raw, metadata = self._transformed(self._transform, raw, metadata)
-            except Exception as error:  # the transform is the user's: whatever it does concerns this object alone
+            except BaseException as error:  # the transform is the user's: whatever it does concerns this object alone
+                if has_to_pass(error):
+                    raise
                 return self._broken(raw, f"the transform failed: {type(error).__name__}: {error}")
         return self._made(metadata, raw, applied)
 

@@ -20,6 +20,7 @@ from typing import Generic, TypeVar, cast
 
 import msgspec
 
+from kubewright._foreign import being_cancelled
 from kubewright.api import Object, info_of
 from kubewright.api._codec import UNREADABLE
 from kubewright.cache._backoff import Backoff
@@ -104,8 +105,7 @@ class Reflector(Generic[R]):
                 try:
                     await self._run_once()
                 except asyncio.CancelledError as raised:
-                    task = asyncio.current_task()
-                    if task is None or task.cancelling():
+                    if being_cancelled():
                         raise
                     error = RuntimeError("the request was cancelled, and not by us")
                     error.__cause__ = raised

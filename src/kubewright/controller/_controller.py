@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 
-from kubewright._foreign import failure_in_place_of, in_thread
+from kubewright._foreign import being_cancelled, containment, in_thread
 from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
 from kubewright.client import ApiError, Conflict, Forbidden
@@ -268,8 +268,7 @@ class Controller(Generic[R]):
         except (Conflict, Outdated, BeingDeleted) as error:
             return self._again_quietly(run, error)
         except (Exception, asyncio.CancelledError) as error:
-            task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            if isinstance(error, asyncio.CancelledError) and being_cancelled():
                 raise  # the worker itself was cancelled, not something that the reconciler waited for
             if isinstance(error, Forbidden) and error.namespace_is_going:
                 return self._again_quietly(run, error)  # its objects go as well, this one among them
@@ -420,12 +419,8 @@ class Controller(Generic[R]):
             assert self._executor is not None
             run = copy_context().run
             return await in_thread(self._executor, run, form.function, subject, BlockingContext(session))
-        try:
+        with containment:  # and not contained(): a coroutine more for each reconcile would be felt
             return await form.function(subject, Context(session))
-        except BaseException as error:
-            if (failure := failure_in_place_of(error)) is not None:
-                raise failure from error
-            raise
 
     # Telling
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncIterable, Callable
 from typing import Any, TypeVar
 
-from kubewright._foreign import failure_in_place_of
+from kubewright._foreign import has_to_pass
 from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, ObjectKey
 from kubewright.clock import Clock
@@ -41,7 +41,9 @@ def passes(predicate: Predicate | None, change: Change[Any]) -> bool:
         return True
     try:
         return predicate(change)
-    except Exception:
+    except BaseException as error:
+        if has_to_pass(error):
+            raise
         logger.exception("predicate %s failed for %s; the change counts", predicate, change.key)
         return True
 
@@ -79,7 +81,9 @@ def from_watched(watch: Watch[Any], reader: Reader, enqueue: Enqueue) -> Callabl
                 keys.update((as_key(key), None) for key in found)
             except DecodeError as error:
                 logger.warning("a change cannot be mapped to what depends on it: %s", error)
-            except Exception:
+            except BaseException as error:
+                if has_to_pass(error):
+                    raise
                 logger.exception("the map function of Watch(%s) failed for %s", kind, snapshot)
         for key in keys:
             enqueue(key, f"{kind} {change.type}", priority_of(change), change.key)
@@ -102,7 +106,7 @@ async def from_trigger(trigger: Trigger, enqueue: Enqueue, clock: Clock) -> None
                 backoff.forget("")
             return
         except BaseException as error:
-            if not isinstance(error, Exception) and failure_in_place_of(error) is None:
+            if has_to_pass(error):
                 raise
             again = callable(trigger) or isinstance(trigger, asyncio.Queue)
             logger.exception("external trigger %r failed%s", trigger, "; it is started again" if again else "")

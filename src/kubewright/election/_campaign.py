@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
+from kubewright._foreign import being_cancelled
 from kubewright.api import Untyped, format_micro_time
 from kubewright.client import ApiError, ConfigError, Conflict, NotFound
 from kubewright.clock import Clock
@@ -265,8 +266,7 @@ class Campaign:
         try:
             return await task
         except asyncio.CancelledError:
-            current = asyncio.current_task()
-            if not task.cancelled() or (current is not None and current.cancelling()):
+            if not task.cancelled() or being_cancelled():
                 raise
             # Not ours to end for: a campaign that ended by itself would leave a program that neither works nor stops.
             raise TimeoutError(f"no answer within {seconds:g} s" if late else "the request was cancelled") from None

@@ -17,6 +17,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
+from kubewright._foreign import being_cancelled
 from kubewright.clock import Clock
 from kubewright.operator._http_server import Asked, Page
 
@@ -103,8 +104,7 @@ class HealthPage:
         try:
             return await task
         except asyncio.CancelledError:
-            current = asyncio.current_task()
-            if current is not None and current.cancelling():
+            if being_cancelled():
                 raise
             return f"no answer within {_LIMIT:g} s"
         finally:

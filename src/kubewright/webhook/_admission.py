@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright._foreign import contained, in_thread
+from kubewright._foreign import contained, containment, in_thread
 from kubewright.api import DecodeError, Object, ValidationError, decode, encode, info_of
 from kubewright.client import Client
 from kubewright.client._diff import Operation, diff
@@ -127,7 +127,9 @@ class Admission:
         result = form.function(*arguments)
         if isinstance(result, AsyncIterable):
             result = _gathered(result)
-        return collect(await within(self._clock, seconds, contained(result)))
+        found = await within(self._clock, seconds, contained(result))
+        with containment:
+            return collect(found)
 
     # Answers
 
