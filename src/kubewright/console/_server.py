@@ -17,9 +17,9 @@ from nicegui import background_tasks, ui
 from starlette.middleware.gzip import GZipMiddleware
 
 from kubewright.console import pages
-from kubewright.console._door import SESSION, Door
+from kubewright.console._door import Door
 from kubewright.console._guard import Guard, Names
-from kubewright.console._sessions import Session
+from kubewright.console._open_pages import Heads, owner_of
 
 if TYPE_CHECKING:
     from kubewright.console._app import Console
@@ -70,7 +70,7 @@ async def serve(
     """Serve until the block ends. Gives the address. Raises `OSError` when it cannot listen there."""
     listener = _listener(host, port)
     names = Names(urls, [] if host in ("0.0.0.0", "::", "") else [host])  # noqa: S104  # those are no names
-    door = Door(_application(), console, console.sessions)
+    door = Door(Heads(_application()), console, console.sessions)
     guard = Guard(door, names, secure=certificate is not None)
     config = uvicorn.Config(
         GZipMiddleware(guard, minimum_size=1_000, compresslevel=4),
@@ -118,15 +118,7 @@ async def _sweep(console: Console) -> None:
     while True:
         await asyncio.sleep(_SWEEP_SECONDS)
         for page in [*Page.instances.values()]:
-            session = _session_of(page)
+            session = owner_of(page)
             if session is not None and page.has_socket_connection:
                 console.sessions.keep(session)
         console.sessions.sweep()
-
-
-def _session_of(page: Page) -> Session | None:
-    try:
-        session: Session | None = page.request.scope.get(SESSION)
-    except RuntimeError:  # it has no request
-        return None
-    return session

@@ -45,6 +45,10 @@ class Visit:
         """Call this once, when the browser is gone for good; not when it only lost its connection for a moment."""
         self.browser.on_delete(callback)
 
+    def answer_with(self, status: int) -> None:
+        """Let the answer that brings the page have another HTTP status than 200. Too late once the page is there."""
+        self.browser.status_code = status
+
     @property
     def contexts(self) -> Sequence[str]:
         """The contexts that this viewer may choose from; none unless he started the console."""

@@ -24,7 +24,7 @@ from kubewright.console.pages._header import account_menu, cluster_name, namespa
 from kubewright.console.pages._keys import Shell, keys_dialog
 from kubewright.console.pages._navigation import navigation
 from kubewright.console.pages._parts import icon, labelled
-from kubewright.console.pages._problems import draw
+from kubewright.console.pages._problems import KindMissing, draw
 
 __all__ = ["Frame", "failed", "frame"]
 
@@ -147,7 +147,9 @@ def frame(
 
 
 def failed(visit: Visit, error: BaseException) -> None:
-    """A whole page for an error that came before there was a frame."""
+    """A whole page for an error that came before there was a frame. What is not there is a 404, also to programs."""
+    if isinstance(error, KindMissing):
+        visit.answer_with(404)
     with frame(visit, "Problem"):
         draw(error)
 

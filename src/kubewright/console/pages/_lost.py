@@ -12,5 +12,6 @@ __all__ = ["lost"]
 @page("/{rest:path}")
 async def lost(visit: Visit, rest: str) -> None:
     """Say that there is nothing here."""
+    visit.answer_with(404)
     with frame(visit, "Not found"):
         draw(Problem("explore_off", "There is no such page", f"The console has nothing at /{rest}."))
