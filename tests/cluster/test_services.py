@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
+import pytest
+
 from kubewright.api import core, meta
-from kubewright.client import Client, MergePatch
+from kubewright.client import ApiError, Client, Invalid, MergePatch
 from kubewright.cluster import Cluster
+from kubewright.cluster.admission import NAMES, Attributes, Plugin
 
 
 async def make(client: Client, name: str, **spec: object) -> core.ServiceSpec:
@@ -40,3 +44,46 @@ async def test_a_node_port_is_given_and_kept_and_its_address_stays() -> None:
         assert changed.spec is not None
         assert changed.spec.ports is not None
         assert (changed.spec.ports[0].node_port, changed.spec.cluster_ip) == (port, made.cluster_ip)
+
+
+def on_all_ports(count: int) -> core.Service:
+    ports = [core.ServicePort(name=f"p{number}", port=number + 1) for number in range(count)]
+    spec = core.ServiceSpec(type="NodePort", ports=ports, cluster_ip="10.96.0.9")
+    return core.Service(metadata=meta.ObjectMeta(name="all"), spec=spec)
+
+
+async def test_what_services_give_back_is_given_to_others_so_a_cluster_that_lives_long_does_not_run_out() -> None:
+    """All node ports, again and again: of services that are refused or only tried, that change their type, that go."""
+    async with Cluster() as cluster, cluster.client(namespace="default") as client:
+        bad = on_all_ports(2768)
+        bad.metadata.name = "NOT A NAME"
+        with pytest.raises(Invalid):
+            await client.create(bad)
+        await client.create(on_all_ports(2768), dry_run=True)
+        await client.create(on_all_ports(2768))
+        with pytest.raises(ApiError, match="failed to allocate a nodePort: range is full"):
+            await make(client, "one-more", type="NodePort")
+        await client.patch(core.Service, "all", MergePatch({"spec": {"type": "ExternalName", "externalName": "a.b"}}))
+        assert (await make(client, "one-more", type="NodePort", cluster_ip="10.96.0.9")).ports
+        await client.delete(core.Service, "one-more")
+        await client.delete(core.Service, "all")
+        await client.create(on_all_ports(2768))
+
+
+class Slow(Plugin):
+    """Lets others write between the moment that an address is chosen and the moment that it is stored."""
+
+    async def validate(self, attributes: Attributes) -> None:
+        await asyncio.sleep(0)
+
+
+async def test_services_that_are_made_at_once_have_different_addresses_and_ports() -> None:
+    async with Cluster() as cluster, cluster.client(namespace="default") as client:
+        slow = Slow()
+        slow.name = next(name for name in NAMES if cluster.state.admission.find(name) is None)
+        cluster.state.admission.add(slow)
+        made = await asyncio.gather(*(make(client, f"s{number}", type="NodePort") for number in range(20)))
+        assert len({spec.cluster_ip for spec in made}) == 20
+        assert len({port.node_port for spec in made for port in spec.ports or ()}) == 20
+        with pytest.raises(Invalid, match="provided IP is already allocated"):
+            await make(client, "same", cluster_ip=made[0].cluster_ip)

@@ -18,11 +18,11 @@ from kubewright.cluster._dispatch import Dispatcher
 from kubewright.cluster._expiring import ExpiringEvents
 from kubewright.cluster._initial import add_initial_objects
 from kubewright.cluster._kinds import ResourceTypes
+from kubewright.cluster._service_strategy import remember_services
 from kubewright.cluster._snapshot import read_snapshot, write_snapshot
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Storage
 from kubewright.cluster._transport import InProcess
-from kubewright.cluster._workload_strategies import remember_services
 from kubewright.cluster.access import CreationByUpdate, NoEscalation, user_named
 from kubewright.cluster.admission._room import add_webhooks
 from kubewright.cluster.controllers import Controllers

@@ -148,6 +148,9 @@ class Strategy:
     def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
         """Set and clear what the server decides about changed objects."""
 
+    def settle(self, uid: str) -> None:
+        """The write that was prepared for this object is over, stored or not: let go of what was kept for it."""
+
     def counts(self, obj: JSONObject, old: JSONObject) -> bool:
         """Whether this change counts as a new generation: by default, any outside metadata and status."""
         return any(obj.get(name) != old.get(name) for name in {*obj, *old} - _UNCOUNTED)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kubewright.api._names import label_problems, label_value_problems, subdomain_problems
-from kubewright.cluster._field_errors import FieldError, duplicate, invalid, not_supported, required
+from kubewright.cluster._field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._rules_common import label_key_errors, one_of, port_errors, port_or_name_errors
 
@@ -24,7 +24,11 @@ def service_errors(spec: JSONObject) -> list[FieldError]:
     errors: list[FieldError] = []
     if not ports and spec.get("clusterIP") != "None" and kind != "ExternalName":
         errors.append(required("spec.ports"))
+    if kind in ("LoadBalancer", "NodePort") and spec.get("clusterIP") == "None":
+        errors.append(invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services"))
     if kind == "ExternalName":
+        given = [field for field in ("clusterIPs", "ipFamilies", "ipFamilyPolicy") if spec.get(field)]
+        errors += [forbidden(f"spec.{field}", "may not be set for ExternalName services") for field in given]
         name = spec.get("externalName", "").removesuffix(".")
         if not name:
             errors.append(required("spec.externalName"))
@@ -49,7 +53,7 @@ def service_errors(spec: JSONObject) -> list[FieldError]:
         errors.append(not_supported("spec.sessionAffinity", affinity or "", _AFFINITIES))
     if kind not in _SERVICE_TYPES:
         errors.append(not_supported("spec.type", kind, _SERVICE_TYPES))
-    return errors + _same_ports(ports)
+    return errors + _node_port_errors(kind, ports) + _same_ports(ports)
 
 
 def _selector_errors(spec: JSONObject) -> list[FieldError]:
@@ -57,6 +61,21 @@ def _selector_errors(spec: JSONObject) -> list[FieldError]:
     for key, value in (spec.get("selector") or {}).items():
         errors += label_key_errors(key, "spec.selector")
         errors += [invalid("spec.selector", value, problem) for problem in label_value_problems(value)]
+    return errors
+
+
+def _node_port_errors(kind: str, ports: Sequence[JSONObject]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    seen = set()
+    for index, port in enumerate(ports):
+        if not port.get("nodePort"):
+            continue
+        place, key = f"spec.ports[{index}].nodePort", (port.get("protocol"), port["nodePort"])
+        if kind == "ClusterIP":
+            errors.append(forbidden(place, "may not be used when `type` is 'ClusterIP'"))
+        if key in seen:
+            errors.append(duplicate(place, port["nodePort"]))
+        seen.add(key)
     return errors
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Final
 
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid
@@ -19,7 +18,6 @@ from kubewright.cluster._rules_others import (
     policy_errors,
 )
 from kubewright.cluster._rules_pods import pod_errors, pod_update_errors
-from kubewright.cluster._rules_services import service_errors
 from kubewright.cluster._rules_workloads import (
     cron_job_errors,
     daemon_set_errors,
@@ -28,15 +26,12 @@ from kubewright.cluster._rules_workloads import (
     replica_set_errors,
     stateful_set_errors,
 )
-from kubewright.cluster._state import State
+from kubewright.cluster._service_strategy import ServiceStrategy
 from kubewright.cluster._strategies import BuiltinStrategy
 from kubewright.cluster.defaults import TEMPLATE_GENERATION, complete_changed_pod, complete_job, complete_pod
 
-__all__ = ["WORKLOADS", "ServiceStrategy", "remember_services"]
+__all__ = ["WORKLOADS"]
 
-_ADDRESSES: Final = ipaddress.IPv4Network("10.96.0.0/16")
-_FIRST_ADDRESS: Final = 256  # the range begins with addresses that people choose themselves
-_NODE_PORTS: Final = range(30000, 32768)
 _SELECTED: Final = "field is immutable"
 _MUTABLE: Final = frozenset(
     [
@@ -232,63 +227,6 @@ class CronJobStrategy(TemplateStrategy):
         return cron_job_errors(obj)
 
 
-class ServiceStrategy(SpecStrategy):
-    """Services have an address, and a port on each node if they ask for that."""
-
-    @staticmethod
-    def rules(obj: JSONObject) -> list[FieldError]:
-        """Those of its spec."""
-        return service_errors(obj["spec"])
-
-    def __init__(self, api_version: str, kind: str, resource: str) -> None:
-        super().__init__(api_version, kind, resource)
-        self.addresses: set[str] = set()
-        self.ports: set[int] = set()
-
-    def prepare_create(self, obj: JSONObject) -> None:
-        """Hand out what is asked for."""
-        spec = obj["spec"]
-        if spec.get("type") == "ExternalName":
-            return
-        address = spec.get("clusterIP") or (spec.get("clusterIPs") or [""])[0] or self._free_address()
-        self.addresses.add(address)
-        spec["clusterIP"] = address
-        spec["clusterIPs"] = [address]
-        both = address == "None" and not spec.get("selector")  # whoever makes the endpoints may use either family
-        spec.setdefault("ipFamilies", ["IPv4", "IPv6"] if both else ["IPv4"])
-        spec.setdefault("ipFamilyPolicy", "RequireDualStack" if both else "SingleStack")
-        self._give_ports(spec)
-
-    def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
-        """What was handed out stays unless the service gives it back."""
-        super().prepare_update(obj, old, subresource)
-        spec, before = obj["spec"], old["spec"]
-        if spec.get("type") != "ExternalName" and before.get("type") != "ExternalName":
-            for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
-                if not spec.get(field) and before.get(field):
-                    spec[field] = before[field]
-            known = {(port.get("port"), port.get("protocol")): port for port in before.get("ports") or ()}
-            for port in spec.get("ports") or ():
-                same = known.get((port.get("port"), port.get("protocol")), {})
-                if not port.get("nodePort") and same.get("nodePort") and spec["type"] in ("NodePort", "LoadBalancer"):
-                    port["nodePort"] = same["nodePort"]
-            self._give_ports(spec)
-
-    def _free_address(self) -> str:
-        number = _FIRST_ADDRESS + len(self.addresses)
-        while (address := str(_ADDRESSES[number])) in self.addresses:
-            number += 1
-        return address
-
-    def _give_ports(self, spec: JSONObject) -> None:
-        if spec.get("type") not in ("NodePort", "LoadBalancer"):
-            return
-        for port in spec.get("ports") or ():
-            if not port.get("nodePort"):
-                port["nodePort"] = next(number for number in _NODE_PORTS if number not in self.ports)
-            self.ports.add(port["nodePort"])
-
-
 class VolumeStrategy(BuiltinStrategy):
     """Volumes and claims are pending at first, and protected while somebody uses them."""
 
@@ -359,17 +297,6 @@ class NetworkPolicyStrategy(SpecStrategy):
     def rules(obj: JSONObject) -> list[FieldError]:
         """Those of its spec."""
         return policy_errors(obj.get("spec") or {})
-
-
-def remember_services(state: State) -> None:
-    """Take note of what the services of a snapshot have, so that nobody else gets it."""
-    type_ = state.types.find("", "v1", "services")
-    assert type_ is not None
-    assert isinstance(type_.strategy, ServiceStrategy)
-    for entry in state.storage.entries(type_.storage):
-        spec = entry.decode().get("spec") or {}
-        type_.strategy.addresses.update(spec.get("clusterIPs") or ())
-        type_.strategy.ports.update(port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort"))
 
 
 WORKLOADS: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {

@@ -134,7 +134,15 @@ async def _create_admitted(state: State, call: Call, asked: Attributes) -> Entry
     generated = not metadata.get("name") and bool(metadata.get("generateName"))
     if generated:
         metadata["name"] = _free_name(state, type_, metadata)
-    type_.strategy.prepare_create(obj)
+    try:
+        type_.strategy.prepare_create(obj)
+        return await _create_prepared(state, call, asked, obj)
+    finally:
+        type_.strategy.settle(metadata["uid"])
+
+
+async def _create_prepared(state: State, call: Call, asked: Attributes, obj: JSONObject) -> Entry | JSONObject:
+    type_, metadata = call.type, obj["metadata"]
     errors = _metadata.validate_create(type_, obj) + type_.strategy.validate_create(obj)
     if errors:
         raise invalid(type_, metadata.get("name", ""), errors)
@@ -260,9 +268,25 @@ async def update_object(
         _check_namespace(call, obj)
     _check_revision(call, obj, before)
     obj = _within_subresource(type_, obj, old, call.subresource)
-    metadata = obj["metadata"]
-    _keep(metadata, before, "generation")
-    strategy.prepare_update(obj, old, call.subresource)
+    _keep(obj["metadata"], before, "generation")
+    try:
+        strategy.prepare_update(obj, old, call.subresource)
+        return await _update_prepared(state, call, obj, found, old, asked, shown or _itself)
+    finally:
+        strategy.settle(before["uid"])
+
+
+async def _update_prepared(
+    state: State,
+    call: Call,
+    obj: JSONObject,
+    found: Entry,
+    old: JSONObject,
+    asked: Attributes,
+    see: Callable[[JSONObject], JSONObject],
+) -> Entry | JSONObject:
+    type_, strategy = call.type, call.type.strategy
+    metadata, before = obj["metadata"], old["metadata"]
     if strategy.has_generation and call.subresource != "status" and strategy.counts(obj, old):
         metadata["generation"] = before.get("generation", 0) + 1
     metadata.setdefault("uid", before["uid"])
@@ -280,7 +304,6 @@ async def update_object(
 
     metadata["resourceVersion"] = before["resourceVersion"]
     obj = keep_times(old, obj)
-    see = shown or _itself
     await state.admission.validate(replace(asked, object=see(obj), old=see(old)))
     return await _store_changed(state, call, obj, found, old)
 
