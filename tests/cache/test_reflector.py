@@ -227,6 +227,8 @@ async def test_bookmarks_keep_a_quiet_watch_open() -> None:
             server.bookmark()
         assert informer.health.stalls == 0
         assert asked(server) == ["stream"]
+        await clock.advance(60)
+        assert informer.health.quiet_since == 600, "by the clock that nobody sets"
 
 
 async def test_a_server_that_never_ends_a_streaming_list_is_read_in_pages() -> None:
@@ -420,13 +422,15 @@ async def test_one_unreadable_line_does_not_stop_the_watch(caplog: pytest.LogCap
         server.watches[0].send("ADDED", {"metadata": {}})
         server.watches[0]._pieces.append(
             b'{"type":"ADDED","object":{"metadata":{"name":"no text: \xff","namespace":"shop"}}}\n'
+            b'{"type":"ADDED","object":{"metadata":{"name":"deep","namespace":"shop"},"spec":%b%b}}\n'
+            % (b"[" * 5000, b"]" * 5000)
         )
         server.watches[0].send("ADDED", {"metadata": {"name": "odd", "namespace": "shop", "labels": {"a": 1}}})
         server.put("shop", "good")
         await clock.settle()
         assert informer.lister.keys() == [("shop", "good"), ("shop", "odd")]
         assert [obj.metadata.name for obj in informer.lister.list()] == ["good"]
-        assert informer.health.undecodable >= 3
+        assert informer.health.undecodable >= 4
         assert "the server sent something unreadable, which is left out" in caplog.text
         assert asked(server) == ["stream"]
 

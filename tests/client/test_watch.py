@@ -144,11 +144,34 @@ async def test_an_error_event_is_raised(scripted: Any) -> None:
             pass
 
 
-@pytest.mark.parametrize("body", [b"<html>\n", b'{"type":3}\n', b"[]\n"])
+NOT_KUBERNETES = {
+    "a page": b"<html>",
+    "no type": b'{"type":3}',
+    "a list": b"[]",
+    "a type that is no text": b'{"type":"\xff","object":{}}',
+    "a revision that is no text": b'{"type":"ADDED","object":{"metadata":{"resourceVersion":"\xff"}}}',
+    "an error without text": b'{"type":"ERROR","object":{"message":"\xff"}}',
+    "an error that is no status": b'{"type":"ERROR","object":{"code":"x"}}',
+    "deeper than anybody digs": b'{"type":"ADDED","object":{"spec":%b%b}}' % (b"[" * 5000, b"]" * 5000),
+}
+
+
+@pytest.mark.parametrize("body", NOT_KUBERNETES.values(), ids=NOT_KUBERNETES)
 async def test_an_answer_that_is_no_watch_is_not_kubernetes(scripted: Any, body: bytes) -> None:
     with pytest.raises(NotKubernetes, match="not a watch of Kubernetes objects"):
-        async for _ in Client(transport=scripted((200, body))).watch(core.Node):
+        async for _ in Client(transport=scripted((200, body + b"\n"))).watch(core.Node):
             pass
+
+
+async def test_who_waits_asks_a_server_that_forgets_for_ever_once_a_second(scripted: Any) -> None:
+    forgotten = json.dumps({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}).encode()
+    there = json.dumps({"metadata": {"name": "n", "uid": "u", "resourceVersion": "1"}}).encode()
+    server, clock = scripted(*[(410, forgotten)] * 60, (200, [line("ADDED")])), VirtualClock()
+    await clock.run(Client(transport=server, clock=clock).wait_for(core.Node, "n", lambda _: True))
+    assert clock.monotonic() == 60
+    server, clock = scripted(*[(200, there), (410, forgotten)] * 60, (404, b"")), VirtualClock()
+    await clock.run(Client(transport=server, clock=clock).wait_until_gone(core.Node, "n"))
+    assert clock.monotonic() == 60
 
 
 async def test_an_object_that_does_not_fit_names_itself(scripted: Any) -> None:

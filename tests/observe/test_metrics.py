@@ -184,7 +184,7 @@ async def test_the_cache_tells_its_size_its_watch_and_what_does_not_fit(
         await clock.settle()
         [informer] = stage.informers.values()
         health = informer._reflectors[0].health
-        health.state, health.last_event_at, health.restarts, health.relists = "watching", clock.now(), 2, 1
+        health.state, health.quiet_since, health.restarts, health.relists = "watching", clock.monotonic(), 2, 1
         health.undecodable = 3
         await clock.advance(90)
         metrics = metrics_of(stage)
@@ -207,9 +207,9 @@ async def test_of_several_watches_of_a_kind_the_worst_shows(clock: VirtualClock)
     first, second, third = (reflector.health for informer in (many, other) for reflector in informer._reflectors)
     first.state = third.state = "watching"
     second.state = "waiting"
-    second.last_event_at = clock.now()
+    second.quiet_since = clock.monotonic()
     await clock.advance(60)
-    first.last_event_at = third.last_event_at = clock.now()
+    first.quiet_since = third.quiet_since = clock.monotonic()
     await clock.advance(30)
     first.restarts, third.restarts = 1, 2
     metrics = Metrics(Sources(informers=lambda: [many, other], clock=clock))

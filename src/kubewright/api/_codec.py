@@ -22,8 +22,8 @@ __all__ = ["UNREADABLE", "DecodeError", "decode", "encode", "from_dict", "to_dic
 
 T = TypeVar("T")
 
-UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
-"""What msgspec raises for bytes that are no JSON, or not what is expected in it, or no text."""
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for bytes that are no JSON, or not what is expected in it, or no text, or absurdly deep."""
 
 _encoder = msgspec.json.Encoder(enc_hook=enc_hook)
 
@@ -52,6 +52,8 @@ def decode(type_: type[T], raw: bytes) -> T:
         made = _decode_again(type_, raw, error)
     except UnicodeDecodeError as error:
         raise DecodeError(type_.__name__, "", f"not UTF-8 ({error.reason})") from None
+    except RecursionError:
+        raise DecodeError(type_.__name__, "", "nested too deeply") from None
     if isinstance(made, Object):
         name_kind(made)
         made.metadata.remember(Origin(type_, raw))

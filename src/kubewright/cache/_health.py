@@ -20,9 +20,9 @@ class WatchHealth(msgspec.Struct):
 
     state: WatchState = "stopped"
     last_event_at: datetime | None = None
-    """When the server last sent anything, bookmarks included."""
-    quiet_since: datetime | None = None
-    """Of several watches, when the one that has been quiet for longest last heard anything; set by `combined`."""
+    """When the server last sent anything, bookmarks included: the time of day, for people."""
+    quiet_since: float | None = None
+    """The same by `Clock.monotonic`, which nobody sets; of several watches, that of the one quiet for longest."""
     resource_version: str = ""
     """How far the watch has come."""
     relists: int = 0
@@ -43,7 +43,7 @@ def combined(parts: Iterable[WatchHealth]) -> WatchHealth:
     return WatchHealth(
         state=max((part.state for part in whole), key=_WORST_LAST.index, default="stopped"),
         last_event_at=max((part.last_event_at for part in whole if part.last_event_at), default=None),
-        quiet_since=min(filter(None, (part.quiet_since or part.last_event_at for part in whole)), default=None),
+        quiet_since=min((part.quiet_since for part in whole if part.quiet_since is not None), default=None),
         resource_version=min((part.resource_version for part in whole), key=lambda text: (len(text), text), default=""),
         relists=sum(part.relists for part in whole),
         restarts=sum(part.restarts for part in whole),

@@ -252,7 +252,7 @@ class Reflector(Generic[R]):
                 del lines  # or the last ones would live until others come
 
     def _heard(self) -> None:
-        self.health.last_event_at = self._clock.now()
+        self.health.last_event_at, self.health.quiet_since = self._clock.now(), self._clock.monotonic()
 
     def _apply(self, lines: list[bytes]) -> None:
         """A batch of events, in order, without awaiting anything."""

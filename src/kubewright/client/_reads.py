@@ -19,6 +19,8 @@ R = TypeVar("R", bound=Object)
 PAGE_SIZE = 500
 _QUIET = 300.0
 """Seconds: servers send a bookmark each minute, so one that is silent for that long is not there any more."""
+_FORGOTTEN = 1.0
+"""Seconds before a server that has forgotten is asked anew: it may answer the same for ever."""
 
 
 class Reads(Requests):
@@ -144,6 +146,7 @@ class Reads(Requests):
                     async for event in events:
                         if event.type != "DELETED" and condition(event.object):
                             return event.object
+            await self._clock.sleep(_FORGOTTEN)
 
     async def wait_until_gone(self, kind: type[Object], name: str, namespace: str | None = None) -> None:
         """Wait until an object is gone, finalizers included, by watching it. Set a limit with `asyncio.timeout`.
@@ -162,6 +165,7 @@ class Reads(Requests):
                     async for event in events:
                         if event.type == "DELETED":
                             return
+            await self._clock.sleep(_FORGOTTEN)
 
     async def open_watch(
         self,

@@ -8,6 +8,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar, cast
 import msgspec
 
 from kubewright.api import Object, decode
+from kubewright.api._codec import UNREADABLE
 from kubewright.client._errors import ApiError, NotKubernetes, Status, Unavailable, error_from
 from kubewright.client._transport import ConnectionLost, Response
 from kubewright.clock import Clock
@@ -42,6 +43,7 @@ class _Event(msgspec.Struct):
 
 _event_decoder = msgspec.json.Decoder(_Event)
 _head_decoder = msgspec.json.Decoder(_Head)
+_status_decoder = msgspec.json.Decoder(Status)
 
 
 class WatchStream:
@@ -135,12 +137,13 @@ class Watch(Generic[R]):
             return None
         try:
             event = _event_decoder.decode(line)
+            if event.type == "ERROR":
+                code = _status_decoder.decode(event.object).code
+                raise error_from(code, {}, bytes(event.object), request=self._request, verb="watch")
             head = _head_decoder.decode(event.object)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             message = f"the answer is not a watch of Kubernetes objects ({error})"
             raise NotKubernetes(Status(code=200, message=message), self._request) from None
-        if event.type == "ERROR":
-            raise _error(bytes(event.object), self._request)
         self.resource_version = head.metadata.resource_version or self.resource_version
         if event.type == "BOOKMARK":
             return None
@@ -152,8 +155,3 @@ def _may_pass(error: ApiError) -> bool:
     if isinstance(error.__cause__, ConnectionLost) and error.__cause__.final:
         return False
     return error.code in (0, 429) or error.code >= 500
-
-
-def _error(raw: bytes, request: str) -> ApiError:
-    code = msgspec.json.decode(raw, type=Status).code
-    return error_from(code, {}, raw, request=request, verb="watch")

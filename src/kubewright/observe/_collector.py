@@ -67,7 +67,7 @@ class Collector:
 
     def _caches(self, informers: Iterable[Informer[Any]]) -> Iterator[Metric]:
         labels = ["group", "version", "kind", "selector"]
-        now = self._metrics.clock.now()
+        now = self._metrics.clock.monotonic()
         objects = GaugeMetricFamily("kubewright_cache_objects", "Objects that are cached.", labels=labels)
         sizes = GaugeMetricFamily("kubewright_cache_bytes", "Bytes of JSON of the cached objects.", labels=labels)
         synced = GaugeMetricFamily("kubewright_cache_synced", "1 when the cache is in sync, else 0.", labels=labels)
@@ -94,7 +94,7 @@ class Collector:
             synced.add_metric(values, float(all(informer.synced for informer in alike)))
             up.add_metric(values, float(health.state == "watching"))
             if health.quiet_since is not None:
-                age.add_metric(values, max((now - health.quiet_since).total_seconds(), 0.0))
+                age.add_metric(values, now - health.quiet_since)
             for field, family in counted.items():
                 family.add_metric(values, getattr(health, field))
             undecodable.add_metric(values, health.undecodable)

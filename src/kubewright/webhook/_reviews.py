@@ -126,7 +126,7 @@ def asked_admission(body: bytes) -> AdmissionAsked:
     request = _request(body, ADMISSION, "AdmissionReview")
     try:
         return _admissions.decode(request)
-    except (*UNREADABLE, RecursionError) as error:
+    except UNREADABLE as error:
         raise BadReview(f"the request of the AdmissionReview is malformed: {_told(error)}") from None
 
 
@@ -135,14 +135,14 @@ def asked_conversion(body: bytes) -> ConversionAsked:
     request = _request(body, CONVERSION, "ConversionReview")
     try:
         return _conversions.decode(request)
-    except (*UNREADABLE, RecursionError) as error:
+    except UNREADABLE as error:
         raise BadReview(f"the request of the ConversionReview is malformed: {_told(error)}") from None
 
 
 def _request(body: bytes, version: str, kind: str) -> msgspec.Raw:
     try:
         review = _reviews.decode(body)
-    except (*UNREADABLE, RecursionError) as error:
+    except UNREADABLE as error:
         raise BadReview(f"the body is no {kind}: {_told(error)}") from None
     if review.kind != kind:
         raise BadReview(f"the body is not of the kind {kind}")
