@@ -292,6 +292,8 @@ class Cluster:
         if self._serving is not None:
             raise ClusterError(f"this cluster is served already, at {self._serving.url}")
         self._serving = await Serving.open(self._running, host=host, port=port, tls=tls)
+        if tls and self._controllers is not None:
+            self._controllers.certificate_changed()
         return self._serving.url
 
     @property

@@ -32,6 +32,37 @@ async def test_each_namespace_has_a_service_account_and_the_certificate_of_the_c
         assert "ca.crt" in ((await client.get(core.ConfigMap, "kube-root-ca.crt", name)).data or {})
 
 
+async def test_the_certificate_is_in_every_namespace_once_it_is_served_and_stays_there(
+    cluster: Cluster, client: Client
+) -> None:
+    """Also in those that were there before, also when it is deleted or changed."""
+    secret = core.Secret(
+        metadata=meta.ObjectMeta(name="token", annotations={"kubernetes.io/service-account.name": "default"}),
+        type="kubernetes.io/service-account-token",
+    )
+    await client.create(secret)
+    await cluster.serve()
+
+    async def published(name: str) -> core.ConfigMap:
+        await cluster.settled()
+        found = await client.get(core.ConfigMap, "kube-root-ca.crt", name)
+        assert found.data == {"ca.crt": cluster.state.ca_certificate}
+        assert "BEGIN CERTIFICATE" in found.data["ca.crt"]
+        return found
+
+    for name in ("default", "kube-system", "kube-public"):
+        await published(name)
+    before = await published("work")
+    assert "ca.crt" in ((await client.get(core.Secret, "token")).data or {})
+    await client.delete(before)
+    assert (await published("work")).metadata.uid != before.metadata.uid
+    await client.patch(core.ConfigMap, "kube-root-ca.crt", MergePatch({"data": {"ca.crt": "mine", "x": "y"}}))
+    await published("work")
+    await client.delete(core.Namespace, "work")
+    await cluster.settled()
+    assert await client.find(core.Namespace, "work") is None
+
+
 async def test_a_service_account_that_is_deleted_comes_back(cluster: Cluster, client: Client) -> None:
     before = await client.get(core.ServiceAccount, "default")
     await client.delete(before)

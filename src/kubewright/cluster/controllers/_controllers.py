@@ -29,12 +29,13 @@ class Controllers:
 
     def __init__(self, state: State, tokens: Tokens) -> None:
         self._state = state
+        self._namespaces, self._secrets = Namespaces(state), TokenSecrets(state, tokens)
         self._parts = (
             GarbageCollector(state),
-            Namespaces(state),
+            self._namespaces,
             VolumeProtection(state),
             RoleAggregation(state),
-            TokenSecrets(state, tokens),
+            self._secrets,
             QuotaController(state),
         )
         self._turn: asyncio.Task[None] | None = None
@@ -60,6 +61,12 @@ class Controllers:
         """Take notice of a write."""
         for part in self._parts:
             part.notice(event)
+        self._schedule()
+
+    def certificate_changed(self) -> None:
+        """Tell all who have it: the ConfigMap of each namespace, and the Secrets with tokens."""
+        self._namespaces.begin_again()
+        self._secrets.begin_again()
         self._schedule()
 
     async def settled(self) -> None:

@@ -15,7 +15,10 @@ from kubewright.cluster.controllers._writing import controller_user, create, del
 __all__ = ["Namespaces"]
 
 _NAMESPACES: Final = "/namespaces"
+_CONFIG_MAPS: Final = "/configmaps"
 _ROOT_CA: Final = "kube-root-ca.crt"
+_DESCRIPTION: Final = "kubernetes.io/description"
+_ABOUT: Final = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints."
 _USER: Final = controller_user("namespace-controller")
 _ACCOUNTS_USER: Final = controller_user("service-account-controller")
 _ROOT_CA_USER: Final = controller_user("root-ca-cert-publisher")
@@ -40,6 +43,8 @@ class Namespaces:
                 self._todo[event.entry.name] = None
         elif event.kind == "DELETED" and event.entry.namespace:
             self._todo[event.entry.namespace] = None  # something of its own to be restored, or the last to go
+        elif event.storage == _CONFIG_MAPS and event.entry.name == _ROOT_CA:
+            self._todo[event.entry.namespace] = None  # perhaps somebody has changed it
 
     @property
     def busy(self) -> bool:
@@ -62,6 +67,10 @@ class Namespaces:
         self._todo |= self.later
         self.later.clear()
 
+    def begin_again(self) -> None:
+        """Look at all of them: the cluster has another certificate."""
+        self._todo |= dict.fromkeys(entry.name for entry in self._state.storage.entries(_NAMESPACES))
+
     async def _look_at(self, name: str) -> None:
         entry = self._state.storage.get(_NAMESPACES, "", name)
         if entry is None:
@@ -75,19 +84,27 @@ class Namespaces:
             await self._let_go(entry, namespace)
 
     async def _fill(self, name: str) -> None:
-        accounts, maps = type_of(self._state, "/serviceaccounts"), type_of(self._state, "/configmaps")
+        accounts = type_of(self._state, "/serviceaccounts")
         if accounts is not None:
             account = {"metadata": {"name": "default", "namespace": name}}
             await create(self._state, accounts, account, _ACCOUNTS_USER)
-        if maps is not None:
-            note = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints."
-            metadata = {
-                "name": _ROOT_CA,
-                "namespace": name,
-                "annotations": {"kubernetes.io/description": note},
-            }
-            content = {"metadata": metadata, "data": {"ca.crt": self._state.ca_certificate}}
-            await create(self._state, maps, content, _ROOT_CA_USER)
+        await self._publish(name)
+
+    async def _publish(self, name: str) -> None:
+        """The certificate of whoever signs the server's, as it is now; an empty one until the cluster is served."""
+        maps, data = type_of(self._state, _CONFIG_MAPS), {"ca.crt": self._state.ca_certificate}
+        if maps is None:
+            return
+        found = self._state.storage.get(_CONFIG_MAPS, name, _ROOT_CA)
+        if found is None:
+            metadata = {"name": _ROOT_CA, "namespace": name, "annotations": {_DESCRIPTION: _ABOUT}}
+            await create(self._state, maps, {"metadata": metadata, "data": data}, _ROOT_CA_USER)
+            return
+        obj = decoded(maps, found)
+        annotations = obj["metadata"].get("annotations") or {}
+        if self._state.ca_certificate and not (obj.get("data") == data and annotations.get(_DESCRIPTION)):
+            metadata = {**obj["metadata"], "annotations": {**annotations, _DESCRIPTION: _ABOUT}}
+            await update(self._state, maps, found, {**obj, "metadata": metadata, "data": data}, _ROOT_CA_USER)
 
     async def _emptied(self, name: str) -> bool:
         """Ask everything in it to go. Whether nothing is left."""

@@ -34,7 +34,11 @@ class TokenSecrets:
         self._tokens = tokens
         self._todo: dict[_Key, None] = {}
         self.later: dict[_Key, None] = {}
-        for entry in state.storage.entries(_SECRETS):
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Look at all of them: the cluster has another certificate."""
+        for entry in self._state.storage.entries(_SECRETS):
             self._notice_secret(entry)
 
     def notice(self, event: Event) -> None:
