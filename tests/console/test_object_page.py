@@ -167,6 +167,18 @@ async def test_the_values_of_a_secret_are_masked_until_somebody_asks(
     await page.get_by_test_id("reveal").click()
     await expect(page.get_by_test_id("yaml")).to_contain_text("password: aHVudGVyMg==")
 
+    # It is copied as it is shown, and the button says whether the browser let it.
+    button, said = page.get_by_role("button", name="Copy"), page.locator(".kw-copy [aria-live]")
+    at_first = await button.bounding_box()
+    await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await button.click()
+    await expect(said).to_have_text("Copied")
+    assert "password: aHVudGVyMg==" in await page.evaluate("navigator.clipboard.readText()")
+    assert await button.bounding_box() == at_first  # nothing moved
+    await page.evaluate("() => Object.defineProperty(navigator, 'clipboard', { value: undefined })")  # as without TLS
+    await button.click()
+    await expect(said).to_have_text("Not copied: the browser allows it with HTTPS or on localhost only")
+
 
 async def test_an_object_that_goes_says_what_holds_it_and_the_page_stays(
     client: Client, namespace: str, console_url: str, page: Page

@@ -11,6 +11,7 @@ from kubewright.client import ApiError
 from kubewright.console._look import Look
 from kubewright.console._masks import is_secret, masked, without_managed_fields
 from kubewright.console.forms._yaml import write_yaml
+from kubewright.console.pages._copy import CopyButton
 from kubewright.console.pages._object_parts import Moments, Tab
 
 __all__ = ["YamlTab"]
@@ -38,9 +39,7 @@ class YamlTab(Tab):
                 )
             self._note = ui.label("").classes("kw-muted")
             ui.space()
-            ui.button("Copy", icon="content_copy", on_click=lambda: ui.clipboard.write(self._editor.value)).props(
-                "flat dense"
-            )
+            CopyButton(lambda: self._editor.value)
         self._editor = ui.codemirror(self._text(), language="YAML", line_wrapping=False).classes("kw-yaml")
         self._editor.props["aria-label"] = "The object as YAML"
         self._editor.props("data-testid=yaml")

@@ -1,0 +1,47 @@
+// Copies a text that the server sends when it is asked, and says whether that worked.
+const WORDS = { ready: "Copy", done: "Copied", refused: "Not copied" };
+const ICONS = { ready: "content_copy", done: "check", refused: "block" };
+const SHOWN_MILLISECONDS = 4000;
+
+export default {
+  template: `
+    <span class="kw-copy">
+      <q-btn flat dense :icon="icon" aria-label="Copy" :title="why" @click="ask">
+        <span class="kw-copy-words" aria-hidden="true">
+          <span v-for="(word, name) in words" :class="{ 'kw-copy-shown': name === state }">{{ word }}</span>
+        </span>
+      </q-btn>
+      <span role="status" aria-live="polite" class="kw-only-heard">{{ said }}</span>
+    </span>`,
+  data: () => ({ state: "ready", why: "", said: "", words: WORDS }),
+  computed: {
+    icon() {
+      return ICONS[this.state];
+    },
+  },
+  unmounted() {
+    clearTimeout(this.timer);
+  },
+  methods: {
+    ask() {
+      this.said = ""; // so that the same words are heard again
+      this.$emit("ask");
+    },
+    async write(text) {
+      try {
+        if (!navigator.clipboard) throw new Error("the browser allows it with HTTPS or on localhost only");
+        await navigator.clipboard.writeText(text);
+        this.tell("done", "");
+      } catch (error) {
+        this.tell("refused", error.message || "the browser refused");
+      }
+    },
+    tell(state, why) {
+      this.state = state;
+      this.why = why;
+      this.said = why ? `${WORDS[state]}: ${why}` : WORDS[state];
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => (this.state = "ready"), SHOWN_MILLISECONDS);
+    },
+  },
+};
