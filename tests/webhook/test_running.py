@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
+from concurrent.futures import Future
 from typing import Any
 
 import aiohttp
@@ -64,6 +65,12 @@ async def test_readiness_tells_whether_webhooks_are_served(operator: kw.Operator
                 async with session.get(url) as answer:
                     assert (answer.status, await answer.text()) == (200, "ok")
                 assert running.webhooks.server is not None
+                hanging = running.webhooks.server._threads._hanging
+                hanging.update(Future() for _ in range(128))  # as after so many calls that never return
+                async with session.get(url) as answer:
+                    assert answer.status == 500
+                    assert "webhooks failed: all 128 threads for plain webhook handlers hang" in await answer.text()
+                hanging.clear()
                 await running.webhooks.server.__aexit__(None, None, None)
                 async with session.get(url) as answer:
                     assert answer.status == 500

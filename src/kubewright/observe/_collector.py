@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry
@@ -243,7 +243,7 @@ def _events(recorders: Iterable[Any]) -> Iterator[Metric]:
     yield from (told, written, merged, dropped, waiting)
 
 
-def _webhooks(servers: Iterable[WebhookStats]) -> Iterator[Metric]:
+def _webhooks(servers: Sequence[WebhookStats]) -> Iterator[Metric]:
     label = ["webhook"]
     requests = CounterMetricFamily(
         "controller_runtime_webhook_requests", "Requests to webhooks, by HTTP status.", labels=[*label, "code"]
@@ -257,6 +257,11 @@ def _webhooks(servers: Iterable[WebhookStats]) -> Iterator[Metric]:
     reviews = CounterMetricFamily(
         "kubewright_webhook_reviews", "Reviews, by how they ended.", labels=[*label, "result"]
     )
+    hanging = GaugeMetricFamily(
+        "kubewright_webhook_hanging_handlers",
+        "Calls of plain handlers that were given up and have not returned: each keeps a thread.",
+        value=sum(len(stats.hanging) for stats in servers),
+    )
     for stats in servers:
         for (path, code), count in sorted(stats.requests.items()):
             requests.add_metric([path, code], count)
@@ -266,7 +271,7 @@ def _webhooks(servers: Iterable[WebhookStats]) -> Iterator[Metric]:
             _add_histogram(latency, [path], measured.snapshot())
         for (path, result), count in sorted(stats.reviews.items()):
             reviews.add_metric([path, result], count)
-    yield from (requests, in_flight, latency, reviews)
+    yield from (requests, in_flight, latency, reviews, hanging)
 
 
 def _add_histogram(family: HistogramMetricFamily, labels: list[str], histogram: Histogram) -> None:

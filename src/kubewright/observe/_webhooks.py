@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Collection
 from datetime import datetime
 from typing import Final, Literal, Protocol, TypeAlias
 
@@ -42,3 +43,5 @@ class WebhookStats(msgspec.Struct):
     """Those that are being answered now, by path."""
     latency: dict[str, Durations] = msgspec.field(default_factory=lambda: defaultdict(_durations))
     """How long answers took, by path."""
+    hanging: Collection[object] = ()
+    """Calls of plain handlers that were given up and have not returned: each keeps a thread."""

@@ -169,6 +169,8 @@ class WebhookRun:
             return None
         if self.server is None or not self.server.port:
             return "not served yet"
+        if problem := self.server.problem:
+            return problem
         from kubewright.webhook.certificates import expiry_problem
 
         return expiry_problem(self.server.certificate, (self._operator.clock or SystemClock()).now())

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterable, Callable, Iterable
-from concurrent.futures import Executor
 from typing import Any, Final
 
 import msgspec
 
-from kubewright._foreign import contained, containment, in_thread
+from kubewright._foreign import contained, containment
 from kubewright.api import DecodeError, Object, ValidationError, decode, encode, info_of
 from kubewright.client import Client
 from kubewright.client._diff import Operation, diff
@@ -26,6 +25,7 @@ from kubewright.webhook._handlers import Form
 from kubewright.webhook._refusals import AdmissionWarning, FieldError, Refused, Verdict, status_of
 from kubewright.webhook._request import AdmissionRequest
 from kubewright.webhook._reviews import AdmissionAnswer, AdmissionAsked, BadReview
+from kubewright.webhook._threads import HandlerThreads
 from kubewright.webhook._waiting import TookTooLong, within
 
 __all__ = ["Admission"]
@@ -45,14 +45,14 @@ class Admission:
         kind: type[Object],
         form_for: Callable[[str], Form | None],
         *,
-        executor: Executor,
+        threads: HandlerThreads,
         clock: Clock,
         client: Client | None = None,
     ) -> None:
         self.declaration = declaration
         self._kind = kind
         self._form_for = form_for
-        self._executor = executor
+        self._threads = threads
         self._clock = clock
         self._client = client
 
@@ -122,7 +122,7 @@ class Admission:
     async def _call(self, form: Form, arguments: list[Any], collect: Callable[[Any], Any], seconds: float) -> Any:
         if form.blocking:
             # What it returns may be a generator, whose code is the handler's, too.
-            work = in_thread(self._executor, lambda: collect(form.function(*arguments)))
+            work = self._threads.call(lambda: collect(form.function(*arguments)))
             return await within(self._clock, seconds, work)
         result = form.function(*arguments)
         if isinstance(result, AsyncIterable):

@@ -13,17 +13,17 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from typing import Any
 
 import msgspec
 
-from kubewright._foreign import contained, in_thread
+from kubewright._foreign import contained
 from kubewright.api import DecodeError, Object, ResourceInfo, decode, info_of, to_dict
 from kubewright.api._resource import definition_of
 from kubewright.clock import Clock
 from kubewright.webhook._carrying import carry_unknown
 from kubewright.webhook._reviews import ConversionAsked, conversion_review
+from kubewright.webhook._threads import HandlerThreads
 from kubewright.webhook._waiting import TookTooLong, within
 
 __all__ = ["ConversionError", "ConversionWebhook", "Conversions", "Step"]
@@ -150,10 +150,10 @@ def _with_texts(metadata: dict[str, Any], said: dict[str, Any]) -> dict[str, Any
 class ConversionWebhook:
     """Answers ConversionReviews of all kinds that a program converts. A failure names the object."""
 
-    def __init__(self, conversions: Conversions, *, executor: Executor, clock: Clock) -> None:
+    def __init__(self, conversions: Conversions, *, threads: HandlerThreads, clock: Clock) -> None:
         self._conversions = conversions
         self._versions = conversions.versions()
-        self._executor = executor
+        self._threads = threads
         self._clock = clock
         self._plain = not any(step.is_async for step in conversions.steps.values())
 
@@ -172,7 +172,7 @@ class ConversionWebhook:
     async def _convert(self, asked: ConversionAsked) -> list[Any]:
         if self._plain:
             # All of them in one go, in a thread: functions that may block, of a list that may be long.
-            return await in_thread(self._executor, _run, self._convert_all(asked))
+            return await self._threads.call(_run, self._convert_all(asked))
         return await self._convert_all(asked)
 
     async def _convert_all(self, asked: ConversionAsked) -> list[Any]:

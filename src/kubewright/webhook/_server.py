@@ -14,7 +14,6 @@ import logging
 import re
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -24,7 +23,6 @@ import msgspec
 
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock
-from kubewright.controller._controller import THREADS
 from kubewright.observe import Review, WebhookStats
 from kubewright.webhook._admission import Admission
 from kubewright.webhook._certificates_protocol import CertificateSource
@@ -40,6 +38,7 @@ from kubewright.webhook._reviews import (
     conversion_review,
     uid_in,
 )
+from kubewright.webhook._threads import HandlerThreads
 from kubewright.webhook._tls import serving_context
 
 if TYPE_CHECKING:
@@ -58,7 +57,6 @@ _AT_ONCE: Final = 65_536  # bytes of a body that is not worth a loop
 _JSON: Final = {"Content-Type": "application/json"}
 _KEEP_ALIVE: Final = 600.0  # longer than the API server keeps a connection: closing one is left to it
 _LAST_SECONDS: Final = 5.0
-_MOST_THREADS: Final = 32
 _TIME: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)(ms|s|m)")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
@@ -82,7 +80,6 @@ class WebhookServer:
         clock: Clock | None = None,
     ) -> None:
         self.certificate = certificate
-        self.stats = WebhookStats()
         self.probe = ""
         """A name that only a probe has: an object in which it occurs is converted without anybody's functions."""
         self.probed: set[str] = set()
@@ -90,13 +87,14 @@ class WebhookServer:
         self._host, self._wanted_port = host, port
         self._client_ca = client_ca
         clock = clock or SystemClock()
-        self._executor = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix=f"{THREADS}webhook")
+        self._threads = HandlerThreads()
+        self.stats = WebhookStats(hanging=self._threads.hanging)
         self._admissions: Mapping[str, Admission] = {
             handler.declaration.path: Admission(
                 handler.declaration,
                 handler.kind,
                 handler.calls.make(),
-                executor=self._executor,
+                threads=self._threads,
                 clock=clock,
                 client=client,
             )
@@ -104,7 +102,7 @@ class WebhookServer:
         }
         self._conversion: ConversionWebhook | None = None
         if webhooks.conversions.steps:
-            self._conversion = ConversionWebhook(webhooks.conversions, executor=self._executor, clock=clock)
+            self._conversion = ConversionWebhook(webhooks.conversions, threads=self._threads, clock=clock)
         self._runner: web.ServerRunner | None = None
         self._respond: type[web.Response]  # known when it listens: aiohttp is imported then
 
@@ -113,6 +111,11 @@ class WebhookServer:
         """The port that it listens at, also when port 0 let the system choose; 0 while it does not listen."""
         addresses = self._runner.addresses if self._runner is not None else []
         return int(addresses[0][1]) if addresses else 0
+
+    @property
+    def problem(self) -> str | None:
+        """Why plain handlers cannot be called any more, although it listens; None while they can."""
+        return self._threads.problem
 
     @property
     def paths(self) -> list[str]:
@@ -149,7 +152,7 @@ class WebhookServer:
                 if transport is not None:
                     transport.abort()
             await asyncio.sleep(0)
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
 
     # Requests
 

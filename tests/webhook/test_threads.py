@@ -1,0 +1,112 @@
+"""Plain handlers that never return take their threads with them, and nobody else's."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+
+import pytest
+
+import kubewright as kw
+from kubewright.clock import VirtualClock
+from kubewright.observe import Metrics, Sources
+from kubewright.webhook._threads import HandlerThreads
+from tests.controller.conftest import until
+from tests.webhook.conftest import asking, review
+from tests.webhook.kinds import Toy, ToySpec
+
+
+class Hang:
+    """A handler that hangs until it is let go."""
+
+    def __init__(self) -> None:
+        self.began = 0
+        self.go_on = threading.Event()
+
+    def __call__(self) -> None:
+        self.began += 1  # in threads, but each call is waited for before the next one is made
+        self.go_on.wait(120)
+
+
+async def give_up(threads: HandlerThreads, hang: Hang) -> None:
+    """Call the handler, and do not wait until it returns."""
+    before = hang.began
+    call = asyncio.create_task(threads.call(hang))
+    await until(lambda: hang.began > before)
+    call.cancel()
+    await asyncio.wait([call])
+
+
+async def test_who_was_given_up_does_not_count_until_there_is_no_thread_left(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    threads, hang = HandlerThreads(at_a_time=2, most=4), Hang()
+    try:
+        for _ in range(3):
+            await give_up(threads, hang)
+        [record] = caplog.records
+        assert record.levelno == logging.ERROR
+        assert record.message == (
+            "2 calls of plain webhook handlers were given up and still hang, each in a thread; 2 threads are left"
+        )
+        assert await threads.call(str, 7) == "7"
+        assert threads.problem is None
+        await give_up(threads, hang)
+        assert len(threads.hanging) == 4
+        assert threads.problem == caplog.records[-1].message
+        assert threads.problem.startswith("all 4 threads for plain webhook handlers hang")
+        waiting = asyncio.create_task(threads.call(str, 8))
+        hang.go_on.set()
+        assert await waiting == "8", "as soon as one returns"
+        await until(lambda: not threads.hanging)
+        assert threads.problem is None
+    finally:
+        hang.go_on.set()
+        threads.close()
+
+
+async def test_no_more_handlers_run_at_a_time_than_may_and_one_that_never_began_leaves_no_thread() -> None:
+    threads, hang = HandlerThreads(at_a_time=1, most=2), Hang()
+    try:
+        first = asyncio.create_task(threads.call(hang))
+        await until(lambda: hang.began == 1)
+        second = asyncio.create_task(threads.call(hang))
+        await asyncio.wait([second], timeout=0)
+        second.cancel()
+        await asyncio.wait([second])
+        assert (hang.began, len(threads.hanging)) == (1, 0)
+        hang.go_on.set()
+        await first
+    finally:
+        hang.go_on.set()
+        threads.close()
+
+
+async def test_reviews_are_answered_while_as_many_handlers_hang_as_may_run_at_a_time() -> None:
+    operator, clock, hang = kw.Operator("toys"), VirtualClock(), Hang()
+    counting = threading.Lock()
+
+    @operator.validates(Toy)
+    def check(toy: Toy) -> None:
+        if toy.spec.size == 0:
+            with counting:
+                hang.began += 1
+            hang.go_on.wait(120)
+
+    [declared] = operator.webhooks.declarations()
+    async with asking(operator, clock) as asker:
+        try:
+            stuck = [
+                asyncio.create_task(asker.ask(declared.path, review(Toy(spec=ToySpec(size=0))), timeout="5s"))
+                for _ in range(32)
+            ]
+            await until(lambda: hang.began == 32)
+            await clock.advance(4.0)
+            assert {(await answer)["status"]["code"] for answer in stuck} == {504}
+            assert (await asker.ask(declared.path, review(Toy(spec=ToySpec(size=1)))))["allowed"] is True
+            metrics = Metrics(Sources(webhooks=lambda: [asker.server.stats]))
+            assert metrics.registry.get_sample_value("kubewright_webhook_hanging_handlers") == 32
+            assert asker.server.problem is None
+        finally:
+            hang.go_on.set()
