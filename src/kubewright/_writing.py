@@ -9,18 +9,29 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
-__all__ = ["write_all"]
+__all__ = ["NotWritten", "write_all"]
+
+
+class NotWritten(OSError):
+    """Files could not be written, and all is as it was. The text names the file or folder, and why."""
+
+    def __init__(self, what: str, error: OSError) -> None:
+        super().__init__(error.errno, error.strerror, error.filename)
+        self._text = f"nothing was written: {what}: {error.strerror or error}"
+
+    def __str__(self) -> str:
+        return self._text
 
 
 def write_all(folder: Path, texts: Mapping[str, str | None]) -> None:
     """Let the files below a folder have these texts, and those with None be gone: all of it, or nothing.
 
     Folders are made where they are missing, and go when they become empty. A file keeps its mode; of a link, the file
-    behind it is written. Raises OSError when it cannot be done, and then the folder is as it was.
+    behind it is written. Raises `NotWritten` when it cannot be done, and then the folder is as it was.
     """
     places = {_place(folder / path): text for path, text in texts.items() if text is not None}
     gone = [folder / path for path, text in texts.items() if text is None and os.path.lexists(folder / path)]
@@ -29,9 +40,11 @@ def write_all(folder: Path, texts: Mapping[str, str | None]) -> None:
         staged = {target: _stage(target, text, next(names), undo) for target, text in places.items()}
         kept = [_keep(target, next(names), undo) for target in (*places, *gone)]
         for target, temporary in staged.items():
-            os.replace(temporary, target)
+            with _telling(f"{target} cannot be replaced"):
+                os.replace(temporary, target)
         for target in gone:
-            target.unlink()
+            with _telling(f"{target} cannot be removed"):
+                target.unlink()
         undo.pop_all()
     for second in kept:
         with contextlib.suppress(OSError):  # what was asked for is done
@@ -47,13 +60,15 @@ def _place(path: Path) -> Path:
 def _stage(target: Path, text: str, name: str, undo: contextlib.ExitStack) -> Path:
     """The text in a file beside its place, which goes away if anything fails."""
     for missing in reversed([parent for parent in target.parents if not os.path.lexists(parent)]):
-        missing.mkdir()
+        with _telling(f"the folder {missing} cannot be made"):
+            missing.mkdir()
         _if_it_can(undo, missing.rmdir)
     temporary = target.with_name(name)
     _if_it_can(undo, temporary.unlink)
-    temporary.write_bytes(text.encode("utf-8", errors="surrogateescape"))
-    if target.exists():
-        shutil.copymode(target, temporary)
+    with _telling(f"{target} cannot be written"):
+        temporary.write_bytes(text.encode("utf-8", errors="surrogateescape"))
+        if target.exists():
+            shutil.copymode(target, temporary)
     return temporary
 
 
@@ -65,11 +80,21 @@ def _keep(target: Path, name: str, undo: contextlib.ExitStack) -> Path:
         return second
     _if_it_can(undo, second.unlink)  # where the two are still one file, the next line does nothing
     _if_it_can(undo, lambda: os.replace(second, target))
-    try:
-        os.link(target, second, follow_symlinks=False)
-    except OSError:  # a file system without links
-        shutil.copy2(target, second, follow_symlinks=False)
+    with _telling(f"{target} cannot be kept until all is written"):
+        try:
+            os.link(target, second, follow_symlinks=False)
+        except OSError:  # a file system without links
+            shutil.copy2(target, second, follow_symlinks=False)
     return second
+
+
+@contextlib.contextmanager
+def _telling(what: str) -> Iterator[None]:
+    """Say what could not be done, since the system names a file that nobody knows, or none."""
+    try:
+        yield
+    except OSError as error:
+        raise NotWritten(what, error) from error
 
 
 def _if_it_can(undo: contextlib.ExitStack, what: Callable[[], object]) -> None:

@@ -115,3 +115,28 @@ def test_a_full_disk_in_the_midst_of_it_leaves_everything_as_it_was(
     assert "File too large" in done.stderr
     assert "Traceback" not in done.stderr
     assert (tree(project), folders(project)) == (before, places)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["init", "blocked/new"],
+        ["manifests", "--out", "blocked/new"],
+        ["chart", "--out", "blocked/new"],
+        ["installer", "--out", "blocked/new/install.yaml"],
+        ["bundle", "--image", "registry.example.com/guestbook:1.0.0", "--out", "blocked/new"],
+        ["codegen", "thing.yaml", "--out", "blocked/new/types.py"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_folder_that_cannot_be_made_is_named_with_the_reason(
+    command: list[str], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Below a file nobody can make a folder, nor can the administrator."""
+    (project / "blocked").write_text("")
+    before = tree(project)
+    assert run(command) == 1
+    [line] = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Error: ")]
+    said = ("blocked is not a folder", "the folder blocked/new cannot be made: Not a directory")
+    assert line.removeprefix("Error: nothing was written: ") in said
+    assert tree(project) == before

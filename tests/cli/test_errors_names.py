@@ -110,7 +110,7 @@ def test_a_kind_is_checked_before_it_is_made(project: Path, capsys: pytest.Captu
         (["api", "--kind", "Page", "--owns", "Deployment,Service"], "repeat --owns for each kind"),
         (["api", "--kind", "Page", "--owns", "Event"], "several groups have a kind Event: say core/Event"),
         (["api", "--kind", "Page", "--no-resource"], "needs no scaffold"),
-        (["webhook", "--kind", "Guestbook"], "say what it is for: --defaulting"),
+        (["webhook", "--kind", "Guestbook"], "missing: --defaulting, --programmatic-validation or --conversion"),
         (["webhook", "--kind", "Guestbok", "--defaulting"], "no Guestbok in web.my.domain/v1 (there is Guestbook"),
         (["webhook", "--kind", "Guestbook", "--conversion"], "Guestbook has one version, v1, and nothing to convert"),
     ],
@@ -134,3 +134,25 @@ def test_a_project_that_is_there_need_not_be_described_again(project: Path) -> N
 
 def test_another_project_in_the_same_folder_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refused(["init", "--domain", "other.domain"], "there is a project here: guestbook, of the", project, capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["api"],
+            "missing: --group, --version, --kind. For example: kubewright create api --group webapp --version v1",
+        ),
+        (["api", "--kind", "Page"], "missing: --group, --version. For example: kubewright create api --group webapp"),
+        (["api", "--group", "a", "--kind", "Page"], "create api --group a --version v1 --kind Page "),
+        (
+            ["webhook"],
+            "--kind, --defaulting, --programmatic-validation or --conversion. For example: kubewright create",
+        ),
+        (["webhook", "--conversion", "--kind", "Page"], "missing: --group, --version. For example: kubewright create"),
+    ],
+)
+def test_all_names_that_are_missing_are_told_at_once(
+    arguments: list[str], message: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused(["create", *arguments], message, project, capsys)

@@ -23,6 +23,18 @@ def test_the_operator_of_a_file_is_found_and_its_neighbours_can_be_imported(tmp_
     assert load_operator(str(tmp_path / "foo.py")).name == "from-the-neighbour"
 
 
+def test_a_file_of_a_package_is_the_module_that_the_others_import(tmp_path: Path) -> None:
+    package = tmp_path / "loaded_shop"
+    package.mkdir()
+    (package / "__init__.py").write_text("from loaded_shop.operator import operator\n")
+    (package / "operator.py").write_text("import kubewright as kw\noperator = kw.Operator('shop')\n")
+    (package / "loaded_shop.py").write_text("from loaded_shop.operator import operator\n")
+    for file in ("operator.py", "loaded_shop.py", "__init__.py"):
+        assert load_operator(str(package / file)) is sys.modules["loaded_shop.operator"].operator
+    assert sys.modules["operator"].__name__ == "operator", "Python's own is still there"
+    assert not hasattr(sys.modules["operator"], "operator")
+
+
 def test_the_operator_of_a_module_is_found(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "main.py").write_text(ONE)

@@ -103,3 +103,16 @@ def test_the_metadata_is_the_projects_own(project: Path) -> None:
     found = tomllib.loads((project / "pyproject.toml").read_text())["project"]
     assert (found["name"], found["urls"]["Source"]) == ("guestbook", "https://code.example.com/guestbook")
     assert tomllib.loads((project / "kubewright.toml").read_text())["scaffold"] == CURRENT
+
+
+def test_each_version_of_a_kind_has_a_sample_of_its_own(tmp_path: Path) -> None:
+    """An object is the same one in all versions: samples of one name would be applied over each other."""
+    carry_out(new_project("guestbook", "my.domain"), tmp_path)
+    for version in ("v1", "v2", "v3"):
+        carry_out(new_api(tmp_path, group="webapp", version=version, kind="Guestbook"), tmp_path)
+    samples = [yaml.safe_load(path.read_text()) for path in sorted((tmp_path / "config/samples").glob("*.yaml"))]
+    assert {sample["apiVersion"]: sample["metadata"]["name"] for sample in samples} == {
+        "webapp.my.domain/v1": "guestbook-sample",
+        "webapp.my.domain/v2": "guestbook-sample-v2",
+        "webapp.my.domain/v3": "guestbook-sample-v3",
+    }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -106,3 +108,9 @@ def test_a_record_that_is_none_is_told(project: Path, text: str) -> None:
     (project / "kubewright.toml").write_text(text)
     with pytest.raises(ScaffoldError, match=r"kubewright\.toml"):
         new_api(project, group="web", version="v1", kind="Guestbook")
+
+
+def test_kinds_are_known_that_nobody_has_imported_yet() -> None:
+    """The types of a group are imported on first use, so a new interpreter has none of them."""
+    asked = "from kubewright.scaffold._owned import find_owned; print(find_owned('deployment'))"
+    assert subprocess.check_output([sys.executable, "-c", asked], text=True) == "apps.Deployment\n"

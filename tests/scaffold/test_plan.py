@@ -27,6 +27,10 @@ def test_to_do_the_same_twice_is_harmless(tmp_path: Path) -> None:
         "tests/test_guestbook.py",
         "config/samples/web_v1_guestbook.yaml",
     }
+    carry_out(new_api(tmp_path, group="web", version="v2", kind="Guestbook"), tmp_path)
+    for version in ("v1", "v2"):
+        again = carry_out(new_api(tmp_path, group="web", version=version, kind="Guestbook"), tmp_path)
+        assert (again.written, again.changed) == ((), ())
 
 
 def test_a_file_of_the_users_own_is_never_overwritten_without_force(tmp_path: Path) -> None:

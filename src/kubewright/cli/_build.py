@@ -12,6 +12,7 @@ import click
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import project_from, targets_argument, targets_or_project
+from kubewright.cli._standing import ProjectCommand
 from kubewright.development._images import TOOLS, Build, BuildError, Command, Tool, commands, find_containerfile
 from kubewright.development._tools import find_tool, has_buildx, run_commands
 from kubewright.manifests._image import Image
@@ -20,7 +21,7 @@ from kubewright.scaffold import RECORD, Plan, Record, ScaffoldError, carry_out
 __all__ = ["command"]
 
 
-@click.command("build")
+@click.command("build", cls=ProjectCommand)
 @targets_argument
 @click.option(
     "--image", metavar="IMAGE", help="What it is called; as the last time, or <operator>:<version>, unless given."
@@ -39,7 +40,7 @@ __all__ = ["command"]
     "--containerfile",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="How it is built; Containerfile or Dockerfile of this folder unless given.",
+    help="How it is built; Containerfile or Dockerfile of the folder unless given.",
 )
 @click.option("--build-arg", "arguments", multiple=True, metavar="NAME=VALUE", help="Passed on. May be repeated.")
 @click.option("--dry-run", is_flag=True, help="Print the commands, and run none.")
@@ -55,9 +56,9 @@ def command(
     dry_run: bool,
     output: Output,
 ) -> None:
-    """Build the operator's image from this folder, with docker, podman or buildah.
+    """Build the operator's image from the project's folder, or this one, with docker, podman or buildah.
 
-    In a project's folder a name that is given is kept in kubewright.toml, so that `deploy`, `installer`, `chart` and
+    In a project, a name that is given is kept in kubewright.toml, so that `deploy`, `installer`, `chart` and
     the next `build` mean the same image without being told.
 
     \b

@@ -14,6 +14,7 @@ from kubewright.cli._bundle_problems import counted, report_option, tell_problem
 from kubewright.cli._exit_codes import WrongUse, differs
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import OPTIONAL_TARGETS, program_of, project_from, targets_or_project
+from kubewright.cli._standing import ProjectCommand
 
 if TYPE_CHECKING:
     from kubewright.manifests import Project
@@ -25,7 +26,7 @@ _SAMPLES = Path("config/samples")
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@click.command("bundle")
+@click.command("bundle", cls=ProjectCommand)
 @click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
 @click.option("--image", metavar="IMAGE", help="The operator's image; <operator>:<version> unless given.")
 @click.option("--version", metavar="VERSION", help="The version; the program's, or that of pyproject.toml.")

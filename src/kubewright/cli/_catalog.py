@@ -11,6 +11,7 @@ import click
 
 from kubewright.cli._exit_codes import WrongUse, differs
 from kubewright.cli._output import Output, output_option
+from kubewright.cli._standing import ProjectCommand
 
 if TYPE_CHECKING:
     from kubewright.olm import Bundle
@@ -20,7 +21,7 @@ __all__ = ["command"]
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
-@click.command("catalog")
+@click.command("catalog", cls=ProjectCommand)
 @click.argument("bundles", metavar="[BUNDLE]...", nargs=-1, type=_FOLDER)
 @click.option(
     "--bundle-image",

@@ -9,11 +9,12 @@ import click
 
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import project_from, targets_argument, targets_or_project
+from kubewright.cli._standing import ProjectCommand
 
 __all__ = ["command"]
 
 
-@click.command("chart")
+@click.command("chart", cls=ProjectCommand)
 @targets_argument
 @click.option("--image", metavar="IMAGE", help="The operator's image; <operator>:<version> unless given.")
 @click.option(

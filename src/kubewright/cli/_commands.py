@@ -30,7 +30,7 @@ COMMANDS: Mapping[str, Entry] = {
     "codegen": Entry("kubewright.cli._codegen", "Write typed models from CustomResourceDefinitions."),
     "completion": Entry("kubewright.cli._completion", "Print the script that lets your shell complete all this."),
     "controlplane": Entry("kubewright.cli._controlplane", "Run a real Kubernetes control plane on this machine."),
-    "create": Entry("kubewright.cli._create", "Add a kind, or webhooks of one, to the project in this folder."),
+    "create": Entry("kubewright.cli._create", "Add a kind, or webhooks of one, to the project."),
     "deploy": Entry("kubewright.cli._deploy", "Run the operator in the cluster, with all that it needs."),
     "dev": Entry("kubewright.cli._dev", "Run a program on a cluster of its own, anew with each save."),
     "doctor": Entry("kubewright.cli._doctor", "Say whether the program will work on the cluster."),

@@ -60,7 +60,7 @@ def owned(_: click.Context) -> Iterable[str]:
 
 @one_of
 def kinds(_: click.Context) -> Iterable[str]:
-    """The kinds of the project in this folder."""
+    """The kinds of the project."""
     return [kind for _, _, kind in _recorded()]
 
 
@@ -84,7 +84,8 @@ def objects(_: click.Context) -> Iterable[str]:
 
 
 def _recorded() -> list[tuple[str, str, str]]:
-    from kubewright.scaffold import Record
+    from kubewright.scaffold import Record, project_folder
 
-    record = Record.find(Path.cwd())
+    folder = project_folder(Path.cwd())
+    record = Record.read(folder) if folder else None
     return [(kind.group, kind.version, kind.kind) for kind in record.kinds] if record else []

@@ -21,7 +21,7 @@ from kubewright.client import (
     load_config,
 )
 
-__all__ = ["cluster_options", "connected", "removal_options"]
+__all__ = ["cluster_options", "connected", "removal_options", "timeout_option", "yes_option"]
 
 T = TypeVar("T")
 
@@ -41,18 +41,26 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def removal_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How long to wait for a removal, and whether to ask before it."""
-    yes = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-    timeout = click.option(
+def timeout_option(seconds: float, until: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command `--timeout`: how long it waits until something is so."""
+    return click.option(
         "--timeout",
         type=click.FloatRange(min=0, min_open=True),
-        default=60.0,
+        default=seconds,
         show_default=True,
         metavar="SECONDS",
-        help="How long to wait until all is gone.",
+        help=f"How long to wait until {until}.",
     )
-    return timeout(yes(command))
+
+
+def yes_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command `--yes`, with which it removes without asking."""
+    return click.option("--yes", "-y", is_flag=True, help="Remove without asking.")(command)
+
+
+def removal_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How long to wait for a removal, and whether to ask before it."""
+    return timeout_option(60.0, "all is gone")(yes_option(command))
 
 
 def connected(kubeconfig: str | None, context: str | None, work: Callable[[Client], Awaitable[T]]) -> T:

@@ -1,10 +1,10 @@
-"""`kubewright create api` and `kubewright create webhook`: more for the project in this folder."""
+"""`kubewright create api` and `kubewright create webhook`: more for the project."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -12,14 +12,17 @@ from kubewright.cli._completing import groups, kinds, owned, versions
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._scaffolding import carried_out, tell
+from kubewright.cli._standing import ProjectCommand, this_project
 from kubewright.scaffold import ScaffoldError, new_api, new_webhook
 
 __all__ = ["command"]
 
+_EXAMPLE: Final = {"--group": "webapp", "--version": "v1", "--kind": "Guestbook"}
+
 
 @click.group("create")
 def command() -> None:
-    """Add a kind, or webhooks of one, to the project in this folder.
+    """Add a kind, or webhooks of one, to the project.
 
     \b
     Example:
@@ -34,11 +37,25 @@ def _kind(wrapped: Callable[..., Any]) -> Callable[..., Any]:
         ("--version", "Its version, such as v1alpha1.", versions),
         ("--group", "Its group, without the project's domain.", groups),
     ):
-        wrapped = click.option(flag, required=True, help=help_, shell_complete=offered)(wrapped)
+        # Not `required`, since click then names the first that is missing, and not the others.
+        wrapped = click.option(flag, help=f"{help_}  [required]", shell_complete=offered)(wrapped)
     return wrapped
 
 
-@command.command("api")
+def _named(
+    command: str, group: str | None, version: str | None, kind: str | None, further: str = ""
+) -> tuple[str, str, str]:
+    """The three names of a kind; those that are missing are told together, with a command that has all."""
+    if not (group is None or version is None or kind is None or further):
+        return group, version, kind
+    given = {"--group": group, "--version": version, "--kind": kind}
+    missing = [flag for flag, value in given.items() if value is None] + ([further] if further else [])
+    whole = [f"{flag} {shlex.quote(given[flag] or usual)}" for flag, usual in _EXAMPLE.items()]
+    example = " ".join(["kubewright create", command, *whole, *(["--defaulting"] if command == "webhook" else [])])
+    raise click.UsageError(f"missing: {', '.join(missing)}. For example: {example}")
+
+
+@command.command("api", cls=ProjectCommand)
 @_kind
 @click.option(
     "--namespaced/--cluster", default=True, help="Whether its objects live in namespaces.  [default: they do]"
@@ -55,9 +72,9 @@ def _kind(wrapped: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--force", is_flag=True, help="Overwrite files that are in the way.")
 @output_option
 def api(
-    group: str,
-    version: str,
-    kind: str,
+    group: str | None,
+    version: str | None,
+    kind: str | None,
     namespaced: bool,
     resource: bool,
     controller: bool,
@@ -78,7 +95,8 @@ def api(
             "--no-resource: a reconciler of a kind that is not yours needs no scaffold. Register it in a module of your"
             " own: @operator.reconciles(apps.Deployment), and import that module in the package's __init__.py"
         )
-    folder = Path.cwd()
+    group, version, kind = _named("api", group, version, kind)
+    folder = this_project()
     try:
         plan = new_api(
             folder, group=group, version=version, kind=kind, namespaced=namespaced, controller=controller, owns=owns
@@ -89,7 +107,7 @@ def api(
     tell(done, folder, output, f"give {kind}Spec its fields, and run `make manifests test`.")
 
 
-@command.command("webhook")
+@command.command("webhook", cls=ProjectCommand)
 @_kind
 @click.option("--defaulting", is_flag=True, help="Fill in what is missing.")
 @click.option("--programmatic-validation", "validation", is_flag=True, help="Check objects by code.")
@@ -97,9 +115,9 @@ def api(
 @click.option("--force", is_flag=True, help="Overwrite files that are in the way.")
 @output_option
 def webhook(
-    group: str,
-    version: str,
-    kind: str,
+    group: str | None,
+    version: str | None,
+    kind: str | None,
     defaulting: bool,
     validation: bool,
     conversion: bool,
@@ -112,7 +130,9 @@ def webhook(
     Example:
       kubewright create webhook --group webapp --version v1 --kind Guestbook --defaulting --programmatic-validation
     """
-    folder = Path.cwd()
+    what = "" if defaulting or validation or conversion else "--defaulting, --programmatic-validation or --conversion"
+    group, version, kind = _named("webhook", group, version, kind, what)
+    folder = this_project()
     try:
         plan = new_webhook(
             folder,

@@ -10,6 +10,7 @@ import click
 from kubewright.cli._connecting import cluster_options, connected
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import project_from, targets_argument, targets_or_project
+from kubewright.cli._standing import ProjectCommand
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("deploy")
+@click.command("deploy", cls=ProjectCommand)
 @targets_argument
 @cluster_options
 @click.option("--image", metavar="IMAGE", help="The operator's image; as the last build was told unless given.")

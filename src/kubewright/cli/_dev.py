@@ -16,12 +16,13 @@ import click
 from kubewright.cli._completing import contexts, files
 from kubewright.cli._exit_codes import CommandExit, WrongUse
 from kubewright.cli._projects import targets_argument, targets_or_project
+from kubewright.cli._standing import ProjectCommand
 from kubewright.operator._load import LoadError
 
 __all__ = ["command"]
 
 
-@click.command("dev")
+@click.command("dev", cls=ProjectCommand)
 @targets_argument
 @click.option(
     "--kubeconfig", metavar="FILE", shell_complete=files, help="Use the cluster of this file, and no embedded one."
@@ -84,7 +85,7 @@ def command(
 ) -> None:
     """Run a program on a cluster of its own, and again whenever one of its files is saved.
 
-    FILE_OR_MODULE has the operator and its kinds; in a project's folder it need not be named. The cluster is an
+    FILE_OR_MODULE has the operator and its kinds; in a project it need not be named. The cluster is an
     embedded one, with workloads and nodes, unless --kubeconfig or --context names another. It and its objects stay
     while the operator is started again.
 

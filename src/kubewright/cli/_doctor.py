@@ -10,6 +10,7 @@ import click
 from kubewright.cli._connecting import cluster_options, connected
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import program_of, targets_argument, targets_or_project
+from kubewright.cli._standing import ProjectCommand
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -20,7 +21,7 @@ __all__ = ["command"]
 _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 
 
-@click.command("doctor")
+@click.command("doctor", cls=ProjectCommand)
 @targets_argument
 @cluster_options
 @output_option

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubewright.cli._connecting import cluster_options, connected
+from kubewright.cli._connecting import cluster_options, connected, timeout_option
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import program_of, targets_argument, targets_or_project
+from kubewright.cli._standing import ProjectCommand
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -17,24 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("install")
+@click.command("install", cls=ProjectCommand)
 @targets_argument
 @cluster_options
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=30.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait until they are served.",
-)
+@timeout_option(30.0, "they are served")
 @output_option
 def command(
     targets: Sequence[str], kubeconfig: str | None, context: str | None, timeout: float, output: Output
 ) -> None:
     """Define the kinds of a program in the cluster, and wait until they are served.
 
-    FILE_OR_MODULE has the kinds; in a project's folder it need not be named. Definitions that are there are updated;
+    FILE_OR_MODULE has the kinds; in a project it need not be named. Definitions that are there are updated;
     what would break stored objects is refused.
 
     \b

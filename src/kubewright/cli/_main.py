@@ -12,6 +12,7 @@ import click
 from click.shell_completion import shell_complete
 
 from kubewright import __version__
+from kubewright._writing import NotWritten
 from kubewright.cli._commands import LazyGroup
 from kubewright.cli._completion import VARIABLE
 from kubewright.cli._exit_codes import CommandExit
@@ -78,6 +79,6 @@ def _message(error: click.ClickException) -> str:
 
 
 def _describe(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
+    if isinstance(error, OSError) and error.strerror and not isinstance(error, NotWritten):
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) or type(error).__name__

@@ -12,6 +12,7 @@ import click
 from kubewright.cli._exit_codes import differs
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import program_of, project_from, targets_argument, targets_or_project
+from kubewright.cli._standing import ProjectCommand
 
 if TYPE_CHECKING:
     from kubewright.api import Object
@@ -23,7 +24,7 @@ __all__ = ["command"]
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
-@click.command("manifests")
+@click.command("manifests", cls=ProjectCommand)
 @targets_argument
 @click.option(
     "--out",

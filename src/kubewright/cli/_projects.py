@@ -1,4 +1,4 @@
-"""Which program a command is about: the one that is named, or that of the project in this folder."""
+"""Which program a command is about: the one that is named, or that of the project that the user is in."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import click
 from kubewright.cli._completing import files
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._importing import importing
+from kubewright.cli._standing import nowhere
 from kubewright.operator._load import LoadError
-from kubewright.scaffold import RECORD, Record, ScaffoldError
+from kubewright.scaffold import Record, ScaffoldError
 from kubewright.testing._progress import Progress
 
 if TYPE_CHECKING:
@@ -24,11 +25,11 @@ __all__ = ["OPTIONAL_TARGETS", "program_of", "project_from", "targets_argument",
 OPTIONAL_TARGETS = "[FILE_OR_MODULE]..."
 
 targets_argument = click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1, shell_complete=files)
-"""The program that a command is about, which need not be named in a project's folder."""
+"""The program that a command is about, which need not be named in a project."""
 
 
 def targets_or_project(targets: Sequence[str]) -> tuple[str, ...]:
-    """What was named, or the package of the project in this folder. Neither is a wrong command line."""
+    """What was named, or the package of the project, in whose folder a `ProjectCommand` works; or a usage error."""
     if targets:
         return tuple(targets)
     try:
@@ -36,7 +37,7 @@ def targets_or_project(targets: Sequence[str]) -> tuple[str, ...]:
     except ScaffoldError as error:
         raise WrongUse(str(error)) from error
     if record is None:
-        raise click.UsageError(f"name a FILE_OR_MODULE, or run this in a project's folder, where {RECORD} is")
+        raise click.UsageError(f"name a FILE_OR_MODULE, or run this in a project's folder: {nowhere()}")
     return (record.package,)
 
 

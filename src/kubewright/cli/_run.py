@@ -11,6 +11,7 @@ from kubewright.cli._completing import Complete, contexts, files, one_of
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._importing import importing
 from kubewright.cli._projects import targets_or_project
+from kubewright.cli._standing import ProjectCommand
 from kubewright.operator import Operator, SettingError
 from kubewright.operator import _values as values
 from kubewright.operator._load import LoadError, load_operator
@@ -70,7 +71,7 @@ def _settings(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.command("run")
+@click.command("run", cls=ProjectCommand)
 @click.argument("target", metavar="[FILE_OR_MODULE]", default=None, required=False, shell_complete=files)
 @_settings
 @click.option(

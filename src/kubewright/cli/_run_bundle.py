@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from kubewright.cli._confirming import confirm
-from kubewright.cli._connecting import cluster_options, connected
+from kubewright.cli._connecting import cluster_options, connected, timeout_option, yes_option
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._output import Output, output_option
+from kubewright.cli._standing import ProjectCommand
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -22,7 +23,7 @@ __all__ = ["command"]
 _MODES = ("AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace")
 
 
-@click.command("run-bundle")
+@click.command("run-bundle", cls=ProjectCommand)
 @click.argument("bundle", metavar="[BUNDLE]", default="bundle")
 @cluster_options
 @click.option("--namespace", metavar="NAME", help="Where it runs; <package>-system unless given.")
@@ -39,17 +40,10 @@ _MODES = ("AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace")
 @click.option(
     "--opm-image", metavar="IMAGE", help="The server of the catalog that is carried along, from your registry."
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait until the bundle is installed, or gone.",
-)
+@timeout_option(300.0, "the bundle is installed, or gone")
 @click.option("--remove", "removing", is_flag=True, help="Remove what this command has made, the definitions too.")
 @click.option("--keep-definitions", is_flag=True, help="With --remove: leave the definitions and their objects.")
-@click.option("--yes", "-y", is_flag=True, help="With --remove: do not ask.")
+@yes_option
 @output_option
 def command(
     bundle: str,

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
+from kubewright.cli._exit_codes import WrongUse
 from kubewright.development._testing import TestClusters, has_pytest, run_tests
+from kubewright.scaffold import ScaffoldError
 
 __all__ = ["command"]
 
@@ -41,4 +43,8 @@ def command(cluster: TestClusters, arguments: Sequence[str]) -> None:
             setup_binaries()
         except SetupError as error:
             raise click.ClickException(str(error)) from error
-    raise click.exceptions.Exit(run_tests(Path.cwd(), cluster, arguments))
+    try:
+        code = run_tests(Path.cwd(), cluster, arguments)
+    except ScaffoldError as error:
+        raise WrongUse(str(error)) from error
+    raise click.exceptions.Exit(code)

@@ -11,6 +11,7 @@ from kubewright.cli._confirming import confirm
 from kubewright.cli._connecting import cluster_options, connected, removal_options
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import project_from, targets_argument, targets_or_project
+from kubewright.cli._standing import ProjectCommand
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("undeploy")
+@click.command("undeploy", cls=ProjectCommand)
 @targets_argument
 @cluster_options
 @click.option("--namespace", metavar="NAME", help="Where it runs; <operator>-system unless given.")

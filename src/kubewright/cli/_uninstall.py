@@ -11,6 +11,7 @@ from kubewright.cli._confirming import confirm
 from kubewright.cli._connecting import cluster_options, connected, removal_options
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import program_of, targets_argument, targets_or_project
+from kubewright.cli._standing import ProjectCommand
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("uninstall")
+@click.command("uninstall", cls=ProjectCommand)
 @targets_argument
 @cluster_options
 @removal_options

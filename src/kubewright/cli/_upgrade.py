@@ -1,7 +1,8 @@
-"""`kubewright upgrade`: the scaffold of this release, merged into the project in this folder."""
+"""`kubewright upgrade`: the scaffold of this release, merged into the project."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from kubewright.cli._completing import files
 from kubewright.cli._exit_codes import WrongUse, differs
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._scaffolding import carried_out
+from kubewright.cli._standing import ProjectCommand, this_project
 from kubewright.scaffold import ScaffoldError, plan_upgrade
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ _TOLD = {
 }
 
 
-@click.command("upgrade")
+@click.command("upgrade", cls=ProjectCommand)
 @click.option("--check", is_flag=True, help="Write nothing; exit with 3 when there is something to upgrade.")
 @click.option(
     "--write-conflicts",
@@ -48,7 +50,7 @@ _TOLD = {
 @click.option("--allow-dirty", is_flag=True, help="Also where git knows of changes that are not committed.")
 @output_option
 def command(check: bool, write_conflicts: bool, keep: Sequence[str], allow_dirty: bool, output: Output) -> None:
-    """Bring the project in this folder to the scaffold of this release.
+    """Bring the project to the scaffold of this release.
 
     What the scaffold has changed since it made the project is merged into your files, line by line: what you changed
     stays. Where both changed the same lines, the conflict is shown, and that file is left as it is until you say
@@ -61,7 +63,8 @@ def command(check: bool, write_conflicts: bool, keep: Sequence[str], allow_dirty
       kubewright upgrade
       kubewright upgrade --keep Makefile --write-conflicts
     """
-    folder = Path.cwd()
+    folder = this_project()
+    keep = [Path(os.path.relpath(each, folder)).as_posix() for each in keep]
     try:
         upgrade = plan_upgrade(folder)
         plan = upgrade.plan(write_conflicts=write_conflicts, keep=keep)

@@ -51,7 +51,7 @@ def write(modules: Mapping[tuple[str, str], str], out: Path, *, check: bool = Fa
 def _there(path: Path) -> str | None:
     try:
         return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # the latter is told when the folder is made
         return None
     except UnicodeDecodeError:
         return ""

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from kubewright.scaffold import RECORD
+from kubewright.scaffold import project_folder
 
-__all__ = ["TestClusters", "has_pytest", "project_root", "run_tests"]
+__all__ = ["TestClusters", "has_pytest", "run_tests"]
 
 TestClusters: TypeAlias = Literal["embedded", "real", "both"]
 _CLUSTERS: Final[dict[TestClusters, tuple[str, ...]]] = {
@@ -28,18 +28,17 @@ def has_pytest() -> bool:
     return importlib.util.find_spec("pytest") is not None
 
 
-def project_root(folder: Path) -> Path | None:
-    """The folder of the project that a folder is in: the nearest one above it with a record."""
-    return next((each for each in (folder, *folder.parents) if (each / RECORD).is_file()), None)
-
-
 def run_tests(folder: Path, clusters: TestClusters, arguments: Sequence[str]) -> int:
     """Run pytest on each of the clusters, from this folder. The first exit code that is not 0, or 0.
 
-    The modules of the project can be imported, also from tests that are in another folder of it. The real control
-    plane is there already.
+    The modules of the project can be imported, also from tests that are in another folder of it. Where no argument
+    names a file or folder, all tests of the project are meant, from whichever folder of it. The real control plane is
+    there already. Raises `ScaffoldError` where `project_folder` does.
     """
-    root = project_root(folder) or folder
+    root = project_folder(folder) or folder
+    if arguments and folder != root and not any((folder / each.partition("::")[0]).exists() for each in arguments):
+        tests = root / "tests"
+        arguments = [*arguments, str(tests if tests.is_dir() else root)]
     path = os.pathsep.join(each for each in (str(root), os.environ.get("PYTHONPATH", "")) if each)
     found = 0
     for cluster in _CLUSTERS[clusters]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from kubewright._writing import write_all
 from kubewright.manifests import MARK, Drift, File, ForeignFile
 from kubewright.olm._read import BundleError
 
@@ -33,9 +33,7 @@ def write_beside(folder: Path, file: File) -> bool:
     place = folder.parent / file.path
     if _text(place) == file.text:
         return False
-    temporary = place.with_name(f".{place.name}.{os.getpid()}.tmp")
-    temporary.write_text(file.text, encoding="utf-8")
-    os.replace(temporary, place)
+    write_all(folder.parent, {file.path: file.text})
     return True
 
 

@@ -63,6 +63,9 @@ def is_file(where: str) -> bool:
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise LoadError(f"there is no file {path}")
+    name, folder = _of_package(path.resolve())
+    if name != path.stem and all(part.isidentifier() for part in name.split(".")):
+        return _import_module(name, folder)
     # As `python foo.py` does: what lies beside the file can be imported.
     sys.path.insert(0, str(path.resolve().parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -74,10 +77,20 @@ def _import_file(path: Path) -> ModuleType:
     return module
 
 
-def _import_module(name: str) -> ModuleType:
+def _of_package(path: Path) -> tuple[str, Path]:
+    """The name by which others import a file, with the packages that it is in, and the folder around all of them."""
+    names = [] if path.stem == "__init__" else [path.stem]
+    folder = path.parent
+    while (folder / "__init__.py").is_file():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(names), folder
+
+
+def _import_module(name: str, folder: Path | None = None) -> ModuleType:
     if not all(part.isidentifier() for part in name.split(".")):
         raise LoadError(f"{name!r} is neither a Python file nor the name of a module")
-    sys.path.insert(0, str(Path.cwd()))
+    sys.path.insert(0, str(folder or Path.cwd()))
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -7,7 +7,8 @@
   harmless.
 - `plan_upgrade(folder)` compares a project of an earlier scaffold with that of this release: an `Upgrade`, whose
   `plan()` merges the scaffold's changes into the user's files. Conflicts are told, and never overwritten.
-- `Record` is the project's `kubewright.toml`: its name, its domain and its kinds. `Record.find()` reads it.
+- `Record` is the project's `kubewright.toml`: its name, its domain and its kinds. `Record.find()` reads it,
+  and `project_folder(folder)` is where it is: there, or above.
 
 What is scaffolded is little, because the framework holds the logic: a module for each kind, its tests and a sample.
 """
@@ -18,7 +19,7 @@ from kubewright.scaffold._api import new_api
 from kubewright.scaffold._names import ScaffoldError
 from kubewright.scaffold._plan import Done, Plan, carry_out
 from kubewright.scaffold._project import new_project
-from kubewright.scaffold._record import RECORD, Kind, Record
+from kubewright.scaffold._record import RECORD, Kind, Record, project_folder
 from kubewright.scaffold._upgrade import FileUpgrade, Upgrade, plan_upgrade
 from kubewright.scaffold._versions import CURRENT
 from kubewright.scaffold._webhook import new_webhook
@@ -38,4 +39,5 @@ __all__ = [
     "new_project",
     "new_webhook",
     "plan_upgrade",
+    "project_folder",
 ]

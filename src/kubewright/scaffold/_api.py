@@ -41,10 +41,13 @@ def new_api(
     whole = check_group(group, record.domain)
     check_version(version)
     check_kind(kind)
-    earlier = [one for one in record.kinds if (one.group, one.kind) == (whole, kind)]
-    others = [one for one in earlier if one.version != version]
+    versions = [one for one in record.kinds if (one.group, one.kind) == (whole, kind) and one.version != version]
+    same = record.find_kind(whole, version, kind)
+    # The version that was made first has the module with the kind's plain name, also when it is made again.
+    first = same is not None and same.module == kind.lower()
+    others = [] if first else versions
     module = f"{kind.lower()}_{version}" if others else kind.lower()
-    if same := record.find_kind(whole, version, kind):
+    if same:
         module = same.module
     elif clash := next((one for one in record.kinds if one.module == module), None):
         raise ScaffoldError(f"there is {clash.kind} in {clash.api_version}, whose module is {module}.py, too")
@@ -66,10 +69,12 @@ def new_api(
         "like_reconciled": "yes" if any(one.controller for one in others) else "",
         "neither": "" if added.controller or any(one.controller for one in others) else "yes",
         "owns_argument": f", owns=[{', '.join(map(str, owned))}]" if owned else "",
-        "resource": _decorator(added, further=bool(others)),
+        "resource": _decorator(added, stored=first if versions else None),
         "first_module": others[0].module if others else "",
         "owned_groups": ", ".join(sorted({one.group for one in owned} | {"meta"})),
         "further": "yes" if others else "",
+        # An object is one object in all versions of its kind: the samples of two versions must not be the same one.
+        "sample_name": f"{values['sample']}-{version}" if others else values["sample"],
     }
     files = filled("api", record.scaffold, values)
     init = f"{record.package}/__init__.py"
@@ -81,10 +86,12 @@ def new_api(
     return Plan(files=files, changes=changes)
 
 
-def _decorator(kind: Kind, *, further: bool) -> str:
+def _decorator(kind: Kind, *, stored: bool | None) -> str:
+    """The line above the class. `stored` is None where the kind has this version alone."""
     arguments = [f'"{kind.api_version}"']
+    arguments += ["storage=True"] if stored else []  # where `_storing` puts it
     arguments += [] if kind.namespaced else ['scope="Cluster"']
-    arguments += ["storage=False"] if further else []
+    arguments += ["storage=False"] if stored is False else []
     return f"@kw.resource({', '.join(arguments)})"
 
 

@@ -51,7 +51,8 @@ def all_owned() -> list[OwnedKind]:
         if not package.ispkg:
             continue
         module = importlib.import_module(f"kubewright.api.{package.name}")
-        for name, value in vars(module).items():
+        for name in dir(module):  # its types are imported by being asked for, so that `vars` may have none of them
+            value = getattr(module, name)
             if isinstance(value, type) and issubclass(value, Object) and hasattr(value, "__resource__"):
                 found.append(OwnedKind(package.name, name))
     return sorted(found)

@@ -61,4 +61,5 @@ def read_text(folder: Path, path: str) -> str | None:
     except (IsADirectoryError, UnicodeDecodeError) as error:
         raise ScaffoldError(f"nothing was written: {file} is in the way ({error})") from None
     except NotADirectoryError:
-        raise ScaffoldError(f"nothing was written: {file.parent} is not a folder") from None
+        in_the_way = next(parent for parent in file.parents if parent.exists())
+        raise ScaffoldError(f"nothing was written: {in_the_way} is not a folder") from None

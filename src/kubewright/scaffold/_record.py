@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ from kubewright import __version__
 from kubewright.scaffold._names import ScaffoldError, package_of
 from kubewright.scaffold._versions import CURRENT, FIRST
 
-__all__ = ["RECORD", "Kind", "Record"]
+__all__ = ["RECORD", "Kind", "Record", "project_folder"]
 
 RECORD: Final = "kubewright.toml"
 
@@ -90,7 +91,7 @@ class Record:
             found = tomllib.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise ScaffoldError(
-                f"there is no {RECORD} here: run this in a project's folder, or make one with `kubewright init`"
+                f"there is no {RECORD} in {folder}: run this in a project's folder, or make one with `kubewright init`"
             ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ScaffoldError(f"{path} cannot be read: {error}") from None
@@ -126,6 +127,24 @@ class Record:
         except (AttributeError, TypeError, ValueError) as error:
             said = str(error).replace("Record.__init__() ", "").replace("Kind.__init__() ", "a kind ")
             raise ScaffoldError(f"{path} is not what `kubewright init` writes: {said}") from None
+
+
+def project_folder(folder: Path) -> Path | None:
+    """The folder of the project that a folder is in: itself, or the nearest one above it with a record.
+
+    Raises `ScaffoldError` when the nearest record above belongs to another user, as one may in a folder that many
+    share: commands import the program beside it, which whoever stands below has not asked for.
+    """
+    folder = folder.absolute()
+    found = next((each for each in (folder, *folder.parents) if (each / RECORD).is_file()), None)
+    if found not in (None, folder) and not _is_trusted(found / RECORD):
+        raise ScaffoldError(f"{found / RECORD} belongs to another user: if you mean that project, go to its folder")
+    return found
+
+
+def _is_trusted(path: Path) -> bool:
+    """Whether a file is this user's, or the administrator's."""
+    return not hasattr(os, "geteuid") or path.stat().st_uid in (os.geteuid(), 0)
 
 
 def _kind(found: dict[str, Any]) -> Kind:
