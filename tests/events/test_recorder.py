@@ -119,13 +119,26 @@ async def test_an_event_that_expired_is_made_anew(
 
 
 async def test_two_programs_with_one_seed_do_not_lose_each_others_events(
-    client: Client, subject: core.ConfigMap, namespace: str
+    client: Client, clock: VirtualClock, subject: core.ConfigMap, namespace: str
 ) -> None:
     for number in range(2):
-        async with EventRecorder(client, "test-controller", rng=random.Random(1)) as recorder:
+        async with EventRecorder(client, "test-controller", clock=clock, rng=random.Random(1)) as recorder:
             recorder.record(subject, f"Reason{number}", "same seed, same name")
             await recorder.flush()
     assert {event.reason for event in await client.list(events.Event, namespace)} == {"Reason0", "Reason1"}
+
+
+async def test_events_of_one_moment_are_listed_as_they_were_told(
+    client: Client, clock: VirtualClock, subject: core.ConfigMap, namespace: str
+) -> None:
+    """kubectl goes by seconds, and then by the order of the list. Those of kubelets name their node."""
+    told = [f"Reason{number}" for number in range(20)]
+    async with EventRecorder(client, "kubelet", host="node-1", version="v1", clock=clock) as recorder:
+        for reason in told:
+            recorder.record(subject, reason, "at once")
+    found = list(await client.list(core.Event, namespace))
+    assert [event.reason for event in found] == told
+    assert found[0].source == core.EventSource(component="kubelet", host="node-1")
 
 
 async def test_events_about_cluster_scoped_objects_are_in_the_namespace_default(

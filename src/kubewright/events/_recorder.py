@@ -71,6 +71,7 @@ class EventRecorder:
         component: str,
         *,
         instance: str | None = None,
+        host: str | None = None,
         version: EventVersion = "events.k8s.io/v1",
         limits: Limits | None = None,
         clock: Clock | None = None,
@@ -82,6 +83,7 @@ class EventRecorder:
             client: the way to the server. It needs the verbs `create` and `patch` on events of the version's group.
             component: who records, such as the name of the operator.
             instance: which one of several replicas; made of the component and the host's name unless given.
+            host: the node that it speaks for, as kubelets do; only events of `v1` tell it.
             version: of the API.
             limits: how much may be told.
             clock: time; the system's unless given.
@@ -89,6 +91,7 @@ class EventRecorder:
         """
         self.component = check_component(component)
         self.instance = instance or f"{component}-{socket.gethostname()}"
+        self.host = host
         self._client = client
         self._writing = writing(version)
         self._clock = clock or SystemClock()
@@ -99,6 +102,7 @@ class EventRecorder:
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.get_ident()
+        self._last_number = 0
         self._told = 0
         self._written = 0
         self._dropped: Counter[Dropped] = Counter()
@@ -265,13 +269,19 @@ class EventRecorder:
                 series.written = count
                 return
         # The name stays the same from try to try: when the answer to one was lost, the next finds the event there.
-        series.name = series.name or name_for(series.about, self._rng.getrandbits(64))
+        series.name = series.name or name_for(series.about, self._number_of(series))
         try:
-            await self._client.create(self._writing.new(series, self.component, self.instance))
+            await self._client.create(self._writing.new(series, self.component, self.instance, self.host))
         except AlreadyExists:
             if not unsure:
                 raise
         series.written = count
+
+    def _number_of(self, series: Series) -> int:
+        """Higher for what was told later: kubectl shows events of one second in the order of their names."""
+        number = int(series.first_at.timestamp() * 1_000_000) * 1_000 + self._rng.randrange(1_000)
+        self._last_number = max(self._last_number + 1, number)
+        return self._last_number
 
     def _drop(self, series: Series, why: Dropped, error: Exception) -> None:
         self._dropped[why] += 1

@@ -20,7 +20,7 @@ class Writing(Protocol):
     def kind(self) -> type[Object]:
         """The kind of that object."""
 
-    def new(self, series: Series, component: str, instance: str) -> Object:
+    def new(self, series: Series, component: str, instance: str, host: str | None = None) -> Object:
         """The event as it is created."""
 
     def again(self, series: Series) -> dict[str, Any]:
@@ -34,7 +34,7 @@ class _EventsV1:
     def kind(self) -> type[Object]:
         return events.Event
 
-    def new(self, series: Series, component: str, instance: str) -> Object:
+    def new(self, series: Series, component: str, instance: str, host: str | None = None) -> Object:
         repeated = None
         if series.count > 1:
             repeated = events.EventSeries(count=series.count, last_observed_time=MicroTime.of(series.last_at))
@@ -61,7 +61,7 @@ class _CoreV1:
     def kind(self) -> type[Object]:
         return core.Event
 
-    def new(self, series: Series, component: str, instance: str) -> Object:
+    def new(self, series: Series, component: str, instance: str, host: str | None = None) -> Object:
         return core.Event(
             metadata=ObjectMeta(name=series.name, namespace=namespace_of(series)),
             involved_object=series.about,
@@ -73,7 +73,7 @@ class _CoreV1:
             count=series.count,
             first_timestamp=series.first_at,
             last_timestamp=series.last_at,
-            source=core.EventSource(component=component),
+            source=core.EventSource(component=component, host=host),
             reporting_component=component,
             reporting_instance=fitted(instance, LONGEST_WORD),
         )
