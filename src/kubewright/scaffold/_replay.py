@@ -11,8 +11,8 @@ from kubewright.scaffold._api import new_api
 from kubewright.scaffold._names import ScaffoldError
 from kubewright.scaffold._plan import carry_out
 from kubewright.scaffold._project import new_project
-from kubewright.scaffold._record import RECORD, Record
-from kubewright.scaffold._webhook import new_webhook
+from kubewright.scaffold._record import RECORD, Kind, Record
+from kubewright.scaffold._webhook import webhook_plan
 
 __all__ = ["scaffolded"]
 
@@ -40,16 +40,16 @@ def scaffolded(record: Record, *, scaffold: int, kubewright: str) -> Mapping[str
             carry_out(plan, folder)
         for kind in record.kinds:
             if kind.webhooks:
-                _add_webhooks(folder, kind.group, kind.version, kind.kind, kind.webhooks)
+                _add_webhooks(folder, kind)
         files = (path for path in folder.rglob("*") if path.is_file())
         texts = {path.relative_to(folder).as_posix(): path.read_bytes().decode() for path in files}
     texts.pop(RECORD)
     return dict(sorted(texts.items()))
 
 
-def _add_webhooks(folder: Path, group: str, version: str, kind: str, webhooks: tuple[str, ...]) -> None:
-    unknown = set(webhooks) - {"defaulting", "validation", "conversion"}
+def _add_webhooks(folder: Path, kind: Kind) -> None:
+    unknown = set(kind.webhooks) - {"defaulting", "validation", "conversion"}
     if unknown:
-        raise ScaffoldError(f"{RECORD} says that {kind} has webhooks for {', '.join(sorted(unknown))}, which are none")
-    wanted = {name: name in webhooks for name in ("defaulting", "validation", "conversion")}
-    carry_out(new_webhook(folder, group=group, version=version, kind=kind, **wanted), folder)
+        these = ", ".join(sorted(unknown))
+        raise ScaffoldError(f"{RECORD} says that {kind.kind} has webhooks for {these}, which are none")
+    carry_out(webhook_plan(folder, Record.read(folder), replace(kind, webhooks=()), kind.webhooks), folder)

@@ -9,11 +9,11 @@ from pathlib import Path
 from kubewright.scaffold._api import kind_values, read_file
 from kubewright.scaffold._init_module import with_import
 from kubewright.scaffold._names import ScaffoldError, check_group
-from kubewright.scaffold._plan import Plan
+from kubewright.scaffold._plan import Plan, read_text
 from kubewright.scaffold._record import RECORD, Kind, Record
 from kubewright.scaffold._templates import filled
 
-__all__ = ["new_webhook"]
+__all__ = ["new_webhook", "webhook_plan"]
 
 
 def new_webhook(
@@ -26,7 +26,7 @@ def new_webhook(
     validation: bool = False,
     conversion: bool = False,
 ) -> Plan:
-    """Webhooks for a kind of the project in a folder.
+    """Webhooks for a kind of the project in a folder, beside those that it has.
 
     Args:
         folder: of the project.
@@ -52,28 +52,49 @@ def new_webhook(
         raise ScaffoldError(
             f"{kind} has one version, {version}, and nothing to convert to: add another with `kubewright create api`"
         )
-    asked = (("defaulting", defaulting), ("validation", validation), ("conversion", conversion))
-    added = replace(found, webhooks=tuple(name for name, wanted in asked if wanted))
-    values = kind_values(record, added) | {
-        "defaulting": "yes" if defaulting else "",
-        "validation": "yes" if validation else "",
-        "conversion": "yes" if conversion else "",
-        "admission": "yes" if defaulting or validation else "",
-        "tested": "".join(_tested(record, [found, *spokes] if conversion else [found], found)),
-        "conversion_tests": "".join(_conversion_test(spoke, found) for spoke in spokes) if conversion else "",
-        "converting": "".join(_conversion(spoke, found) for spoke in spokes) if conversion else "",
-        "blank": "yes" if conversion or validation else "",
-        "imported": "".join(_imports(record, found, spokes if conversion else [], ("Spec", "Status"))).rstrip(),
-        # What only the templates of the first version name:
-        "test_imports": "".join(_tested(record, spokes, found)) if conversion else "",
-        "conversions": "".join(_first_conversion(spoke, found) for spoke in spokes) if conversion else "",
-        "imports": "".join(_imports(record, found, spokes if conversion else [], ("Spec",))).rstrip(),
-    }
+    if conversion and (other := next((one for one in spokes if "conversion" in one.webhooks), None)):
+        raise ScaffoldError(
+            f"{kind} is converted already, by {record.package}/{other.module}_webhook.py: one version, {other.version},"
+            " is the one that all others are converted to and from"
+        )
+    asked = {"defaulting": defaulting, "validation": validation, "conversion": conversion}
+    return webhook_plan(folder, record, found, [name for name in asked if asked[name] or name in found.webhooks])
+
+
+def webhook_plan(folder: Path, record: Record, kind: Kind, webhooks: Sequence[str]) -> Plan:
+    """A kind with these webhooks. Files of those that it has are replaced, as long as nobody has changed them."""
+    files = _files(record, replace(kind, webhooks=tuple(webhooks)))
+    before = _files(record, kind) if kind.webhooks else {}
+    ours = {path: files.pop(path) for path, text in before.items() if read_text(folder, path) == text}
     init = f"{record.package}/__init__.py"
-    text = with_import(read_file(folder, init), record.package, f"{found.module}_webhook")
-    return Plan(
-        files=filled("webhook", record.scaffold, values), changes={RECORD: record.with_kind(added).text(), init: text}
-    )
+    text = with_import(read_file(folder, init), record.package, f"{kind.module}_webhook")
+    known = record.with_kind(replace(kind, webhooks=tuple(webhooks)))
+    return Plan(files=files, changes={**ours, RECORD: known.text(), init: text})
+
+
+def _files(record: Record, kind: Kind) -> dict[str, str]:
+    """The module with the webhooks of a kind, and its tests."""
+    others = [one for one in record.kinds if (one.group, one.kind) == (kind.group, kind.kind)]
+    spokes = [one for one in others if one.version != kind.version and "conversion" in kind.webhooks]
+    further = kind.module != kind.kind.lower()  # an operator's handlers have names, each of them once
+    has = {name: "yes" if name in kind.webhooks else "" for name in ("defaulting", "validation", "conversion")}
+    values = {
+        **kind_values(record, kind),
+        **has,
+        "admission": has["defaulting"] or has["validation"],
+        "filling": f"fill_in_{kind.version}" if further else "fill_in",
+        "rules": f"{_alias(kind)}Rules" if further else f"{kind.kind}Rules",
+        "tested": "".join(_tested(record, [kind, *spokes], kind)),
+        "conversion_tests": "".join(_conversion_test(spoke, kind) for spoke in spokes),
+        "converting": "".join(_conversion(spoke, kind) for spoke in spokes),
+        "blank": has["conversion"] or has["validation"],
+        "imported": "".join(_imports(record, kind, spokes, ("Spec", "Status"))).rstrip(),
+        # What only the templates of the first version name:
+        "test_imports": "".join(_tested(record, spokes, kind)),
+        "conversions": "".join(_first_conversion(spoke, kind) for spoke in spokes),
+        "imports": "".join(_imports(record, kind, spokes, ("Spec",))).rstrip(),
+    }
+    return filled("webhook", record.scaffold, values)
 
 
 def _alias(kind: Kind) -> str:

@@ -1,0 +1,53 @@
+"""A project that grows by one command after another can be imported after each of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubewright.cli._main import run
+from kubewright.scaffold import carry_out, new_api, new_project
+
+V1 = ["create", "webhook", "--group", "web", "--kind", "Guestbook", "--version", "v1"]
+V2 = [*V1[:-1], "v2"]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One with a kind that has two versions."""
+    carry_out(new_project("growing", "my.domain"), tmp_path)
+    for version in ("v1", "v2"):
+        carry_out(new_api(tmp_path, group="web", version=version, kind="Guestbook"), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_webhooks_may_be_added_one_after_another_and_to_each_version(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    webhooks = project / "growing" / "guestbook_webhook.py"
+    for flags in ([*V1, "--defaulting"], [*V1, "--conversion"], [*V2, "--defaulting", "--programmatic-validation"]):
+        assert run(flags) == 0
+    assert "@operator.defaults" in webhooks.read_text()
+    assert "@operator.converts" in webhooks.read_text()
+    assert run(["manifests"]) == 0, capsys.readouterr().err
+    capsys.readouterr()
+    assert run([*V1, "--conversion"]) == 0
+    assert capsys.readouterr().out.startswith("Nothing to do: ")
+
+
+def test_what_the_user_wrote_into_webhooks_stays(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*V1, "--defaulting"]) == 0
+    webhooks = project / "growing" / "guestbook_webhook.py"
+    webhooks.write_text(webhooks.read_text() + "# mine\n")
+    assert run([*V1, "--programmatic-validation"]) == 1
+    assert "growing/guestbook_webhook.py would be overwritten" in capsys.readouterr().err
+    assert webhooks.read_text().endswith("# mine\n")
+
+
+def test_one_version_converts_and_no_second_one(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*V1, "--conversion"]) == 0
+    assert run([*V2, "--conversion"]) == 2
+    said = capsys.readouterr().err
+    assert "Guestbook is converted already, by growing/guestbook_webhook.py: one version, v1, is the one" in said
