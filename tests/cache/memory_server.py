@@ -126,6 +126,7 @@ class MemoryServer:
     revision: int = 100
     compacted: int = 0
     down: bool = False
+    served: bool = True
     forbidden: set[str] = field(default_factory=set)
     objects: dict[tuple[str, str], Json] = field(default_factory=dict)
     history: list[tuple[int, Json | None, Json | None]] = field(default_factory=list)
@@ -225,6 +226,8 @@ class MemoryServer:
         await asyncio.sleep(0)
         if self.down:
             raise ConnectionLost("cannot connect", sent=False)
+        if not self.served:
+            return _status(404, "NotFound", "the server could not find the requested resource")
         query = dict(request.query)
         parts = request.path.split("/")
         namespace = parts[4] if "namespaces" in parts else ""

@@ -133,6 +133,32 @@ async def test_after_410_everything_is_read_again_and_the_difference_is_told(by_
         assert informer.health.relists == 1
 
 
+async def test_a_kind_that_was_gone_is_read_anew_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
+    server = MemoryServer()
+    fill(server, 2)
+    async with informed(server) as (informer, clock):
+        changes: list[Change[core.ConfigMap]] = []
+        informer.add_handler(changes.append)
+        changes.clear()
+        server.served = False
+        server.cut()
+        del server.objects["shop", "o-0000"]  # with the kind, and without an event that the next watch could tell
+        await clock.advance(60)
+        assert informer.lister.keys() == [("shop", "o-0000"), ("shop", "o-0001")], "as it was, while nobody knows"
+        assert informer.synced
+        assert (informer.health.state, informer.health.relists) == ("waiting", 0)
+        assert informer.health.last_error == (
+            "the server does not serve configmaps in version v1: install its definition first"
+        )
+        server.served = True
+        await clock.advance(30)
+        assert [(change.type, change.key.name, change.missed) for change in changes] == [("deleted", "o-0000", True)]
+        assert informer.lister.keys() == [("shop", "o-0001")]
+        assert (informer.health.state, informer.health.relists) == ("watching", 1)
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len([line for line in told if "does not serve configmaps" in line]) == 1, "once, and not for each try"
+
+
 async def test_an_object_made_anew_while_away_is_a_deletion_and_an_addition() -> None:
     server = MemoryServer()
     fill(server, 1)

@@ -33,7 +33,7 @@ from kubewright.cache._key import ObjectKey
 from kubewright.cache._snapshot import Snapshot
 from kubewright.cache._source import PAGE_SIZE, Source
 from kubewright.cache._watchdog import Stalled, Watchdog
-from kubewright.client import ApiError, ConfigError, Expired, Forbidden, Gone, Invalid, Status, WatchStream
+from kubewright.client import ApiError, ConfigError, Expired, Forbidden, Gone, Invalid, NotFound, Status, WatchStream
 from kubewright.clock import Clock
 
 __all__ = ["Reflector"]
@@ -122,8 +122,6 @@ class Reflector(Generic[R]):
             self.health.restarts += 1
             return await self._watch(initial=False)
         self.health.state = "listing"
-        if self.synced:
-            self.health.relists += 1
         if self._streams:
             try:
                 return await self._watch(initial=True)
@@ -164,6 +162,10 @@ class Reflector(Generic[R]):
             # Not the server's doing. What is in the store is no longer certain, so it is read again.
             self._position = ""
             logger.error("%s: unexpected error", self, exc_info=error)
+        elif isinstance(error, NotFound):
+            # The kind is gone, and its objects are, or it is another version's turn. When it is back, what happened
+            # meanwhile may be known to nobody, although the server may not say so.
+            self._position = ""
         delay = self._backoff.next()
         if isinstance(error, ApiError) and error.retry_after is not None:
             delay = max(delay, min(error.retry_after, _LONGEST_PAUSE))
@@ -337,6 +339,8 @@ class Reflector(Generic[R]):
         """The list is whole: what it lacks is gone."""
         reading, self._list = self._list, None
         assert reading is not None
+        if self.synced:
+            self.health.relists += 1
         revision = revision_of(resource_version)
         if revision < revision_of(self.health.resource_version):
             self._feed.overlay.clear(self._source.namespace)
