@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from playwright.async_api import expect
 
+import kubewright as kw
 from kubewright.api import ObjectMeta, core, rbac
 from kubewright.client import Client, load_config
 from kubewright.console import Console
@@ -17,6 +18,18 @@ from tests.console.conftest import OpenPage
 from tests.console.kinds import PATH, AnyCluster, Gadget, gadget, set_phase
 
 pytestmark = [pytest.mark.browser, pytest.mark.clusters]
+
+
+UNSEEN = "lists.console.example.com/vaults"
+
+
+class VaultSpec(kw.Model):
+    size: int = 1
+
+
+@kw.resource("lists.console.example.com/v1")
+class Vault(kw.Resource[VaultSpec, None]):
+    """A kind of which the guest may see nothing."""
 
 
 @pytest.fixture
@@ -28,7 +41,7 @@ def cluster_settings() -> dict[str, Any]:
 async def console(cluster: AnyCluster) -> AsyncIterator[Console]:
     """By a kubeconfig: whoever signs in needs a server to sign in at."""
     await cluster.serve()
-    only = [PATH, "core/secrets", "core/namespaces"]
+    only = [PATH, UNSEEN, "core/secrets", "core/namespaces"]
     async with Console(Client(load_config(kubeconfig=cluster.kubeconfig())), name="tests", only=only) as made:
         yield made
 
@@ -56,11 +69,11 @@ async def token_of_a_guest(admin: Client, namespace: str) -> str:
 
 
 async def test_a_viewer_sees_what_he_may_see_and_is_told_what_he_may_not(
-    cluster: AnyCluster, cluster_namespace: str, console_url: str, open_page: OpenPage
+    cluster: AnyCluster, cluster_namespace: str, console: Console, console_url: str, open_page: OpenPage
 ) -> None:
     home, hidden = cluster_namespace, f"hidden-{cluster_namespace}"
     async with cluster.client() as admin:
-        await install(admin, Gadget)
+        await install(admin, Gadget, Vault)
         token = await token_of_a_guest(admin, home)
         await set_phase(admin, await admin.create(gadget("mine", home)), "Ready")
         await set_phase(admin, await admin.create(gadget(hidden, "default")), "Failed")
@@ -85,6 +98,8 @@ async def test_a_viewer_sees_what_he_may_see_and_is_told_what_he_may_not(
         row = page.locator(f'[data-kind="{PATH}"]')
         await expect(row.get_by_text("1 ready")).to_be_visible()
         await expect(row.get_by_text("failing")).to_have_count(0)
+        await expect(page.locator(f'[data-kind="{UNSEEN}"]')).to_contain_text("you may not list them")
+        assert UNSEEN not in {shelf.kind.path for shelf in console.open_shelves}  # it was asked first
 
         await page.goto(f"{console_url}/kinds/core/secrets?namespace={home}")
         problem = page.get_by_test_id("problem")
@@ -94,3 +109,37 @@ async def test_a_viewer_sees_what_he_may_see_and_is_told_what_he_may_not(
         await page.get_by_role("button", name="Signed in as").click()
         await page.get_by_text("Sign out").click()
         await expect(page.get_by_label("Bearer token")).to_be_visible()
+
+
+@pytest.mark.clusters("embedded")
+async def test_a_right_that_is_taken_away_is_told_and_the_list_comes_back_with_it(
+    cluster: AnyCluster, cluster_namespace: str, console: Console, console_url: str, open_page: OpenPage
+) -> None:
+    def asked_anew() -> None:  # as after 30 seconds
+        for session in console.sessions:
+            session.viewer.access.forget()
+
+    async with cluster.client() as admin:
+        await install(admin, Gadget)
+        token = await token_of_a_guest(admin, cluster_namespace)
+        await admin.create(gadget("mine", cluster_namespace))
+        page = await open_page(signed_in=False, extra_http_headers={"Authorization": f"Bearer {token}"})
+        await page.goto(f"{console_url}/kinds/{PATH}?namespace={cluster_namespace}")
+        mine = page.get_by_role("gridcell", name="mine")
+        await expect(mine).to_be_visible()
+
+        bound = await admin.get(rbac.RoleBinding, "guest", cluster_namespace)
+        await admin.delete(bound)
+        asked_anew()
+        problem = page.get_by_test_id("problem")
+        await expect(problem).to_contain_text("You may not list gadgets.lists.console.example.com")
+        await expect(problem).to_contain_text("any more")
+        await expect(problem).to_contain_text(f"system:serviceaccount:{cluster_namespace}:guest needs the verb “list”")
+        await expect(mine).to_have_count(0)
+        await expect(page.get_by_test_id("empty")).to_have_count(0)
+
+        about = ObjectMeta(name="guest", namespace=cluster_namespace)
+        await admin.create(rbac.RoleBinding(metadata=about, role_ref=bound.role_ref, subjects=bound.subjects))
+        asked_anew()
+        await expect(mine).to_be_visible()
+        await expect(problem).to_have_count(0)

@@ -227,7 +227,9 @@ class Shelf:
         """Of these objects, the rows of those that are there and that the viewer may see: what a batch has changed."""
         found = [self._informer.lister.snapshot(key) for key in keys]
         there = [snapshot for snapshot in found if snapshot is not None]
-        sight = await viewer.sight(self.kind, {snapshot.namespace for snapshot in there} or {""})
+        if not there:
+            return []  # and no question about no namespace, which the API server refuses
+        sight = await viewer.sight(self.kind, {snapshot.namespace for snapshot in there})
         return self._visible(sight, there)
 
     async def visible(self, viewer: Viewer, namespace: str | None = None) -> list[Snapshot[Untyped]]:

@@ -83,6 +83,11 @@ class Visit:
         if not self.browser.is_deleted:
             self.browser.delete()
 
+    async def sees(self, kind: Kind, namespace: str = "") -> bool:
+        """Whether the viewer may see objects of a kind, in a namespace or anywhere. Asked before a shelf is opened."""
+        among = [namespace] if namespace else await self.console.all_namespaces()
+        return bool(await self.viewer.sight(kind, among))
+
     async def shelf(self, kind: Kind) -> Shelf:
         """The objects of a kind, filled; held open until this visit ends."""
         shelf = await self.console.open_shelf(kind)

@@ -22,6 +22,8 @@ from kubewright.console.pages._view import View
 __all__ = ["kinds"]
 
 _COUNT_SECONDS: Final = 0.5
+_ASK_AGAIN_SECONDS: Final = 15.0
+"""How often it is asked anew whether somebody may list a kind that he may not."""
 _COUNTED: Final = 60
 """Of so many kinds the objects are counted at once; each costs the API server a watch. Of others when asked."""
 
@@ -130,6 +132,7 @@ class _Counts:
         self.shelf: Shelf | None = None
         self.said: tuple[str, Counter[str]] | None = None
         self.counting: asyncio.Task[None] | None = None
+        self.asked_again_at: float | None = None
 
     def place(self, total: ui.element, states: ui.element) -> None:
         """Where they are shown from now on."""
@@ -143,23 +146,27 @@ class _Counts:
 
     def look(self) -> None:
         """Count, when something changed; each kind by itself, for one that is slow must not hold up the others."""
+        if self.asked_again_at is not None and self.asked_again_at <= asyncio.get_running_loop().time():
+            self.asked_again_at, self.dirty = None, True
         if self.wanted and self.dirty and (self.counting is None or self.counting.done()):
             self.dirty = False
             self.counting = background_tasks.create(self._count(), name=f"count {self.kind}")  # ends with the server
 
     async def _count(self) -> None:
         try:
+            if not await self.visit.sees(self.kind, self.view.namespace):  # asked first: a shelf costs a watch
+                self._say("", Counter(), "you may not list them")
+                self.asked_again_at = asyncio.get_running_loop().time() + _ASK_AGAIN_SECONDS
+                return
             shelf = await self._open()
             rows = await shelf.rows(self.visit.viewer, self.view.namespace or None)
-            allowed = bool(rows) or bool(await self.visit.viewer.namespaces_of(self.kind))
         except Forbidden:
             self._say("", Counter(), "the console may not read them")
         except (ApiError, CacheSyncError):
             self.dirty = True
             self._say("", Counter(), "cannot be read now")
         else:
-            counted = Counter(row["state"] for row in rows)
-            self._say(f"{len(rows):,}" if allowed else "", counted, "" if allowed else "you may not list them")
+            self._say(f"{len(rows):,}", Counter(row["state"] for row in rows), "")
 
     async def _open(self) -> Shelf:
         if self.shelf is None:

@@ -75,8 +75,7 @@ class _List:
         """All of the page. Raises what forbids it."""
         self.shell = around.shell
         visit, kind = self.visit, self.kind
-        among = [self.view.namespace] if self.view.namespace else await visit.console.all_namespaces()
-        if not await visit.viewer.sight(kind, among):
+        if not await visit.sees(kind, self.view.namespace):
             raise MayNotSee("list", kind, visit.viewer.name, self.view.namespace)
         self.shelf: Shelf = await visit.console.open_shelf(kind)
         visit.on_leave(self.shelf.release)
@@ -245,7 +244,12 @@ class _List:
             self.grid.change(changed, gone, last=last)
 
     async def keep_up(self) -> None:
-        """Begin anew when the definition has other columns, or another version: the address says all but them."""
+        """Begin anew when the definition has other columns, or another version: the address says all but them.
+
+        A right that was taken away, or given back, is seen here, too: rows go and come with it.
+        """
+        if await self._right_changed():
+            await self.look_again()
         await self.show_state()
         with suppress(ApiError, CacheSyncError):
             kind = await self.visit.console.kind(self.kind.path)
@@ -255,23 +259,40 @@ class _List:
 
     async def show_state(self) -> None:
         """Show the rows, or why there are none."""
-        state = "rows" if self.sent else "empty" if await self._is_served() else "missing"
+        state = "rows" if self.sent else await self._why_none()
         if state == self.state or self.visit.browser.is_deleted:
             return
         self.state = state
         self.grid.set_visibility(state == "rows")
         self.empty.clear()
         with self.empty:
-            if state == "missing":
+            if state == "refused":
+                draw(MayNotSee("list", self.kind, self.visit.viewer.name, self.view.namespace, any_more=True))
+            elif state == "missing":
                 draw(KindMissing(self.kind.path, self.visit.console.known_kinds))
             elif state == "empty":
                 self._draw_empty()
 
-    async def _is_served(self) -> bool:
+    async def _why_none(self) -> str:
+        if await self._is_refused():
+            return "refused"
         try:
-            return await self.visit.console.kind(self.kind.path) is not None
+            return "missing" if await self.visit.console.kind(self.kind.path) is None else "empty"
         except (ApiError, CacheSyncError):
-            return True  # nobody knows
+            return "empty"  # nobody knows
+
+    async def _is_refused(self) -> bool:
+        try:
+            return not await self.visit.sees(self.kind, self.view.namespace)
+        except (ApiError, CacheSyncError):
+            return self.state == "refused"  # not to know is not a no
+
+    async def _right_changed(self) -> bool:
+        """Whether rows may not be seen any more, or may be seen again."""
+        if self.state == "rows":
+            # All namespaces would be many questions; `look_again` asks them, less often.
+            return bool(self.view.namespace) and await self._is_refused()
+        return self.state == "refused" and not await self._is_refused()
 
     def _draw_empty(self) -> None:
         with ui.column().classes("kw-card kw-problem").props("data-testid=empty"):

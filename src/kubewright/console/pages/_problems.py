@@ -47,10 +47,11 @@ class KindMissing(LookupError):
 
 
 class MayNotSee(PermissionError):
-    """The viewer may not do this with a kind."""
+    """The viewer may not do this with a kind; `any_more`: he could until a moment ago, while he looked."""
 
-    def __init__(self, verb: str, kind: Kind, viewer: str, namespace: str = "") -> None:
+    def __init__(self, verb: str, kind: Kind, viewer: str, namespace: str = "", *, any_more: bool = False) -> None:
         self.verb, self.kind, self.viewer, self.namespace = verb, kind, viewer, namespace
+        self.any_more = any_more
         super().__init__(f"{viewer} may not {verb} {kind.plural}")
 
 
@@ -81,10 +82,18 @@ def problem_of(error: BaseException) -> Problem:
         where = f" --namespace {error.namespace}" if error.namespace else ""
         resource = f"{error.kind.plural}.{error.kind.group}" if error.kind.group else error.kind.plural
         place = f" in namespace {error.namespace}" if error.namespace else ""
+        needed = (
+            f"{error.viewer} needs the verb “{error.verb}” on {resource}. Ask whoever grants roles in this cluster."
+        )
+        if error.any_more:
+            needed = (
+                f"The API server refuses it now: the right was taken away while you looked. {needed}\n"
+                "What may be seen comes back by itself when the right does."
+            )
         return Problem(
             "lock",
-            f"You may not {error.verb} {resource}{place}",
-            f"{error.viewer} needs the verb “{error.verb}” on {resource}. Ask whoever grants roles in this cluster.",
+            f"You may not {error.verb} {resource}{place}{' any more' if error.any_more else ''}",
+            needed,
             [f"kubectl auth can-i {error.verb} {resource}{where}"],
         )
     if isinstance(error, Forbidden):
