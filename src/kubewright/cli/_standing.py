@@ -60,7 +60,7 @@ def this_project() -> Path:
     """The folder that a `ProjectCommand` works in, which must be a project's."""
     folder = Path.cwd()
     if not (folder / RECORD).is_file():
-        raise WrongUse(f"{nowhere()}: go to a project's folder, or make one with `kubewright init`")
+        raise WrongUse(f"{nowhere()}: run this in a project's folder, or make one with `kubewright init`")
     return folder
 
 
