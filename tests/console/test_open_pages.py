@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 
 import aiohttp
@@ -11,6 +14,40 @@ import pytest
 from kubewright.cluster import Cluster
 from kubewright.console import Console
 from kubewright.console._open_pages import pages_of
+
+NONSENSE: list[object] = [None, [], {}, {"client_id": []}]
+SOCKETS = "/_nicegui_ws/socket.io/?EIO=4"
+
+
+class Socket:
+    """A web socket of a page, as NiceGUI's own program in the browser opens it: socket.io on top of engine.io."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+
+    async def connect(self) -> None:
+        """Begin: the first packet has the name of the socket, the second is the answer to our own."""
+        self.sid: str = json.loads((await self._socket.receive_str())[1:])["sid"]
+        await self._socket.send_str("40")
+        async with asyncio.timeout(60):
+            while not (await self._socket.receive_str()).startswith("40"):
+                pass
+
+    async def send(self, event: str, message: object) -> None:
+        """Say something; nothing is answered."""
+        await self._socket.send_str("42" + json.dumps([event, message]))
+
+    async def ask(self, event: str, message: object) -> object:
+        """Say something, and wait for the answer: all that was said before has been heard then."""
+        await self._socket.send_str("427" + json.dumps([event, message]))
+        async with asyncio.timeout(60):
+            while not (packet := await self._socket.receive_str()).startswith("437"):
+                pass
+        return json.loads(packet[3:])
+
+    async def close(self) -> None:
+        """The browser is gone."""
+        await self._socket.close()
 
 
 class Http:
@@ -26,6 +63,28 @@ class Http:
         jar.update_cookies({f"kubewright-{self.url.rpartition(':')[2]}": secret})
         made = aiohttp.ClientSession(self.url, cookie_jar=jar, headers={"Accept": "text/html"})
         return await self._stack.enter_async_context(made)
+
+    async def opened(self, somebody: aiohttp.ClientSession) -> Socket:
+        """A page with its socket, as a browser has it."""
+        async with somebody.get("/") as answer:
+            found = re.search(r"'client_id': '([0-9a-f-]+)'", await answer.text())
+        assert found is not None
+        about = f"&client_id={found[1]}&implicit_handshake=true&tab_id=tab&document_id=document&next_message_id=0"
+        return await self.socket(somebody, about)
+
+    async def socket(self, somebody: aiohttp.ClientSession, about: str = "") -> Socket:
+        """A socket that is about no page yet, unless it is said."""
+        opening = somebody.ws_connect(f"{SOCKETS}&transport=websocket{about}", origin=self.url)
+        made = Socket(await self._stack.enter_async_context(opening))
+        await made.connect()
+        return made
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what happens in this event loop."""
+    async with asyncio.timeout(60):
+        while not condition():  # noqa: ASYNC110  # nothing tells of it
+            await asyncio.sleep(0.01)
 
 
 @pytest.fixture
@@ -71,3 +130,70 @@ async def test_a_head_leaves_no_page_behind(http: Http) -> None:
     async with ann.get("/") as answer:
         assert answer.status == 200
     assert len(pages_of("ann")) == 1
+
+
+@pytest.fixture
+def few(console: Console) -> int:
+    """So many pages are allowed."""
+    console.pages_per_viewer = 2
+    return 2
+
+
+async def test_a_viewer_may_open_so_many_pages_and_no_more(
+    http: Http, few: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    ann, ben = await http.of("ann"), await http.of("ben")
+    pages = [await http.opened(ann) for _ in range(few)]
+    async with ann.get("/") as answer:
+        text = await answer.text()
+        assert (answer.status, "You have 2 pages of this console open" in text) == (429, True)
+        assert "<script" not in text
+    async with ann.get("/", headers={"Accept": "*/*"}) as answer:
+        assert (await answer.text()).startswith("Too many pages are open. You have 2 pages")
+    assert "ann has 2 pages of the console open, and is refused another one" in caplog.text
+    async with ann.get("/sign-in") as answer:  # is no page of hers
+        assert answer.status == 200
+    async with ben.get("/") as answer:
+        assert answer.status == 200
+    await pages[0].close()
+    await until(lambda: sum(page.has_socket_connection for page in pages_of("ann")) < few)
+    async with ann.get("/") as answer:
+        assert answer.status == 200
+    assert len(pages_of("ann")) == few
+
+
+async def test_pages_that_nobody_came_for_are_in_nobodys_way(http: Http, few: int) -> None:
+    ann = await http.of("ann")
+    for _ in range(2 * few):
+        async with ann.get("/") as answer:
+            assert answer.status == 200
+    assert len(pages_of("ann")) == few
+
+
+async def test_a_socket_speaks_for_its_own_page_alone(http: Http) -> None:
+    ann, ben = await http.of("ann"), await http.of("ben")
+    hers = await http.opened(ann)
+    sockets_of_his = [await http.opened(ben), await http.socket(ben)]  # of a page of his own, and of none yet
+    (page,) = pages_of("ann")
+    heard: list[object] = []
+    page.content.on("told", lambda event: heard.append(event.args))
+    (listener,) = page.content._event_listeners
+    about = {"client_id": page.id, "id": page.content.id, "listener_id": listener}
+    greeting = {"client_id": page.id, "tab_id": "tab", "document_id": "document", "next_message_id": 0}
+
+    for his in sockets_of_his:
+        await his.send("event", about | {"args": ['"by somebody else"']})
+        assert await his.ask("handshake", greeting) == [False]  # nor does he come in by saying that it is his
+        await his.send("event", about | {"args": ['"by somebody else"']})
+        for nonsense in NONSENSE:
+            await his.send("event", nonsense)
+        assert await his.ask("handshake", None) == [False]  # so all of it was heard
+    await hers.send("event", about | {"args": ['"by herself"']})
+    await until(lambda: bool(heard))
+    assert heard == ["by herself"]
+
+    # And her socket is hers, whoever knows what it is called.
+    async with ben.post(
+        f"{SOCKETS}&transport=polling&sid={hers.sid}", data="2", headers={"Origin": http.url}
+    ) as answer:
+        assert (answer.status, await answer.text()) == (403, "This is the page of somebody else.\n")

@@ -55,6 +55,7 @@ class Console:
         namespaces: Collection[str] = (),
         viewers: ClientConfig | None = None,
         operators: Collection[OperatorView] = (),
+        pages_per_viewer: int = 100,
         clock: Clock | None = None,
     ) -> None:
         """A console of a cluster.
@@ -71,12 +72,17 @@ class Console:
             namespaces: the only namespaces to look at; all that the console may see when empty.
             viewers: where the requests of viewers go, if not to the console's own server: a proxy that impersonates.
             operators: those that tell what they do: `InProcess(running)`, `Remote("127.0.0.1:8081")`.
+            pages_per_viewer: so many pages one viewer may have open, in all his browsers; each is a connection and
+                some memory here.
             clock: time; the system's unless given.
         """
+        if pages_per_viewer < 1:
+            raise ValueError(f"pages_per_viewer must be at least 1, not {pages_per_viewer}")
         self.client = client
         self.local = local and not client.in_cluster
         self.name = name or client.host
         self.read_only = read_only
+        self.pages_per_viewer = pages_per_viewer
         self.only = frozenset([*only, *_EVENTS]) if only else frozenset()
         self.namespaces = tuple(namespaces)
         self._clock = clock or SystemClock()

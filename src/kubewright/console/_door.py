@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kubewright.console._guard import SECURE, SOCKETS
 from kubewright.console._sessions import INVITATION, Session, Sessions, digest_of
-from kubewright.console._sign_in import sign_in_page, style_sheet
+from kubewright.console._sign_in import notice_page, sign_in_page, style_sheet
 from kubewright.console._viewers import SignInError
 
 if TYPE_CHECKING:
@@ -80,10 +80,35 @@ class Door:
                 return await self._invited(scope, headers, session, query[INVITATION][0])
         if session is None:
             return self._stranger(scope, headers)
-        if not _own_page(scope, session):
+        if not self._own(scope, session):
             return PlainTextResponse("This is the page of somebody else.\n", 403)
+        if _is_page(scope) and not self._has_room(session):
+            return self._too_many(session, headers)
         scope[SESSION] = session
         return None
+
+    # Pages. Not on top: NiceGUI takes seconds to import.
+
+    def _own(self, scope: Scope, session: Session) -> bool:
+        """Whether a web socket is of a page that was made for the same viewer; so is everything else."""
+        from kubewright.console._open_pages import may_connect
+
+        if not scope["path"].startswith(SOCKETS):
+            return True
+        return may_connect(parse_qs(scope["query_string"].decode("latin-1")), session)
+
+    def _has_room(self, session: Session) -> bool:
+        from kubewright.console._open_pages import room_for
+
+        return room_for(session.viewer.name, self._console.pages_per_viewer)
+
+    def _too_many(self, session: Session, headers: Headers) -> Response:
+        most = self._console.pages_per_viewer
+        logger.warning("%s has %d pages of the console open, and is refused another one", session.viewer.name, most)
+        text = (
+            f"You have {most:,} pages of this console open, as many as one viewer may have. Close some, and try again."
+        )
+        return _notice(429, "Too many pages are open", text, headers)
 
     # Who it is
 
@@ -184,21 +209,16 @@ class Door:
         return HTMLResponse(page, status, {"cache-control": "no-store", "referrer-policy": "same-origin"})
 
 
-def _own_page(scope: Scope, session: Session) -> bool:
-    """Whether a web socket is of a page that was made for the same viewer.
+def _notice(status: int, title: str, text: str, headers: Headers) -> Response:
+    """A page without a script that says one thing; plain text for programs."""
+    if "text/html" not in headers.get("accept", ""):
+        return PlainTextResponse(f"{title}. {text}\n", status)
+    return HTMLResponse(notice_page(title, text), status, {"cache-control": "no-store"})
 
-    Not for the same session: a proxy may have another token for him by now.
-    """
-    if not scope["path"].startswith(SOCKETS):
-        return True
-    from nicegui import Client
 
-    ids = parse_qs(scope["query_string"].decode("latin-1")).get("client_id", [])
-    for page in filter(None, map(Client.instances.get, ids)):
-        owner: Session | None = page.request.scope.get(SESSION)
-        if owner is None or owner.viewer.name != session.viewer.name:
-            return False
-    return True
+def _is_page(scope: Scope) -> bool:
+    """Whether a page is asked for, rather than a file of NiceGUI or a socket."""
+    return scope["type"] == "http" and not scope["path"].startswith(("/_nicegui", "/favicon.ico"))
 
 
 def _here(scope: Scope) -> str:

@@ -1,19 +1,22 @@
-"""The pages that are open: whose each is, and what is answered without leaving one behind.
+"""The pages that are open: whose each is, how many somebody may have, and who may send to which.
 
 A page is a connection and some memory in this process (NiceGUI's `Client`), from its request until its browser is gone.
+NiceGUI takes what a web socket sends for any page whose id it names, so it is asked here first whose page that is.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
 
 from nicegui import Client as Page
+from nicegui import core
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kubewright.console._door import SESSION
 from kubewright.console._sessions import Session
 
-__all__ = ["Heads", "owner_of", "pages_of"]
+__all__ = ["Heads", "check_messages", "may_connect", "owner_of", "pages_of", "room_for"]
 
 _ASKED: Final = "kubewright.head"
 
@@ -31,6 +34,77 @@ def pages_of(viewer: str) -> list[Page]:
     """The pages that somebody has open, by the name that the API server has for him, the oldest first."""
     owned = ((page, owner_of(page)) for page in [*Page.instances.values()])
     return [page for page, owner in owned if owner is not None and owner.viewer.name == viewer]
+
+
+def room_for(viewer: str, at_most: int) -> bool:
+    """Whether somebody may open another page. Where he has too many, those that no browser is at go first."""
+    pages = pages_of(viewer)
+    for page in pages:
+        if len(pages) < at_most:
+            break
+        if not page.has_socket_connection:
+            page.delete()
+            pages = pages_of(viewer)
+    return len(pages) < at_most
+
+
+# Web sockets
+
+
+def may_connect(query: Mapping[str, Sequence[str]], session: Session) -> bool:
+    """Whether a request for a socket, with this query, is about pages and sockets of the same viewer.
+
+    Not of the same session: a proxy may have another token for him by now.
+    """
+    for page in filter(None, map(Page.instances.get, query.get("client_id", ()))):
+        if not _same_viewer(owner_of(page), session):
+            return False
+    known = filter(None, map(core.sio.environ.get, query.get("sid", ())))
+    return all(_same_viewer(_session_of(environ), session) for environ in known)
+
+
+def check_messages() -> None:
+    """Let a socket speak for the pages alone that it was let in for; what it says of others is dropped. Called once."""
+    handlers = core.sio.handlers["/"]
+    for event in ("event", "javascript_response", "ack", "log"):
+        core.sio.on(event, _for_its_own_page(handlers[event]))
+    core.sio.on("handshake", _of_its_own_viewer(handlers["handshake"]))
+
+
+def _for_its_own_page(handler: Callable[[str, Any], None]) -> Callable[[str, Any], None]:
+    def checked(sid: str, message: Any) -> None:
+        # The handshake put the socket into a room that is called as its page.
+        if _page_id(message) in core.sio.rooms(sid):
+            handler(sid, message)
+
+    return checked
+
+
+def _of_its_own_viewer(handler: Callable[[str, Any], Awaitable[bool]]) -> Callable[[str, Any], Awaitable[bool]]:
+    async def checked(sid: str, message: Any) -> bool:
+        page = Page.instances.get(_page_id(message))
+        if page is None or not _same_viewer(owner_of(page), _session_of(core.sio.get_environ(sid))):
+            return False
+        return await handler(sid, message)
+
+    return checked
+
+
+def _page_id(message: Any) -> str:
+    found = message.get("client_id") if isinstance(message, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _session_of(environ: Mapping[str, Any]) -> Session | None:
+    session: Session | None = environ["asgi.scope"].get(SESSION)
+    return session
+
+
+def _same_viewer(one: Session | None, other: Session | None) -> bool:
+    return one is not None and other is not None and one.viewer.name == other.viewer.name
+
+
+# Requests that want no page
 
 
 class Heads:

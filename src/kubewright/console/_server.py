@@ -19,7 +19,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from kubewright.console import pages
 from kubewright.console._door import Door
 from kubewright.console._guard import Guard, Names
-from kubewright.console._open_pages import Heads, owner_of
+from kubewright.console._open_pages import Heads, check_messages, owner_of
 
 if TYPE_CHECKING:
     from kubewright.console._app import Console
@@ -54,6 +54,7 @@ def _application() -> FastAPI:
         # A browser that is slow, or whose machine is, is not gone: three seconds, the default, lost what was typed.
         reconnect_timeout=15.0,
     )
+    check_messages()
     return application
 
 

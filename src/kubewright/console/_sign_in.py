@@ -1,4 +1,4 @@
-"""The sign-in page: a plain form that works without a script, since scripts are for those who are in."""
+"""Pages without a script: the one to sign in, since scripts are for those who are in, and notices in place of pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from kubewright.console._theme import DARK, LIGHT
 
-__all__ = ["sign_in_page", "style_sheet"]
+__all__ = ["notice_page", "sign_in_page", "style_sheet"]
 
 _PAGE: Final = """<!doctype html>
 <html lang="en">
@@ -15,12 +15,22 @@ _PAGE: Final = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>Sign in · Kubewright</title>
+<title>{title} · Kubewright</title>
 <link rel="stylesheet" href="/sign-in/style.css">
 </head>
 <body>
 <main>
-<h1>Kubewright</h1>
+{content}
+</main>
+</body>
+</html>
+"""
+
+_NOTICE: Final = """<h1>{title}</h1>
+<p>{text}</p>
+<p><a href="">Try again</a> · <a href="/">All kinds</a></p>"""
+
+_SIGN_IN: Final = """<h1>Kubewright</h1>
 <p>Sign in to <strong>{cluster}</strong>.</p>
 {problem}
 <form method="post" action="/sign-in">
@@ -33,11 +43,7 @@ sign out, and is written nowhere. A token of a service account:
 <code>kubectl create token NAME</code></p>
 <button type="submit">Sign in</button>
 </form>
-{local}
-</main>
-</body>
-</html>
-"""
+{local}"""
 
 _LOCAL: Final = (
     "<p>You started this console yourself? Open the address that <code>kubewright ui</code> has printed: it lets you "
@@ -59,6 +65,7 @@ button { padding: .6rem 1.2rem; font: inherit; font-weight: 600; color: var(--kw
 :focus-visible { outline: 3px solid var(--kw-accent); outline-offset: 2px; }
 p { margin: .5rem 0 1rem; }
 form + p { margin: 1.5rem 0 0; }
+a { color: var(--kw-accent); }
 code { font-size: .9em; color: var(--kw-text); background: var(--kw-raised); padding: .1em .3em; border-radius: .3em; }
 #help, form + p { font-size: .875rem; color: var(--kw-muted); }
 .problem { padding: .6rem .8rem; border-left: 4px solid var(--kw-failing); background: var(--kw-raised);
@@ -69,7 +76,13 @@ code { font-size: .9em; color: var(--kw-text); background: var(--kw-raised); pad
 def sign_in_page(cluster: str, *, next_: str, problem: str = "", local: bool = False) -> str:
     """The page. `problem` is why the last try failed; `next_` is where to go afterwards."""
     told = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
-    return _PAGE.format(cluster=escape(cluster), next=escape(next_), problem=told, local=_LOCAL if local else "")
+    content = _SIGN_IN.format(cluster=escape(cluster), next=escape(next_), problem=told, local=_LOCAL if local else "")
+    return _PAGE.format(title="Sign in", content=content)
+
+
+def notice_page(title: str, text: str) -> str:
+    """A page that says one thing: why there is no other one."""
+    return _PAGE.format(title=escape(title), content=_NOTICE.format(title=escape(title), text=escape(text)))
 
 
 def style_sheet() -> str:
