@@ -59,7 +59,7 @@ async def test_a_watch_ends_at_its_time_out_and_by_itself_after_half_an_hour_at_
     assert await long.ended()
 
 
-async def test_a_watch_ends_with_the_definition_of_its_kind(raw: Raw) -> None:
+async def test_a_watch_ends_with_the_definition_of_its_kind_or_with_its_version(raw: Raw) -> None:
     definitions, served = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/house.test/v1"
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
     for kind in ("Lamp", "Chair"):
@@ -73,6 +73,10 @@ async def test_a_watch_ends_with_the_definition_of_its_kind(raw: Raw) -> None:
     assert await lamps.ended()
     await raw("POST", f"{served}/chairs", {"apiVersion": "house.test/v1", "kind": "Chair", "metadata": {"name": "b"}})
     assert (await chairs.next())["type"] == "ADDED"
+    definition = (await raw("GET", f"{definitions}/chairs.house.test")).body
+    definition["spec"]["versions"] = [{**version, "name": "v2"}, {**version, "served": False, "storage": False}]
+    await raw("PUT", f"{definitions}/chairs.house.test", definition)
+    assert await chairs.ended()
 
 
 async def test_bookmarks_come_every_minute_to_those_who_asked_and_carry_the_revision(

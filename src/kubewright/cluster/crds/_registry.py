@@ -184,6 +184,7 @@ class Definitions:
             self._state.managers = {key: made for key, made in self._state.managers.items() if key[0] is not old}
             if (old.group, old.version, old.plural) not in kept:
                 self._state.types.remove(old.group, old.version, old.plural)
+                self._state.end_watches(old.storage)
         for type_ in types:
             self._state.types.add(type_)
         self._served[name] = (revision, types)
