@@ -305,8 +305,9 @@ async def test_a_rate_limiter_of_ones_own_sets_the_pace(operator: Operator, cloc
     assert times == [0, 10, 30, 50]
 
 
+@pytest.mark.parametrize("error", [ArithmeticError, SystemExit, asyncio.CancelledError])
 async def test_a_rate_limiter_that_fails_costs_neither_the_key_nor_the_worker(
-    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture, error: type[BaseException]
 ) -> None:
     times: list[float] = []
 
@@ -314,12 +315,12 @@ async def test_a_rate_limiter_that_fails_costs_neither_the_key_nor_the_worker(
         asked = 0
 
         def when(self, key: ObjectKey) -> float:
-            raise ArithmeticError("the limiter is broken")
+            raise error("the limiter is broken")
 
         def retries(self, key: ObjectKey) -> int:
             self.asked += 1
             if self.asked == 1:
-                raise ArithmeticError("it does not know how often")
+                raise error("it does not know how often")
             return 0
 
     @operator.reconciles(Thing, rate_limiter=Broken(), concurrency=1)

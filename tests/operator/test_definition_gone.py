@@ -65,6 +65,7 @@ async def holds(condition: Callable[[], bool]) -> None:
 
 
 def informer_of(running: Running) -> Informer[Comet]:
+    assert running.caches is not None
     [informer] = running.caches.informers
     return informer
 

@@ -53,6 +53,20 @@ async def test_a_failed_check_fails_the_page_and_tells_only_what_is_meant_for_al
     assert "healthz: database failed: RuntimeError: the password is hunter2" in caplog.messages
 
 
+@pytest.mark.parametrize("error", [SystemExit, asyncio.CancelledError])
+async def test_whatever_a_check_raises_is_its_own_failure(error: type[BaseException]) -> None:
+    def raises() -> bool:
+        raise error
+
+    async def raises_later() -> bool:
+        raise error
+
+    assert await page({"now": raises, "later": raises_later}) == (
+        500,
+        "[+]ping ok\n[-]now failed: reason withheld\n[-]later failed: reason withheld\nreadyz check failed\n",
+    )
+
+
 async def test_each_check_has_a_page_of_its_own() -> None:
     checks: dict[str, Check] = {"disk": fail_later}
     assert await page(checks, "/ping") == (200, "ok")

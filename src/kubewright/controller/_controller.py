@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 
-from kubewright._foreign import being_cancelled, containment, in_thread
+from kubewright._foreign import being_cancelled, containment, has_to_pass, in_thread
 from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
 from kubewright.client import ApiError, Conflict, Forbidden
@@ -222,7 +222,9 @@ class Controller(Generic[R]):
                     with run.around():
                         ending = await self._handle(key, run)
                         run.ended(ending)
-                except Exception as error:  # of a rate limiter, say: neither key nor worker may be lost for it
+                except BaseException as error:  # of a rate limiter, say: neither key nor worker may be lost for it
+                    if has_to_pass(error):
+                        raise
                     run = run or self._begin(key, attempt=1)
                     self._log(run).exception("what becomes of the key could not be decided; trying again in 1 s")
                     run.failed(error)

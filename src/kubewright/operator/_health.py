@@ -17,7 +17,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
-from kubewright._foreign import being_cancelled
+from kubewright._foreign import being_cancelled, contained, containment
 from kubewright.clock import Clock
 from kubewright.operator._http_server import Asked, Page
 
@@ -84,9 +84,10 @@ class HealthPage:
     async def _failure(self, name: str) -> str | None:
         """Why a check failed, as it may be shown; None when it is well."""
         try:
-            found = self._checks[name]()
+            with containment:
+                found = self._checks[name]()
             if inspect.isawaitable(found):
-                found = await self._within(found)
+                found = await self._within(contained(found))
         except Exception as error:
             return self._failed(name, f"{type(error).__name__}: {error}", _WITHHELD)
         if found is False:
