@@ -140,3 +140,25 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_reason(
     said = ("blocked is not a folder", "the folder blocked/new cannot be made: Not a directory")
     assert line.removeprefix("Error: nothing was written: ") in said
     assert tree(project) == before
+
+
+@pytest.mark.parametrize(
+    "command", [["manifests"], ["init", "new"], ["create", "api", *KIND]], ids=lambda each: each[0]
+)
+def test_a_folder_that_was_removed_under_the_user_is_told(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert run(command) == 1
+    assert capsys.readouterr().err == "Error: the folder that you are in is gone: go to another one\n"
+
+
+def test_a_kubeconfig_that_could_not_be_written_is_refused_before_there_is_a_cluster(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / ("x" * 300)
+    assert run(["cluster", "start", "--write-kubeconfig", str(place)]) == 2
+    assert capsys.readouterr().err == f"Error: {place} cannot be written: File name too long\n"

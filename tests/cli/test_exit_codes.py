@@ -12,6 +12,7 @@ import pytest
 from kubewright.cli._exit_codes import CommandExit
 from kubewright.cli._main import run
 from kubewright.operator import ExitCode
+from tests.cli.commands import write_kubeconfig
 
 PAGE = Path(__file__).parents[2] / "docs" / "exit-codes.md"
 PROGRAM = """
@@ -89,8 +90,11 @@ def test_without_a_yes_nothing_is_removed_and_the_last_line_says_so(
     file = tmp_path / f"kept_by_{command}_{len(answer)}.py"
     file.write_text(PROGRAM)
     monkeypatch.setattr("sys.stdin", io.StringIO(answer))
-    assert run([command, str(file), "--kubeconfig", str(tmp_path / "none")]) == CommandExit.INTERRUPTED
-    assert capsys.readouterr().err.splitlines()[-1].endswith(told)
+    kubeconfig = write_kubeconfig(tmp_path / "clusters", "https://127.0.0.1:1")
+    assert run([command, str(file), "--kubeconfig", str(kubeconfig)]) == CommandExit.INTERRUPTED
+    said = capsys.readouterr().err
+    assert said.splitlines()[-1].endswith(told)
+    assert "https://127.0.0.1:1" in said, "the question names the cluster"
 
 
 @pytest.mark.parametrize("image", ["", "Shop:1"])

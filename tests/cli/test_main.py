@@ -67,6 +67,19 @@ def test_the_list_of_commands_says_what_each_does() -> None:
             "Option '--write-kubeconfig' requires an argument.",
         ),
         (
+            ["install", "--timeout", "soon"],
+            "Invalid value for '--timeout': 'soon' is not a valid number of seconds. (see `kubewright install --help`)",
+        ),
+        (
+            ["cluster", "start", "--port", "x"],
+            "Invalid value for '--port': 'x' is not a valid whole number. (see `kubewright cluster start --help`)",
+        ),
+        (
+            ["--context", "staging", "deploy"],
+            "No such option '--context'. Options stand behind their command, as in `kubewright run --context ...`. "
+            "(see `kubewright --help`)",
+        ),
+        (
             ["controlplane", "path", "extra"],
             "Got unexpected extra argument (extra) (see `kubewright controlplane path --help`)",
         ),

@@ -87,7 +87,7 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.Capt
         (["--redonly"], "Did you mean '--read-only'?"),
         (["--kubeconfig", "nowhere"], "nowhere: the file does not exist"),
         (["--bind", "127.0.0.1:80"], "the port is --port"),
-        (["--port", "http"], "'http' is not a valid integer"),
+        (["--port", "http"], "'http' is not a valid whole number"),
         (["--operator", "foo"], "such as 127.0.0.1:8081"),
         (["--url", "console.example.com"], "is not an address such as https://console.example.com"),
         (["--kind", "Foo"], "is not a kind such as example.com/foos"),

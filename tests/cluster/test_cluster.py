@@ -115,6 +115,9 @@ async def test_a_file_that_is_no_snapshot_is_refused_and_kept(tmp_path: Path) ->
 async def test_a_snapshot_that_could_not_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match=r"cannot be written: the folder .*missing does not exist"):
         await Cluster(snapshot=tmp_path / "missing" / "cluster.snapshot").start()
+    long = tmp_path / ("x" * 250)  # and no room for what is written first
+    with pytest.raises(SnapshotError, match="cannot be written: File name too long"):
+        await Cluster(snapshot=long).start()
 
 
 async def test_a_cluster_says_what_it_needs() -> None:

@@ -59,7 +59,9 @@ def test_of_several_operators_one_must_be_named(tmp_path: Path) -> None:
     ("target", "message"),
     [
         ("missing.py", r"there is no file missing\.py"),
-        ("missing.module", "there is no file or module 'missing.module'"),
+        ("missing.module", "there is no file or module 'missing.module'$"),
+        ("emty.py", r"there is no file emty\.py; did you mean empty\.py\?"),
+        ("emty", r"there is no file or module 'emty'; did you mean empty\?"),
         ("empty.py", r"empty\.py has no Operator: make one with"),
         (".", r"'\.' is neither a Python file nor the name of a module"),
         ("my-operator", "'my-operator' is neither a Python file nor the name of a module"),

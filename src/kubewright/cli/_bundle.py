@@ -175,7 +175,9 @@ def _listing(arguments: Mapping[str, Any]) -> Listing:
     try:
         return Listing.from_pyproject(Path("pyproject.toml"), **arguments)
     except ValueError as error:
-        raise WrongUse(str(error)) from error
+        field, _, rest = str(error).partition(" ")
+        said = f"--{field.replace('_', '-')} {rest}" if field in arguments else str(error)
+        raise WrongUse(said) from error
 
 
 def _tell_conflicts(update: Update, output: Output) -> None:

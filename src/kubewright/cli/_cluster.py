@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from kubewright.cli._numbers import PORT
 from kubewright.cli._output import Output, output_option
 
 __all__ = ["command"]
@@ -34,7 +35,7 @@ def command() -> None:
 @click.option("--rbac", is_flag=True, help="Let users do only what roles grant.")
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=PORT,
     default=0,
     metavar="N",
     help="Listen on this port; a free one unless given.",

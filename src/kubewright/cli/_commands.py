@@ -65,6 +65,15 @@ class LazyGroup(click.Group):
         command: click.Command = importlib.import_module(entry.module).command
         return command
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, with a hint for whoever writes the options of a command before it."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if not error.possibilities:
+                error.message += f" Options stand behind their command, as in `kubewright run {error.option_name} ...`."
+            raise
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

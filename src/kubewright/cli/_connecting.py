@@ -10,6 +10,7 @@ import click
 
 from kubewright.cli._completing import contexts, files
 from kubewright.cli._exit_codes import WrongUse
+from kubewright.cli._numbers import SECONDS
 from kubewright.client import (
     ApiError,
     Client,
@@ -21,7 +22,7 @@ from kubewright.client import (
     load_config,
 )
 
-__all__ = ["cluster_options", "connected", "removal_options", "timeout_option", "yes_option"]
+__all__ = ["cluster_options", "connected", "removal_options", "server_of", "timeout_option", "yes_option"]
 
 T = TypeVar("T")
 
@@ -45,7 +46,7 @@ def timeout_option(seconds: float, until: str) -> Callable[[Callable[..., Any]],
     """Give a command `--timeout`: how long it waits until something is so."""
     return click.option(
         "--timeout",
-        type=click.FloatRange(min=0, min_open=True),
+        type=SECONDS,
         default=seconds,
         show_default=True,
         metavar="SECONDS",
@@ -61,6 +62,14 @@ def yes_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def removal_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """How long to wait for a removal, and whether to ask before it."""
     return timeout_option(60.0, "all is gone")(yes_option(command))
+
+
+def server_of(kubeconfig: str | None, context: str | None) -> str:
+    """The address of that cluster, which a question before a removal names. It is not asked anything."""
+    try:
+        return load_config(kubeconfig=kubeconfig, context=context).server
+    except ConfigError as error:
+        raise WrongUse(str(error)) from error
 
 
 def connected(kubeconfig: str | None, context: str | None, work: Callable[[Client], Awaitable[T]]) -> T:

@@ -130,6 +130,8 @@ def check_replaceable(path: Path) -> None:
         found = yaml.safe_load(path.read_text())
     except FileNotFoundError:
         found = None
+    except OSError as error:
+        raise WrongUse(f"{path} cannot be written: {error.strerror}") from error
     except (UnicodeDecodeError, yaml.YAMLError):
         found = "something else"
     clusters = found.get("clusters") if isinstance(found, dict) else found
@@ -138,3 +140,10 @@ def check_replaceable(path: Path) -> None:
         raise click.ClickException(f"{path} holds something else, which would be lost; name another file")
     if not path.parent.is_dir():
         raise WrongUse(f"{path} cannot be written: the folder {path.parent} does not exist")
+    is_new = not path.exists()
+    try:
+        path.open("ab").close()  # better known now than when the cluster runs
+    except OSError as error:
+        raise WrongUse(f"{path} cannot be written: {error.strerror}") from error
+    if is_new:
+        path.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ import click
 
 from kubewright.cli._completing import contexts, files
 from kubewright.cli._exit_codes import CommandExit, WrongUse
+from kubewright.cli._numbers import PORT, up_to
 from kubewright.cli._projects import targets_argument, targets_or_project
 from kubewright.cli._standing import ProjectCommand
 from kubewright.operator._load import LoadError
@@ -34,9 +35,7 @@ __all__ = ["command"]
     help="Use the cluster of this context of the kubeconfig, and no embedded one.",
 )
 @click.option("--rbac", is_flag=True, help="Embedded cluster: the operator may do only what its own roles grant.")
-@click.option(
-    "--nodes", type=click.IntRange(1, 100), default=1, show_default=True, help="Embedded cluster: how many nodes."
-)
+@click.option("--nodes", type=up_to(100), default=1, show_default=True, help="Embedded cluster: how many nodes.")
 @click.option(
     "--samples",
     type=click.Path(exists=True, path_type=Path),
@@ -55,7 +54,7 @@ __all__ = ["command"]
 @click.option("--console/--no-console", default=True, help="Serve the web console, if it is installed.")
 @click.option(
     "--console-port",
-    type=click.IntRange(0, 65535),
+    type=PORT,
     default=0,
     metavar="N",
     help="The console's port; a free one unless given.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -40,7 +41,10 @@ def command(folder: Path, domain: str | None, repo: str, name: str | None, force
         if domain is None:
             domain = found.domain if found else "example.com"
         if found and (found.name, found.domain) != (wanted, domain) and not force:
-            raise ScaffoldError(f"there is a project here: {found.name}, of the domain {found.domain}")
+            raise ScaffoldError(
+                f"there is a project here: {found.name}, of the domain {found.domain}. Name another folder, or"
+                " overwrite it with --force"
+            )
         plan = new_project(wanted, domain, repo=repo or (found.repo if found else ""), like=found)
     except ScaffoldError as error:
         raise WrongUse(str(error)) from error
@@ -50,4 +54,5 @@ def command(folder: Path, domain: str | None, repo: str, name: str | None, force
         for path in (RECORD, f"{found.package}/__init__.py"):
             plan.files.pop(path, None)  # kinds were added to them since
     done = carried_out(plan, folder, force=force)
-    tell(done, folder, output, "kubewright create api --group GROUP --version v1 --kind KIND")
+    there = "" if folder.resolve() == Path.cwd() else f"cd {shlex.quote(str(folder))}, and "
+    tell(done, folder, output, f"{there}kubewright create api --group GROUP --version v1 --kind KIND")

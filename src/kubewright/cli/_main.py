@@ -79,6 +79,17 @@ def _message(error: click.ClickException) -> str:
 
 
 def _describe(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError) and not error.filename and _is_lost():
+        return "the folder that you are in is gone: go to another one"
     if isinstance(error, OSError) and error.strerror and not isinstance(error, NotWritten):
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) or type(error).__name__
+
+
+def _is_lost() -> bool:
+    """Whether the current folder was removed, so that no path can be found from it."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False

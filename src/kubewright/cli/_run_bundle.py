@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubewright.cli._confirming import confirm
-from kubewright.cli._connecting import cluster_options, connected, timeout_option, yes_option
+from kubewright.cli._connecting import cluster_options, connected, server_of, timeout_option, yes_option
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._standing import ProjectCommand
@@ -81,7 +81,7 @@ def command(
     wanted = _installation(bundle, namespace, channel, install_mode, targets, index_image, opm_image)
     if removing and not yes:
         what = "" if keep_definitions else ", and all objects of its kinds"
-        confirm(f"Remove {wanted.package} from {wanted.namespace}{what}?")
+        confirm(f"Remove {wanted.package} from {wanted.namespace} of {server_of(kubeconfig, context)}{what}?")
 
     async def work(client: Client) -> None:
         title = f"{'Removing' if removing else 'Installing'} {wanted.bundle.name}"

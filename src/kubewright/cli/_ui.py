@@ -19,6 +19,7 @@ import click
 
 from kubewright.cli._connecting import cluster_options
 from kubewright.cli._exit_codes import WrongUse
+from kubewright.cli._numbers import PORT
 from kubewright.cli._output import Output, output_option
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _url(_: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -
 )
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=PORT,
     metavar="N",
     help=f"Listen on this port; 0 is a free one. [default: {_PORT}, or a free one when that is taken]",
 )

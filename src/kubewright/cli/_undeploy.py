@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubewright.cli._confirming import confirm
-from kubewright.cli._connecting import cluster_options, connected, removal_options
+from kubewright.cli._connecting import cluster_options, connected, removal_options, server_of
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import project_from, targets_argument, targets_or_project
 from kubewright.cli._standing import ProjectCommand
@@ -46,7 +46,8 @@ def command(
 
     project = project_from(targets_or_project(targets), namespace=namespace)
     if not yes:
-        confirm(f"Remove {project.name} from {project.namespace}, and all objects of its kinds?")
+        where = f"{project.namespace} of {server_of(kubeconfig, context)}"
+        confirm(f"Remove {project.name} from {where}, and all objects of its kinds?")
 
     async def work(client: Client) -> None:
         with output.waiting(f"Removing {project.name}"):

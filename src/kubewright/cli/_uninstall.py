@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubewright.cli._confirming import confirm
-from kubewright.cli._connecting import cluster_options, connected, removal_options
+from kubewright.cli._connecting import cluster_options, connected, removal_options, server_of
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import program_of, targets_argument, targets_or_project
 from kubewright.cli._standing import ProjectCommand
@@ -41,7 +41,7 @@ def command(
     definitions = crds_of(*program_of(targets_or_project(targets)).kinds, descriptions=False)
     names = ", ".join(definition.metadata.name or "" for definition in definitions)
     if not yes:
-        confirm(f"Remove {names}, and all objects of these kinds?")
+        confirm(f"Remove {names}, and all objects of these kinds, from {server_of(kubeconfig, context)}?")
 
     async def work(client: Client) -> None:
         with output.waiting("Waiting until the definitions and all objects of theirs are gone"):

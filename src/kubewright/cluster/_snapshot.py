@@ -15,6 +15,7 @@ from kubewright.cluster._storage import Storage
 __all__ = ["SnapshotError", "read_snapshot", "write_snapshot"]
 
 _FORMAT = 1
+_WRITING = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
 class SnapshotError(ValueError):
@@ -35,9 +36,9 @@ class _Line(msgspec.Struct):
 def write_snapshot(path: Path, storage: Storage) -> None:
     """Write everything, in place of what was there: either all of it or nothing. Only this user can read the file."""
     encoder = msgspec.json.Encoder()
-    scratch = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    scratch = _scratch(path)
     try:
-        with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
+        with os.fdopen(os.open(scratch, _WRITING, 0o600), "wb") as out:
             out.write(encoder.encode(_Head(_FORMAT, storage.revision)) + b"\n")
             for name, entry in storage.dump():
                 out.write(encoder.encode(_Line(name, msgspec.Raw(entry.raw), entry.version)) + b"\n")
@@ -58,7 +59,9 @@ def read_snapshot(path: Path, storage: Storage) -> bool:
     except FileNotFoundError:
         if not path.parent.is_dir():
             raise SnapshotError(f"{path} cannot be written: the folder {path.parent} does not exist") from None
+        _check_place(path)
         return False
+    _check_place(path)
     with content:
         try:
             head = msgspec.json.decode(content.readline(), type=_Head)
@@ -72,6 +75,20 @@ def read_snapshot(path: Path, storage: Storage) -> bool:
         except (msgspec.DecodeError, KeyError, ValueError) as error:
             raise SnapshotError(f"{path} is damaged: {error}") from None
     return True
+
+
+def _scratch(path: Path) -> Path:
+    return path.with_name(f"{path.name}.{os.getpid()}.tmp")
+
+
+def _check_place(path: Path) -> None:
+    """Begin to write it, as at the end."""
+    scratch = _scratch(path)
+    try:
+        os.close(os.open(scratch, _WRITING, 0o600))
+    except OSError as error:
+        raise SnapshotError(f"{path} cannot be written: {error.strerror}") from None
+    scratch.unlink()
 
 
 def _objects(lines: Any) -> Iterator[tuple[str, JSONObject]]:

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from kubewright.operator._operator import Operator
 
-__all__ = ["LoadError", "is_file", "load_module", "load_operator", "operator_in", "split_target"]
+__all__ = ["LoadError", "is_file", "load_module", "load_operator", "missing", "operator_in", "split_target"]
 
 
 class LoadError(Exception):
@@ -60,9 +60,24 @@ def is_file(where: str) -> bool:
     return where.endswith(".py") or "/" in where or Path(where).is_file()
 
 
+def missing(where: str, folder: Path | None = None) -> str:
+    """That there is no such file or module, and which one may have been meant."""
+    import difflib
+
+    if is_file(where):
+        path = Path(where)
+        near = difflib.get_close_matches(path.name, sorted(each.name for each in path.parent.glob("*.py")), 1)
+        return f"there is no file {where}{f'; did you mean {path.with_name(near[0])}?' if near else ''}"
+    package, dot, name = where.rpartition(".")
+    around = (folder or Path.cwd()).joinpath(*package.split("."))
+    names = {each.stem for each in around.glob("*.py")} | {each.parent.name for each in around.glob("*/__init__.py")}
+    near = difflib.get_close_matches(name, sorted(names), 1)
+    return f"there is no file or module {where!r}{f'; did you mean {package}{dot}{near[0]}?' if near else ''}"
+
+
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise LoadError(f"there is no file {path}")
+        raise LoadError(missing(str(path)))
     name, folder = _of_package(path.resolve())
     if name != path.stem and all(part.isidentifier() for part in name.split(".")):
         return _import_module(name, folder)
@@ -95,5 +110,5 @@ def _import_module(name: str, folder: Path | None = None) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-            raise LoadError(f"there is no file or module {name!r}") from None
+            raise LoadError(missing(name, folder)) from None
         raise

@@ -58,8 +58,10 @@ def read_text(folder: Path, path: str) -> str | None:
         return file.read_bytes().decode()
     except FileNotFoundError:
         return None
-    except (IsADirectoryError, UnicodeDecodeError) as error:
-        raise ScaffoldError(f"nothing was written: {file} is in the way ({error})") from None
+    except IsADirectoryError:
+        raise ScaffoldError(f"nothing was written: {file} is in the way: it is a folder") from None
+    except UnicodeDecodeError:
+        raise ScaffoldError(f"nothing was written: {file} is in the way: it is no text") from None
     except NotADirectoryError:
         in_the_way = next(parent for parent in file.parents if parent.exists())
         raise ScaffoldError(f"nothing was written: {in_the_way} is not a folder") from None
