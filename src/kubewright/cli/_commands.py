@@ -70,9 +70,10 @@ class LazyGroup(click.Group):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            if not error.possibilities:
-                error.message += f" Options stand behind their command, as in `kubewright run {error.option_name} ...`."
-            raise
+            if error.possibilities:
+                raise
+            hint = f"Options stand behind their command, as in `kubewright run {error.option_name} ...`."
+            raise click.NoSuchOption(error.option_name, f"{error.message} {hint}", ctx=ctx) from None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
