@@ -7,8 +7,7 @@ import contextlib
 import itertools
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeVar
 
 from kubewright.api import MicroTime, Quantity, core, format_micro_time, format_time
 from kubewright.api.coordination import Lease, LeaseSpec
@@ -28,8 +27,10 @@ from kubewright.client import (
 )
 from kubewright.clock import Clock, SystemClock
 from kubewright.cluster.nodes import _pod_status as pod_status
+from kubewright.cluster.nodes._plan import Plan, PodPlan, backoff
+from kubewright.cluster.nodes._pod_events import PodEvents, unschedulable_message
 
-__all__ = ["FakeNode", "PodPlan"]
+__all__ = ["FakeNode"]
 
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
@@ -37,43 +38,10 @@ _log = logging.getLogger(__name__)
 _LEASES = "kube-node-lease"
 _HEARTBEAT_SECONDS = 10.0
 _RETRY_SECONDS = 0.2
-_FIRST_BACKOFF = 10.0
-_LONGEST_BACKOFF = 300.0
+_SCHEDULING_SECONDS = 300.0
+_PROBE_SECONDS = 10
 _TERMINAL = ("Succeeded", "Failed")
 _addresses = itertools.count(1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PodPlan:
-    """What becomes of a pod. Times are in seconds; the default pod runs and is ready at once, and for ever.
-
-    With `exit_after`, its containers end that long after their start, with `exit_code`; the pod's restart policy
-    says whether they are started again, after `restart_delay`; with `crash_loop`, which is how kubelets do it, after
-    10 s at first and twice as long each time, up to 5 minutes. `exits` bounds how often that happens: afterwards they
-    run for ever. With `image_missing` the pod stays Pending; without `becomes_ready` it runs and is never ready.
-    `stop_delay` is how long its end takes when it is deleted, at most the grace period of the deletion.
-    """
-
-    schedule_delay: float = 0.0
-    start_delay: float = 0.0
-    ready_delay: float = 0.0
-    stop_delay: float = 0.0
-    restart_delay: float = 0.0
-    crash_loop: bool = False
-    exit_after: float | None = None
-    exit_code: int = 0
-    exits: int | None = None
-    image_missing: bool = False
-    becomes_ready: bool = True
-
-    def delay_before(self, restart: int) -> float:
-        """Seconds from the end of a container to its restart with that number; the first is 1."""
-        if not self.crash_loop:
-            return self.restart_delay
-        return min(_FIRST_BACKOFF * 2.0 ** min(restart - 1, 16), _LONGEST_BACKOFF)
-
-
-Plan: TypeAlias = PodPlan | Callable[[core.Pod], PodPlan]
 
 
 class FakeNode:
@@ -83,7 +51,7 @@ class FakeNode:
     another node is left alone); pods on this node get the status that `plan` says; deleted pods go away after their
     grace. `plan` may be a function of the pod. `namespace` restricts all that to one namespace, and `takes` says which
     of the pods that any node could have this one takes: all of them unless given. The Node object and its lease exist,
-    and are renewed, while the block runs.
+    and are renewed, while the block runs. What a scheduler and a kubelet would tell of all that is in events.
 
     It lives on the event loop of the test and uses `client`. It survives restarts of the API server. An error that it
     cannot handle is raised at the end of the block.
@@ -108,9 +76,11 @@ class FakeNode:
         self._tasks: set[asyncio.Task[None]] = set()
         self._pods: dict[str, _Known] = {}
         self._errors: list[BaseException] = []
+        self._events = PodEvents(client, name, self._clock)
 
     async def __aenter__(self) -> Self:
         await self._register()
+        self._events.start()
         self._spawn(self._follow_pods())
         self._spawn(self._renew_lease())
         return self
@@ -120,6 +90,7 @@ class FakeNode:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._pods.clear()
+        await self._events.close()
         for removal in (
             self._client.delete(core.Node, self.name),
             self._client.delete(Lease, self.name, _LEASES),
@@ -140,6 +111,7 @@ class FakeNode:
         """Let the pod fail as a whole, as when a kubelet evicts it."""
         found = await self._client.get(core.Pod, pod, namespace)
         self._forget(found)
+        self._events.failed(found, reason, message)
         await self._write(found, pod_status.failed(found, now=self._clock.now(), reason=reason, message=message))
 
     async def set_ready(self, pod: str, namespace: str, ready: bool) -> None:
@@ -202,6 +174,8 @@ class FakeNode:
                 self._spawn(self._write(pod, status))
             return
         known.cancel()
+        if known.stage == "schedule":  # the watch may be quicker than the answer to the binding
+            self._events.scheduled(pod)
         work = {"schedule": self._schedule, "run": self._run, "end": self._end}[stage]
         known.stage, known.task = stage, self._spawn(work(pod, self._plan_of(pod)))
 
@@ -241,6 +215,10 @@ class FakeNode:
 
     async def _schedule(self, pod: core.Pod, plan: PodPlan) -> None:
         await self._clock.sleep(plan.schedule_delay)
+        while plan.unschedulable:
+            await self._tell_unschedulable(pod, plan.unschedulable)
+            await self._clock.sleep(_SCHEDULING_SECONDS)
+            plan = self._plan_of(pod)
         metadata = pod.metadata
         binding = {
             "apiVersion": "v1",
@@ -252,13 +230,21 @@ class FakeNode:
         path = f"/api/v1/namespaces/{metadata.namespace}/pods/{metadata.name}/binding"
         await self._insist(lambda: self._client.request("POST", path, body=binding))
 
+    async def _tell_unschedulable(self, pod: core.Pod, why: str) -> None:
+        nodes = await self._insist(lambda: self._client.list(core.Node))
+        message = unschedulable_message(len(nodes) if nodes is not None else 1, why)
+        self._events.failed_scheduling(pod, message)
+        await self._write(pod, pod_status.unschedulable(pod, now=self._clock.now(), message=message))
+
     async def _run(self, pod: core.Pod, plan: PodPlan) -> None:
         restarts = pod_status.restart_counts(pod)
         if pod.status.phase != "Running":
-            await self._clock.sleep(plan.start_delay)
             if plan.image_missing:
-                await self._write(pod, pod_status.image_missing(pod, now=self._clock.now()))
-                return
+                await self._clock.sleep(plan.start_delay)
+                await self._try_to_pull(pod)
+            self._events.pulling(pod, init=True)
+            await self._clock.sleep(plan.start_delay)
+            self._events.started(pod, plan.start_delay, init=True)
             await self._start(pod, plan, restarts)
         exits = itertools.count(1)
         while plan.exit_after is not None and (plan.exits is None or next(exits) <= plan.exits):
@@ -269,12 +255,36 @@ class FakeNode:
                 return
             restarts = await self._restart(pod, plan, plan.exit_code, restarts)
 
+    async def _try_to_pull(self, pod: core.Pod) -> None:
+        """Again and again, for as long as the pod is there."""
+        for attempt in itertools.count(1):
+            self._events.image_missing(pod)
+            if attempt == 1:
+                await self._write(pod, pod_status.image_missing(pod, now=self._clock.now()))
+            await self._clock.sleep(backoff(attempt))
+
     async def _start(self, pod: core.Pod, plan: PodPlan, restarts: dict[str, int]) -> None:
         if plan.ready_delay > 0 or not plan.becomes_ready:
             await self._write_running(pod, restarts, ready=False)
             await self._clock.sleep(plan.ready_delay)
         if plan.becomes_ready:
             await self._write_running(pod, restarts, ready=True)
+
+    async def _probe(self, pod: core.Pod) -> None:
+        """Let the readiness probes of a pod that is not ready fail, each whenever it is due."""
+        due = [
+            (probe.initial_delay_seconds or 0, number)
+            for number, container in enumerate(pod.spec.containers)
+            if (probe := container.readiness_probe) is not None
+        ]
+        passed = 0
+        while due:
+            at, number = min(due)
+            await self._clock.sleep(at - passed)
+            passed, container = at, pod.spec.containers[number]
+            self._events.unhealthy(pod, container)
+            period = container.readiness_probe.period_seconds if container.readiness_probe is not None else None
+            due[due.index((at, number))] = (at + (period or _PROBE_SECONDS), number)
 
     async def _restart(
         self, pod: core.Pod, plan: PodPlan, exit_code: int, restarts: dict[str, int] | None = None
@@ -283,11 +293,17 @@ class FakeNode:
         counted = {container.name: counted.get(container.name, 0) + 1 for container in pod.spec.containers}
         now = self._clock.now()
         await self._write(pod, pod_status.waiting_to_restart(pod, counted, now=now, exit_code=exit_code))
-        await self._clock.sleep(plan.delay_before(max(counted.values(), default=1)))
+        delay = plan.delay_before(max(counted.values(), default=1))
+        if delay and exit_code:
+            self._events.backing_off(pod)
+        await self._clock.sleep(delay)
+        self._events.pulling(pod, init=False)
+        self._events.started(pod, 0.0, init=False)
         await self._start(pod, plan, counted)
         return counted
 
     async def _end(self, pod: core.Pod, plan: PodPlan) -> None:
+        self._events.killing(pod)
         grace = pod.metadata.deletion_grace_period_seconds or 0
         await self._clock.sleep(min(plan.stop_delay, grace))
         ended = pod_status.finished(pod, pod_status.restart_counts(pod), now=self._clock.now(), exit_code=0)
@@ -298,14 +314,17 @@ class FakeNode:
     # Writing
 
     async def _write_running(self, pod: core.Pod, restarts: dict[str, int], *, ready: bool) -> None:
-        address = pod.status.pod_ip
+        address, known = pod.status.pod_ip, self._pods.setdefault(pod.metadata.uid, _Known())
         if address is None:
-            known = self._pods.setdefault(pod.metadata.uid, _Known())
             known.address = address = known.address or pod_status.pod_address(next(_addresses))
         status = pod_status.running(pod, restarts, now=self._clock.now(), ready=ready, address=address)
         await self._write(pod, status)
+        if not ready:
+            known.probing = self._spawn(self._probe(pod))
 
     async def _write(self, pod: core.Pod, status: pod_status.Status) -> None:
+        if (known := self._pods.get(pod.metadata.uid)) is not None and "containerStatuses" in status:
+            known.stop_probing()
         patch = StrategicPatch({"metadata": {"uid": pod.metadata.uid}, "status": status})
         name, namespace = pod.metadata.name, pod.metadata.namespace
         written = await self._insist(lambda: self._client.patch(core.Pod, name, patch, namespace, subresource="status"))
@@ -346,9 +365,16 @@ class _Known:
     def __init__(self) -> None:
         self.stage: str | None = None
         self.task: asyncio.Task[None] | None = None
+        self.probing: asyncio.Task[None] | None = None
         self.address: str | None = None
 
+    def stop_probing(self) -> None:
+        if self.probing is not None:
+            self.probing.cancel()
+            self.probing = None
+
     def cancel(self) -> None:
+        self.stop_probing()
         if self.task is not None:
             self.task.cancel()
             self.task = None

@@ -20,6 +20,7 @@ __all__ = [
     "pod_address",
     "restart_counts",
     "running",
+    "unschedulable",
     "waiting_to_restart",
 ]
 
@@ -45,6 +46,20 @@ def running(pod: core.Pod, restarts: dict[str, int], *, now: datetime, ready: bo
         "containerStatuses": _containers(pod, restarts, state),
         "conditions": _conditions(pod, moment, initialized=True, containers_ready=ready),
     }
+
+
+def unschedulable(pod: core.Pod, *, now: datetime, message: str) -> Status:
+    """No node will do for the pod."""
+    had = next((each for each in pod.status.conditions or () if each.type == "PodScheduled"), None)
+    since = had.last_transition_time if had is not None and had.status == "False" else None
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "lastTransitionTime": format_time(since or now),
+        "reason": "Unschedulable",
+        "message": message,
+    }
+    return {"conditions": [condition]}
 
 
 def image_missing(pod: core.Pod, *, now: datetime) -> Status:

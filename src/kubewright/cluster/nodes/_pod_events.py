@@ -1,0 +1,172 @@
+"""What schedulers and kubelets tell of pods: reasons, types and words are those of Kubernetes 1.36.
+
+`PodEvents` speaks for the scheduler and for the kubelet of one node. It only takes note: two event recorders write,
+count what is told again, and combine what is similar, as theirs do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Final
+
+from kubewright.api import core
+from kubewright.client import Client
+from kubewright.clock import Clock
+from kubewright.events import EventRecorder, EventType
+
+__all__ = ["PodEvents", "duration", "unschedulable_message"]
+
+_SCHEDULER: Final = "default-scheduler"
+_KUBELET: Final = "kubelet"
+_PREEMPTION: Final = "No preemption victims found for incoming pod"
+
+
+class PodEvents:
+    """The events about the pods of one node. Use it with `start` and `close`."""
+
+    def __init__(self, client: Client, node: str, clock: Clock) -> None:
+        # Their names come from the node's: the same run gives the same ones, and takes none of the cluster's chance.
+        rng = random.Random(f"events of {node}")  # noqa: S311
+        self._node = node
+        self._scheduler = EventRecorder(client, _SCHEDULER, instance=f"{_SCHEDULER}-{node}", clock=clock, rng=rng)
+        self._kubelet = EventRecorder(client, _KUBELET, instance=node, host=node, version="v1", clock=clock, rng=rng)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._scheduler.start()
+        self._kubelet.start()
+
+    async def close(self) -> None:
+        """Write what waits, for a short while, and stop."""
+        await asyncio.gather(self._scheduler.close(), self._kubelet.close())
+
+    # The scheduler
+
+    def scheduled(self, pod: core.Pod) -> None:
+        """The pod is on the node now."""
+        message = f"Successfully assigned {pod.metadata.namespace}/{pod.metadata.name} to {self._node}"
+        self._scheduler.record(pod, "Scheduled", message, action="Binding")
+
+    def failed_scheduling(self, pod: core.Pod, message: str) -> None:
+        """There is no node for the pod."""
+        self._scheduler.record(pod, "FailedScheduling", message, "Warning", action="Scheduling")
+
+    # The kubelet
+
+    def pulling(self, pod: core.Pod, *, init: bool) -> None:
+        """Those images are fetched that are fetched each time; `init` tells that the init containers go before."""
+        for container in _containers(pod, init=init):
+            if container.image_pull_policy == "Always":
+                self._tell(pod, container, "Pulling", f'Pulling image "{container.image}"')
+
+    def started(self, pod: core.Pod, waited: float, *, init: bool) -> None:
+        """The images are there, the containers made and started; `init` tells that the init containers went before."""
+        for container in _containers(pod, init=init):
+            image, took = container.image, duration(waited)
+            text = f'Container image "{image}" already present on machine and can be accessed by the pod'
+            if container.image_pull_policy == "Always":
+                text = f'Successfully pulled image "{image}" in {took} ({took} including waiting). Image size: 0 bytes.'
+            self._tell(pod, container, "Pulled", text)
+            self._tell(pod, container, "Created", "Container created")
+            self._tell(pod, container, "Started", "Container started")
+
+    def image_missing(self, pod: core.Pod) -> None:
+        """One more try to fetch the images has failed, and the next one comes later."""
+        for container in pod.spec.containers:
+            image = container.image
+            why = (
+                f'failed to pull and unpack image "{image}": failed to resolve reference "{image}": {image}: not found'
+            )
+            self._tell(pod, container, "Pulling", f'Pulling image "{image}"')
+            text = f'Failed to pull image "{image}": rpc error: code = NotFound desc = {why}'
+            self._tell(pod, container, "Failed", text, "Warning")
+            self._tell(pod, container, "Failed", "Error: ErrImagePull", "Warning")
+            self._tell(pod, container, "BackOff", f'Back-off pulling image "{image}"')
+            self._tell(pod, container, "Failed", "Error: ImagePullBackOff", "Warning")
+
+    def backing_off(self, pod: core.Pod) -> None:
+        """The containers have failed, and wait for their restart."""
+        metadata = pod.metadata
+        whose = f"{metadata.name}_{metadata.namespace}({metadata.uid})"
+        for container in pod.spec.containers:
+            text = f"Back-off restarting failed container {container.name} in pod {whose}"
+            self._tell(pod, container, "BackOff", text, "Warning")
+
+    def unhealthy(self, pod: core.Pod, container: core.Container) -> None:
+        """The readiness probe of a container has failed; nothing is told of one that has none."""
+        probe = container.readiness_probe
+        if probe is not None:
+            text = f"Readiness probe failed: {_outcome(container, probe, pod.status.pod_ip or '')}"
+            self._tell(pod, container, "Unhealthy", text, "Warning")
+
+    def killing(self, pod: core.Pod) -> None:
+        """The containers that run are asked to end."""
+        statuses = pod.status.container_statuses or ()
+        running = {status.name for status in statuses if status.state is not None and status.state.running is not None}
+        for container in pod.spec.containers:
+            if container.name in running:
+                self._tell(pod, container, "Killing", f"Stopping container {container.name}")
+
+    def failed(self, pod: core.Pod, reason: str, message: str) -> None:
+        """The pod as a whole has failed, as by eviction."""
+        self._kubelet.record(pod, reason, message, "Warning", action=reason)
+        self.killing(pod)
+
+    def _tell(
+        self,
+        pod: core.Pod,
+        container: core.Container,
+        reason: str,
+        message: str,
+        type: EventType = "Normal",  # noqa: A002  # the field's own name
+    ) -> None:
+        init = any(container is each for each in pod.spec.init_containers or ())
+        place = "initContainers" if init else "containers"
+        about = core.ObjectReference(
+            api_version="v1",
+            kind="Pod",
+            name=pod.metadata.name,
+            namespace=pod.metadata.namespace,
+            uid=pod.metadata.uid,
+            resource_version=pod.metadata.resource_version,
+            field_path=f"spec.{place}{{{container.name}}}",
+        )
+        self._kubelet.record(about, reason, message, type, action=reason)
+
+
+def unschedulable_message(nodes: int, why: str) -> str:
+    """What the scheduler says of a pod that fits on none of so many nodes, each for the same reason."""
+    none = f"0/{nodes} nodes are available: {nodes}"
+    return f"{none} {why}. preemption: {none} {_PREEMPTION}."
+
+
+def duration(seconds: float) -> str:
+    """As Go writes it, cut to milliseconds: `0s`, `250ms`, `1.5s`, `2m0s`, `1h0m0s`."""
+    milliseconds = int(seconds * 1000)
+    if milliseconds < 1000:
+        return f"{milliseconds}ms" if milliseconds else "0s"
+    minutes, left = divmod(milliseconds, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    text = f"{left / 1000:.3f}".rstrip("0").rstrip(".") + "s"
+    if hours:
+        return f"{hours}h{minutes}m{text}"
+    return f"{minutes}m{text}" if minutes else text
+
+
+def _containers(pod: core.Pod, *, init: bool) -> list[core.Container]:
+    return [*(pod.spec.init_containers or () if init else ()), *pod.spec.containers]
+
+
+def _outcome(container: core.Container, probe: core.Probe, address: str) -> str:
+    """What a probe finds in a container that runs and is not ready."""
+    if probe.http_get is not None:
+        return "HTTP probe failed with statuscode: 503"
+    if probe.grpc is not None:
+        return 'service unhealthy (responded with "NOT_SERVING")'
+    if probe.tcp_socket is not None:
+        named = {port.name: port.container_port for port in container.ports or () if port.name}
+        port = probe.tcp_socket.port
+        number = named.get(port, port) if isinstance(port, str) else port
+        return f"dial tcp {address}:{number}: connect: connection refused"
+    return ""
