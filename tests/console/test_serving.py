@@ -6,14 +6,17 @@ import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import aiohttp
 import msgspec
 import pytest
 import yaml
 from playwright.async_api import Browser, Page, expect
+from yarl import URL
 
 from kubewright._certificates import CertificateAuthority
 from kubewright.api import ObjectMeta, core
@@ -138,6 +141,44 @@ async def test_another_context_is_another_console_with_the_same_sessions(tmp_pat
                 await console.contexts.console("three", console)
 
 
+async def test_an_address_names_its_cluster(tmp_path: Path) -> None:
+    async with clusters(tmp_path) as (_, _, kubeconfig):
+        merged = yaml.safe_load(kubeconfig.read_text())
+        merged["contexts"] += [{"name": "cluster/two's", "context": {"cluster": "two", "user": "two"}}]
+        merged["contexts"] += [{"name": "broken", "context": {"cluster": "nothing", "user": "two"}}]
+        kubeconfig.write_text(yaml.safe_dump(merged))
+        jar = aiohttp.CookieJar(unsafe=True)
+        async with (
+            Console.connect(kubeconfig=kubeconfig) as console,
+            console.serving() as url,
+            aiohttp.ClientSession(url, headers=HTML, cookie_jar=jar) as http,
+        ):
+            there = "/contexts/" + quote("cluster/two's", safe="")
+            invited = http.get(there + console.invitation(), allow_redirects=False)
+            async with invited as answer:
+                assert (answer.status, answer.headers["location"]) == (303, f"{there}/")
+            for path, status, said in (
+                (there, 200, "Cluster: cluster/two's"),
+                (f"{there}/kinds/core/pods", 200, f'prefix: "{there}"'),
+                (f"{there}/kinds/core/pds", 404, "This cluster has no kind core/pds"),
+                ("/contexts/one/", 200, "Cluster: one"),
+                ("/contexts/three/", 404, "context 'three' does not exist"),
+                ("/contexts/broken/", 404, "cluster 'nothing'"),
+                ("/contexts/", 404, "The console has nothing at /contexts/."),
+            ):
+                async with http.get(URL(path, encoded=True)) as answer:
+                    shown = unescape(await answer.text())
+                    assert (path, answer.status, said in shown) == (path, status, True), shown[-600:]
+
+            # Of those who sign in nobody may choose: the other contexts are those of whoever started the console.
+            _, secret = console.sessions.begin(console.viewer("ann"), console)
+            jar.clear()
+            jar.update_cookies({f"kubewright-{url.rpartition(':')[2]}": secret})
+            for path, status in (("/contexts/two/", 404), ("/contexts/one/", 200), ("/", 200)):
+                async with http.get(path) as answer:
+                    assert (path, answer.status) == (path, status)
+
+
 async def test_the_requests_of_viewers_may_go_to_another_server(tmp_path: Path) -> None:
     async with clusters(tmp_path) as (one, two, kubeconfig):
         path = "/api/v1/namespaces/default/serviceaccounts/ann/token"
@@ -198,7 +239,7 @@ async def test_an_open_page_ends_with_its_session(console: Console, console_url:
 @pytest.mark.browser
 async def test_another_context_is_chosen_on_the_page(browser: Browser, tmp_path: Path) -> None:
     async with (
-        clusters(tmp_path) as (_, two, kubeconfig),
+        clusters(tmp_path) as (one, two, kubeconfig),
         Console.connect(kubeconfig=kubeconfig) as console,
         console.serving() as url,
     ):
@@ -206,10 +247,30 @@ async def test_another_context_is_chosen_on_the_page(browser: Browser, tmp_path:
         context = await browser.new_context(viewport={"width": 1280, "height": 800})
         await context.request.get(url + console.invitation(), max_redirects=0)
         page = await context.new_page()
-        await page.goto(url)
-        await page.get_by_role("button", name="Cluster: one").click()
-        await page.get_by_role("menuitem", name="two").or_(page.locator(".q-menu").get_by_text("two")).first.click()
-        await expect(page.get_by_role("button", name="Cluster: two")).to_be_visible()
         await page.goto(f"{url}/kinds/core/namespaces")
-        await expect(page.get_by_role("gridcell", name="only-in-two", exact=True)).to_be_visible()
+        await page.get_by_role("button", name="Cluster: one").click()
+        async with context.expect_page() as opening:
+            await page.get_by_role("menuitem", name="two").click(modifiers=["ControlOrMeta"])
+        tab = await opening.value
+        await expect(tab).to_have_url(f"{url}/contexts/two/")
+        await expect(tab.get_by_role("button", name="Cluster: two")).to_be_visible()
+        await tab.get_by_role("navigation").get_by_role("link", name="Namespace").click()
+        await expect(tab).to_have_url(f"{url}/contexts/two/kinds/core/namespaces")
+        await expect(tab.get_by_role("gridcell", name="only-in-two", exact=True)).to_be_visible()
+
+        # The first tab is still where it was, and so is what it makes.
+        await one.client().create(core.Namespace(metadata=ObjectMeta(name="only-in-one")))
+        await expect(page.get_by_role("gridcell", name="only-in-one", exact=True)).to_be_visible()
+        await page.reload()
+        await expect(page.get_by_role("gridcell", name="only-in-one", exact=True)).to_be_visible()
+        await expect(page.get_by_role("gridcell", name="only-in-two", exact=True)).to_have_count(0)
+
+        # Everything on a page stays in its cluster: rows, tabs, the namespace, a search.
+        await tab.get_by_role("link", name="only-in-two").click()
+        await tab.get_by_role("tab", name="YAML").click()
+        await expect(tab).to_have_url(f"{url}/contexts/two/objects/core/namespaces/-/only-in-two?tab=yaml")
+        await tab.get_by_label("Search kinds and objects").fill("configmaps")
+        await tab.get_by_label("Search kinds and objects").press("Enter")
+        await expect(tab).to_have_url(f"{url}/contexts/two/kinds/core/configmaps")
+        await expect(tab.get_by_role("button", name="Cluster: two")).to_be_visible()
         await context.close()

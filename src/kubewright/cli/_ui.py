@@ -19,7 +19,7 @@ import click
 
 from kubewright.cli._connecting import cluster_options
 from kubewright.cli._exit_codes import WrongUse
-from kubewright.cli._numbers import PORT
+from kubewright.cli._numbers import PORT, up_to
 from kubewright.cli._output import Output, output_option
 
 if TYPE_CHECKING:
@@ -91,6 +91,14 @@ def _url(_: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -
 @click.option(
     "--viewer-server-ca", type=click.Path(exists=True, dir_okay=False), help="The CA of --viewer-server, in PEM format."
 )
+@click.option(
+    "--pages-per-viewer",
+    type=up_to(10_000),
+    metavar="N",
+    default=100,
+    show_default=True,
+    help="So many pages one viewer may have open.",
+)
 @click.option("--open/--no-open", "open_", default=None, help="Open a browser. [default: on a terminal with a display]")
 @click.option(
     "--manifests",
@@ -114,6 +122,7 @@ def command(
     tls_key: str | None,
     viewer_server: str | None,
     viewer_server_ca: str | None,
+    pages_per_viewer: int,
     open_: bool | None,
     manifests: Path | None,
     image: str | None,
@@ -139,7 +148,12 @@ def command(
         raise click.UsageError("--image is about --manifests")
     if not console_installed():
         raise click.ClickException(MISSING)
-    settings = {"read_only": read_only, "namespaces": namespaces, "only": kinds}
+    settings = {
+        "read_only": read_only,
+        "namespaces": namespaces,
+        "only": kinds,
+        "pages_per_viewer": pages_per_viewer,
+    }
     _serve(
         lambda: _console(kubeconfig, context, operators, viewer_server, viewer_server_ca, settings),
         bind=bind,
@@ -219,15 +233,12 @@ def _serve(
     retry = RetryPolicy(attempts=2)
 
     async def run() -> None:
-        stopped = asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
-                asyncio.get_running_loop().add_signal_handler(number, stopped.set)
         async with make() as console:
             with output.waiting(f"asking {console.name}"):
                 async with asyncio.timeout(_REACH_SECONDS):
                     # Once more is enough: somebody sits and waits.
                     version = await console.client.through(lambda way: way, retry=retry).server_version()
+            stopped = _stopping()  # not earlier: who does not want to wait for the answer need not
             async with _listening(console, bind, port, serving) as url, contextlib.AsyncExitStack() as files:
                 inside = url + console.invitation() if console.local else url
                 _tell(console, url, inside, str(version), output)
@@ -244,6 +255,15 @@ def _serve(
         ) from None
     except ApiError as error:
         raise click.ClickException(str(error)) from error
+
+
+def _stopping() -> asyncio.Event:
+    """Set when somebody wants an end, from now on."""
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
+            asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    return stopped
 
 
 @contextlib.asynccontextmanager

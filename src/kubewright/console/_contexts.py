@@ -1,18 +1,36 @@
-"""The contexts of a kubeconfig: one console for each that somebody chooses."""
+"""The contexts of a kubeconfig: one console for each that somebody chooses.
+
+A context is a part of the address, so that a link names its cluster and two tabs may look at two:
+`/contexts/kind-dev/kinds/core/pods`. Without it, an address is about the cluster of the console that was started.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, unquote
 
 from kubewright.client import Client, ConfigError, context_names, load_config
 
 if TYPE_CHECKING:
     from kubewright.console._app import Console
 
-__all__ = ["Contexts"]
+__all__ = ["CONTEXTS", "Contexts", "context_at", "way_to"]
+
+CONTEXTS: Final = "/contexts/"
+"""What the addresses begin with that name one."""
+
+
+def way_to(context: str) -> str:
+    """What all addresses in a context begin with; "" for none."""
+    return CONTEXTS + quote(context, safe="") if context else ""
+
+
+def context_at(way: str) -> str:
+    """The context of what `way_to` gives."""
+    return unquote(way.removeprefix(CONTEXTS))
 
 
 class Contexts:
@@ -23,7 +41,7 @@ class Contexts:
     ) -> None:
         """`first` is the context of the console that there is already; `make` makes one for another."""
         self._kubeconfig = kubeconfig
-        self._first = first
+        self.first = first
         self._make = make
         self._opened: dict[str, Console] = {}
         self._opening = asyncio.Lock()
@@ -34,12 +52,12 @@ class Contexts:
         try:
             return context_names(self._kubeconfig)
         except ConfigError:
-            return [self._first]
+            return [self.first]
 
     async def console(self, name: str, first: Console) -> Console:
         """The console of a context. Raises `ConfigError` when there is no such context."""
         async with self._opening:
-            if name == self._first:
+            if name == self.first:
                 return first
             if name not in self._opened:
                 client = Client(load_config(kubeconfig=self._kubeconfig, context=name))

@@ -11,13 +11,15 @@ import asyncio
 import logging
 from html import escape
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qs, parse_qsl, quote, urlencode
+from urllib.parse import parse_qs, parse_qsl, quote, unquote, urlencode
 
 from starlette.datastructures import Headers
 from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from kubewright.client import ConfigError
+from kubewright.console._contexts import CONTEXTS, context_at, way_to
 from kubewright.console._guard import SECURE, SOCKETS
 from kubewright.console._sessions import INVITATION, Session, Sessions, digest_of
 from kubewright.console._sign_in import notice_page, sign_in_page, style_sheet
@@ -26,12 +28,15 @@ from kubewright.console._viewers import SignInError
 if TYPE_CHECKING:
     from kubewright.console._app import Console
 
-__all__ = ["INVITATION", "SESSION", "Door"]
+__all__ = ["INVITATION", "PLACE", "SESSION", "Door"]
 
 logger = logging.getLogger("kubewright.console")
 
 SESSION: Final = "kubewright.session"
 """Where a request's scope has the session."""
+
+PLACE: Final = "kubewright.place"
+"""Where the scope of a request for a page has the console that is looked at, and who looks there."""
 
 SIGN_IN: Final = "/sign-in"
 SIGN_OUT: Final = "/sign-out"
@@ -55,15 +60,17 @@ class Door:
         if scope["type"] not in ("http", "websocket"):
             await self._application(scope, receive, send)
             return
-        answer = await self._answer(scope, receive)
+        scope, way = _taken_apart(scope)
+        answer = await self._answer(scope, receive, way)
         if answer is None:
-            await self._application(scope, receive, send)
+            # NiceGUI puts the way before every address of its pages, so links and sockets stay in the same cluster.
+            await self._application({**scope, "path": way + scope["path"], "root_path": way}, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": "sign in first"})
         else:
             await answer(scope, receive, send)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Response | None:
+    async def _answer(self, scope: Scope, receive: Receive, way: str) -> Response | None:
         """What to answer instead of a page; None for somebody who may come in."""
         headers, path = Headers(scope=scope), scope["path"]
         try:
@@ -77,13 +84,18 @@ class Door:
                 return await self._sign(Request(scope, receive), session)
             query = parse_qs(scope["query_string"].decode("latin-1"))
             if INVITATION in query:
-                return await self._invited(scope, headers, session, query[INVITATION][0])
+                return await self._invited(scope, headers, session, query[INVITATION][0], way)
         if session is None:
-            return self._stranger(scope, headers)
+            return self._stranger(scope, headers, way)
         if not self._own(scope, session):
             return PlainTextResponse("This is the page of somebody else.\n", 403)
-        if _is_page(scope) and not self._has_room(session):
-            return self._too_many(session, headers)
+        if _is_page(scope):
+            try:
+                scope[PLACE] = await session.place(context_at(way))
+            except ConfigError as error:
+                return _notice(404, "There is no such cluster here", str(error), headers)
+            if not self._has_room(session):
+                return self._too_many(session, headers)
         scope[SESSION] = session
         return None
 
@@ -146,10 +158,10 @@ class Door:
 
     # Coming and going
 
-    def _stranger(self, scope: Scope, headers: Headers) -> Response:
+    def _stranger(self, scope: Scope, headers: Headers, way: str) -> Response:
         if scope["type"] == "websocket" or scope["method"] != "GET" or "text/html" not in headers.get("accept", ""):
             return PlainTextResponse("Sign in first.\n", 401, {"www-authenticate": "Bearer"})
-        here = _here(scope)
+        here = _here(scope, way)
         if headers.get("sec-fetch-site") == "cross-site":
             # Somebody followed a link on another site, so the browser has kept the cookie back. It comes with the next
             # request, which is our own.
@@ -159,9 +171,9 @@ class Door:
             return HTMLResponse(page, headers={"cache-control": "no-store"})
         return RedirectResponse(f"{SIGN_IN}?next={quote(here, safe='')}", 303, {"cache-control": "no-store"})
 
-    async def _invited(self, scope: Scope, headers: Headers, session: Session | None, word: str) -> Response:
+    async def _invited(self, scope: Scope, headers: Headers, session: Session | None, word: str, way: str) -> Response:
         """Exchange the invitation for a cookie, and show the address without it."""
-        here = RedirectResponse(_here(scope), 303, {"cache-control": "no-store"})
+        here = RedirectResponse(_here(scope, way), 303, {"cache-control": "no-store"})
         if session is not None:
             return here
         if not (self._console.local and self._sessions.redeem(word)):
@@ -169,7 +181,7 @@ class Door:
                 "This address was used already, or is old. "
                 "Start the console again for a new one, or sign in with a token."
             )
-            return self._page(401, next_=_here(scope), problem=problem)
+            return self._page(401, next_=_here(scope, way), problem=problem)
         viewer = await self._console.local_viewer()
         logger.info("%s came in by invitation", viewer.name)
         _, secret = self._sessions.begin(viewer, self._console, local=True)
@@ -221,11 +233,21 @@ def _is_page(scope: Scope) -> bool:
     return scope["type"] == "http" and not scope["path"].startswith(("/_nicegui", "/favicon.ico"))
 
 
-def _here(scope: Scope) -> str:
+def _taken_apart(scope: Scope) -> tuple[Scope, str]:
+    """The same request without the context in its path, and the way to that context: `/contexts/kind-dev`, or ""."""
+    # Names of contexts may have slashes, which only the undecoded path tells from its own.
+    raw = scope.get("raw_path") or quote(scope["path"]).encode()
+    name, _, rest = raw.removeprefix(CONTEXTS.encode()).partition(b"/")
+    if not name or not raw.startswith(CONTEXTS.encode()):
+        return {**scope}, ""
+    return {**scope, "path": f"/{unquote(rest)}"}, way_to(unquote(name))
+
+
+def _here(scope: Scope, way: str) -> str:
     """The path and query that were asked for, without an invitation."""
     pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     query = urlencode([(name, value) for name, value in pairs if name != INVITATION])
-    path = _inside(quote(scope["path"], safe="/:@!$&'()*+,;=~-._"))
+    path = _inside(way + quote(scope["path"], safe="/:@!$&'()*+,;=~-._"))
     return f"{path}?{query}" if query else path
 
 

@@ -122,7 +122,7 @@ class Guard:
                 return 403, "This request comes from a page of another site, and is refused."
         elif socket or scope["method"] not in _SAFE:
             return 403, "This request does not say which page it comes from (Origin), and is refused."
-        if scope["path"].startswith(SOCKETS) and headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        if SOCKETS in scope["path"] and headers.get("sec-fetch-site", "same-origin") != "same-origin":
             return 403, "This request comes from a page of another site, and is refused."
         return None
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from kubewright.client import ConfigError
 from kubewright.clock import Clock, SystemClock
 from kubewright.console._viewers import Viewer
 
@@ -43,12 +44,30 @@ class Session:
     key: str
     viewer: Viewer = field(repr=False)
     console: Console = field(repr=False)
-    """The cluster that is looked at."""
+    """The console that was come into."""
     local: bool = False
-    """Whether this is whoever started the console: he may choose another context of his kubeconfig."""
+    """Whether this is whoever started the console: he may look at other contexts of his kubeconfig."""
     ends_at: float = 0.0
     seen_at: float = 0.0
     on_end: list[Callable[[], None]] = field(default_factory=list, repr=False)
+    _elsewhere: dict[str, Viewer] = field(default_factory=dict, repr=False)
+
+    async def place(self, context: str = "") -> tuple[Console, Viewer]:
+        """The console of a context, and who this is there; without one, those that were come into.
+
+        Raises `ConfigError` when there is no such context, or it is not for this session.
+        """
+        contexts = self.console.contexts
+        if not context or (contexts is not None and context == contexts.first):
+            return self.console, self.viewer
+        if contexts is None or not self.local:
+            raise ConfigError(
+                f"Other contexts, such as {context!r}, are for whoever started the console, with his own kubeconfig."
+            )
+        console = await contexts.console(context, self.console)
+        if context not in self._elsewhere:
+            self._elsewhere[context] = await console.local_viewer()
+        return console, self._elsewhere[context]
 
 
 class Sessions:

@@ -14,7 +14,7 @@ import nicegui
 from fastapi import Request
 from nicegui import ui
 
-from kubewright.console._door import SESSION
+from kubewright.console._door import PLACE, SESSION
 from kubewright.console._kinds import Kind
 from kubewright.console._sessions import Session
 from kubewright.console._shelves import Shelf
@@ -53,16 +53,6 @@ class Visit:
     def contexts(self) -> Sequence[str]:
         """The contexts that this viewer may choose from; none unless he started the console."""
         return self.console.contexts.names if self.session.local and self.console.contexts is not None else ()
-
-    async def use_context(self, name: str) -> None:
-        """Look at the cluster of another context from now on. Raises `ConfigError` when that cannot be."""
-        contexts = self.console.contexts
-        if not self.session.local or contexts is None:
-            return
-        chosen = await contexts.console(name, self.console.first)
-        self.session.viewer = await chosen.local_viewer()
-        self.session.console = chosen
-        self.browser.open("/")
 
     def sign_out(self) -> None:
         """End the session, and with it all its pages: they go to the sign-in page."""
@@ -113,8 +103,8 @@ def page(
 
         @functools.wraps(function)
         async def build(request: Request, **parameters: Any) -> None:
-            session: Session = request.scope[SESSION]
-            visit = Visit(session.console, session.viewer, session)
+            console, viewer = request.scope[PLACE]
+            visit = Visit(console, viewer, request.scope[SESSION])
             visit.end_with_session()
             try:
                 await function(visit, **parameters)

@@ -7,7 +7,8 @@ from typing import Final
 
 from nicegui import ui
 
-from kubewright.client import ApiError, ConfigError
+from kubewright.client import ApiError
+from kubewright.console._contexts import way_to
 from kubewright.console._kinds import Kind
 from kubewright.console._visits import Visit
 from kubewright.console.pages._keys import Shell
@@ -28,17 +29,15 @@ def cluster_name(visit: Visit, where: str) -> None:
         shown.props["title"] = name
         return
 
-    async def choose(context: str) -> None:
-        try:
-            await visit.use_context(context)
-        except (ApiError, ConfigError) as error:
-            ui.notify(f"{context}: {error}", type="negative")
-
     button = ui.button(name).props("flat dense no-caps icon-right=expand_more").classes("kw-context").classes(where)
     labelled(button, f"Cluster: {name}")
     with button, ui.menu():
         for context in visit.contexts:
-            ui.menu_item(context, lambda context=context: choose(context))
+            # A link as it is: NiceGUI would put the way to the cluster of this page before it.
+            item = ui.item(context).props("clickable tag=a role=menuitem")
+            item.props["href"] = way_to(context) + "/"
+            if context == name:
+                item.props["aria-current"] = "true"
 
 
 def account_menu(visit: Visit) -> None:

@@ -16,6 +16,7 @@ from kubewright.console._visits import Visit, page
 from kubewright.console.pages import _problems as problems
 from kubewright.console.pages._edit import kind_at
 from kubewright.console.pages._frame import frame
+from kubewright.console.pages._keys import Shell
 from kubewright.console.pages._object_events import EventsTab
 from kubewright.console.pages._object_head import Head
 from kubewright.console.pages._object_logs import LogsTab
@@ -45,19 +46,20 @@ async def show_object(visit: Visit, group: str, plural: str, namespace: str, nam
     """One object."""
     kind = await kind_at(visit, group, plural)
     key = ObjectKey(namespace if kind.namespaced else "", name)
-    with frame(visit, name, kind=kind, namespace=key.namespace):
+    with frame(visit, name, kind=kind, namespace=key.namespace) as around:
         style()
         if not await visit.viewer.may_see(kind, key.namespace, key.name):
             problems.draw(problems.MayNotSee("get", kind, visit.viewer.name, key.namespace))
             return
-        await ObjectPage(visit, kind, key, tab if tab in _TABS else "overview").draw()
+        await ObjectPage(visit, around.shell, kind, key, tab if tab in _TABS else "overview").draw()
 
 
 class ObjectPage:
     """The page of one object, which follows it until the browser is gone."""
 
-    def __init__(self, visit: Visit, kind: Kind, key: ObjectKey, tab: str) -> None:
+    def __init__(self, visit: Visit, shell: Shell, kind: Kind, key: ObjectKey, tab: str) -> None:
         self._visit = visit
+        self._shell = shell
         self._woken = asyncio.Event()
         self._look = Look(visit.console, visit.viewer, kind, key, self._woken.set)
         self._name = tab
@@ -87,7 +89,7 @@ class ObjectPage:
             self._name = name
             look = self._look
             address = object_address(look.kind.path, look.key.namespace, look.key.name)
-            ui.navigate.history.replace(address if name == "overview" else f"{address}?tab={name}")
+            self._shell.show_address(address if name == "overview" else f"{address}?tab={name}")
             self._show()
 
     def _show(self) -> None:
