@@ -16,6 +16,7 @@ from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
 import pytest
 
 from kubewright.cli._main import run
+from tests.cli.commands import write_kubeconfig
 
 KUBEWRIGHT = Path(sys.executable).parent / "kubewright"
 
@@ -69,6 +70,20 @@ def test_a_port_that_is_taken_is_told(kubeconfig: Path, capsys: pytest.CaptureFi
         port = taken.getsockname()[1]
         assert run(["ui", "--kubeconfig", str(kubeconfig), "--port", str(port)]) == 1
     assert f"cannot listen at 127.0.0.1:{port}: Address already in use; choose another" in capsys.readouterr().err
+
+
+def test_ctrl_c_does_not_wait_for_a_cluster_that_is_silent(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        kubeconfig = write_kubeconfig(tmp_path / "config", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        command: list[str | Path] = [KUBEWRIGHT, "ui", "--no-open", "--kubeconfig", kubeconfig]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            connection, _ = silent.accept()
+            with connection:
+                connection.recv(1)  # it has asked, and waits
+                process.send_signal(signal.SIGINT)
+                _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Error" not in errors
 
 
 def test_a_cluster_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
