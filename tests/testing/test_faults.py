@@ -148,9 +148,11 @@ async def test_a_stalled_proxy_lets_bytes_wait(plane: ControlPlane) -> None:
     with plane.proxy() as proxy:
         proxy.stall()
         asking = asyncio.create_task(asyncio.to_thread(get_readyz, proxy))
+        async with asyncio.timeout(60):
+            while not proxy.connections:
+                await asyncio.sleep(0.01)  # the proxy's thread has not accepted the connection yet
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(asyncio.shield(asking), 0.2)
-        assert proxy.connections == 1
         proxy.resume()
         assert await asking == 200
 
