@@ -12,7 +12,7 @@ from kubewright.api.core.v1 import ConfigMap, Namespace, Secret, Service
 from kubewright.client import Client, Conflict, ConnectionLost, Invalid, NotFound, load_config
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster, ClusterError, SnapshotError
-from kubewright.cluster._unsupported import REFUSED_SUBRESOURCES, REFUSED_WRITES
+from kubewright.cluster._unsupported import REFUSED_PAGES, REFUSED_SUBRESOURCES, REFUSED_WRITES
 from tests.cluster.conftest import Raw
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -150,12 +150,22 @@ async def test_what_is_not_supported_is_refused_with_the_reason(embedded: Cluste
         assert (got.status, got.body["message"]) == (501, expected), resource
 
 
-async def test_subresources_that_are_not_supported_are_refused_with_the_reason(raw: Raw) -> None:
-    got = await raw("GET", "/api/v1/namespaces/default/pods/a/log")
-    assert (got.status, got.body["message"]) == (
-        501,
-        f"the embedded cluster does not support {REFUSED_SUBRESOURCES['log']}",
-    )
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/api/v1/namespaces/default/pods/a/log", REFUSED_SUBRESOURCES["log"]),
+        ("/api/v1/namespaces/default/pods/a/proxy", REFUSED_SUBRESOURCES["proxy"]),
+        ("/api/v1/namespaces/default/services/a:80/proxy/some/where", REFUSED_SUBRESOURCES["proxy"]),
+        ("/api/v1/nodes/a/proxy/metrics", REFUSED_SUBRESOURCES["proxy"]),
+        ("/metrics", REFUSED_PAGES["/metrics"]),
+        ("/debug/pprof/heap", REFUSED_PAGES["/debug"]),
+    ],
+)
+async def test_subresources_and_pages_that_are_not_supported_are_refused_with_the_reason(
+    raw: Raw, path: str, reason: str
+) -> None:
+    got = await raw("GET", path)
+    assert (got.status, got.body["message"]) == (501, f"the embedded cluster does not support {reason}")
 
 
 async def test_a_bug_of_ours_is_a_500_and_is_logged(

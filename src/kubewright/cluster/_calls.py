@@ -150,7 +150,7 @@ def parse_call(request: Request, user: User, types: ResourceTypes) -> Call | Non
     if type_ is None:
         known = any(each.group == group and not each.custom for each in types)
         raise no_such_resource() if known else PlainFailure(404, _NO_PAGE)
-    if len(rest) > 3 or (namespace and not type_.namespaced):
+    if (len(rest) > 3 and rest[2] != "proxy") or (namespace and not type_.namespaced):
         raise no_such_resource()
     name = rest[1] if len(rest) > 1 else ""
     subresource = rest[2] if len(rest) > 2 else ""

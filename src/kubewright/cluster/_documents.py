@@ -7,10 +7,11 @@ from typing import Any, Final
 from kubewright.client import Request
 from kubewright.cluster._answers import Answer, encode
 from kubewright.cluster._builtin import group_order, server_version
-from kubewright.cluster._failures import PlainFailure, method_not_allowed, no_such_resource
+from kubewright.cluster._failures import PlainFailure, method_not_allowed, no_such_resource, unsupported
 from kubewright.cluster._kinds import JSONObject, ResourceType, Subresource
 from kubewright.cluster._openapi import openapi
 from kubewright.cluster._state import State
+from kubewright.cluster._unsupported import REFUSED_PAGES
 
 __all__ = ["Documents"]
 
@@ -31,6 +32,8 @@ class Documents:
         path = request.path.rstrip("/") or "/"
         if request.method not in ("GET", "HEAD"):
             raise method_not_allowed() if path.startswith("/api") else PlainFailure(405, "405 method not allowed\n")
+        if reason := REFUSED_PAGES.get("/" + path.split("/")[1]):
+            raise unsupported(reason)
         if path.startswith(_HEALTH):
             return self._health(path, dict(request.query))
         if self._generation != self._state.types.generation:

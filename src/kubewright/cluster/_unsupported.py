@@ -7,7 +7,7 @@ from typing import Final
 from kubewright.cluster._calls import Call
 from kubewright.cluster._failures import unsupported
 
-__all__ = ["REFUSED_SUBRESOURCES", "REFUSED_WRITES", "check_supported"]
+__all__ = ["REFUSED_PAGES", "REFUSED_SUBRESOURCES", "REFUSED_WRITES", "check_supported"]
 
 REFUSED_SUBRESOURCES: Final = {
     "attach": "attaching to pods: it runs no containers",
@@ -22,6 +22,13 @@ REFUSED_SUBRESOURCES: Final = {
     "eviction": "evictions: delete the pod",
 }
 """Subresources that are refused, with what is missing."""
+
+REFUSED_PAGES: Final = {
+    "/debug": "profiles of the server",
+    "/logs": "the logs of the server: its own go to the program that runs it",
+    "/metrics": "metrics of the server",
+}
+"""Paths that are refused, and all below them."""
 
 _ADMISSION: Final = "admission: what is registered here would never be asked"
 REFUSED_WRITES: Final = {

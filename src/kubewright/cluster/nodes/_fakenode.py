@@ -26,6 +26,7 @@ from kubewright.client import (
     Unavailable,
 )
 from kubewright.clock import Clock, SystemClock
+from kubewright.cluster._builtin import server_version
 from kubewright.cluster.nodes import _pod_status as pod_status
 from kubewright.cluster.nodes._plan import Plan, PodPlan, backoff
 from kubewright.cluster.nodes._pod_events import PodEvents, unschedulable_message
@@ -40,6 +41,17 @@ _HEARTBEAT_SECONDS = 10.0
 _RETRY_SECONDS = 0.2
 _SCHEDULING_SECONDS = 300.0
 _PROBE_SECONDS = 10
+_NODE_INFO = {
+    "architecture": "amd64",
+    "bootID": "fake",
+    "containerRuntimeVersion": "fake://1",
+    "kernelVersion": "fake",
+    "kubeProxyVersion": "",
+    "machineID": "fake",
+    "operatingSystem": "linux",
+    "osImage": "fake",
+    "systemUUID": "fake",
+}
 _TERMINAL = ("Succeeded", "Failed")
 _addresses = itertools.count(1)
 
@@ -125,12 +137,17 @@ class FakeNode:
         now = self._clock.now()
         resources = {"cpu": Quantity("64"), "memory": Quantity("256Gi"), "pods": Quantity("10000")}
         labels = {"kubernetes.io/hostname": self.name, "kubernetes.io/os": "linux"}
+        addresses = [
+            {"type": "InternalIP", "address": pod_status.NODE_ADDRESS},
+            {"type": "Hostname", "address": self.name},
+        ]
         with contextlib.suppress(AlreadyExists):
             await self._client.create(core.Node(metadata=ObjectMeta(name=self.name, labels=labels)))
         ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
         times = {"lastHeartbeatTime": format_time(now), "lastTransitionTime": format_time(now)}
         amounts = {resource: str(amount) for resource, amount in resources.items()}
         status = {"capacity": amounts, "allocatable": amounts, "conditions": [ready | times]}
+        status |= {"addresses": addresses, "nodeInfo": {**_NODE_INFO, "kubeletVersion": server_version()["gitVersion"]}}
         await self._client.patch(core.Node, self.name, StrategicPatch({"status": status}), subresource="status")
         spec = LeaseSpec(holder_identity=self.name, lease_duration_seconds=40, renew_time=MicroTime.of(now))
         with contextlib.suppress(AlreadyExists):

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from kubewright.api import core, format_time
 
 __all__ = [
+    "NODE_ADDRESS",
     "failed",
     "finished",
     "gates_changed",
@@ -25,6 +26,8 @@ __all__ = [
 ]
 
 Status = dict[str, Any]
+NODE_ADDRESS: Final = "10.0.0.1"
+"""The address of every node, as pods have it in their status."""
 
 
 def running(pod: core.Pod, restarts: dict[str, int], *, now: datetime, ready: bool, address: str) -> Status:
@@ -38,8 +41,8 @@ def running(pod: core.Pod, restarts: dict[str, int], *, now: datetime, ready: bo
     return {
         "phase": "Running",
         "startTime": format_time(started) if started else moment,
-        "hostIP": "10.0.0.1",
-        "hostIPs": [{"ip": "10.0.0.1"}],
+        "hostIP": NODE_ADDRESS,
+        "hostIPs": [{"ip": NODE_ADDRESS}],
         "podIP": address,
         "podIPs": [{"ip": address}],
         "initContainerStatuses": _init_containers(pod, moment),
