@@ -149,8 +149,8 @@ async def test_a_stalled_proxy_lets_bytes_wait(plane: ControlPlane) -> None:
         proxy.stall()
         asking = asyncio.create_task(asyncio.to_thread(get_readyz, proxy))
         async with asyncio.timeout(60):
-            while not proxy.connections:
-                await asyncio.sleep(0.01)  # the proxy's thread has not accepted the connection yet
+            while not proxy.connections:  # noqa: ASYNC110  # its thread has not accepted the connection yet
+                await asyncio.sleep(0.01)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(asyncio.shield(asking), 0.2)
         proxy.resume()
