@@ -131,6 +131,7 @@ async def test_a_viewer_sees_the_namespaces_in_which_he_may_list(
         assert await shelf.read(ann, cluster_namespace, "mine") is not None
         assert await shelf.rows_of(ann, [(other_namespace, "theirs")]) == []
         assert len(await shelf.rows_of(ann, [(cluster_namespace, "mine"), (cluster_namespace, "gone")])) == 1
+        assert await shelf.rows_of(ann, [(cluster_namespace, "gone")]) == []  # a question about no namespace
     where = await ann.namespaces_of(maps)
     assert where is not ALL
     assert cluster_namespace in where

@@ -103,8 +103,9 @@ class Access:
             return Sight(ALL)
         if not kind.namespaced:
             return Sight(frozenset(), await self._named(kind, [""]))
-        listed = await self._where(kind, among)
-        return Sight(listed, await self._named(kind, [one for one in among if one not in listed]))
+        places = [one for one in among if one]  # no namespace is none, and the server refuses to tell its rules
+        listed = await self._where(kind, places)
+        return Sight(listed, await self._named(kind, [one for one in places if one not in listed]))
 
     async def namespaces_of(self, kind: Kind, among: Collection[str]) -> frozenset[str] | All:
         """Where objects of a kind may be listed: everywhere, or in which of these namespaces."""

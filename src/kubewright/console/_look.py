@@ -201,7 +201,7 @@ class Look:
         sights: dict[Kind, Sight] = {}
         for shelf in shelves:
             where = {self.key.namespace} if self.key.namespace else shelf.used_namespaces()
-            sights[shelf.kind] = await self.viewer.sight(shelf.kind, where or {""})
+            sights[shelf.kind] = await self.viewer.sight(shelf.kind, where)
         return tree_of(self.key, self.uid, shelves, lambda kind, key: sights[kind].allows(key.namespace, key.name))
 
     async def _events(self) -> list[EventLine]:

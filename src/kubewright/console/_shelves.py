@@ -227,8 +227,6 @@ class Shelf:
         """Of these objects, the rows of those that are there and that the viewer may see: what a batch has changed."""
         found = [self._informer.lister.snapshot(key) for key in keys]
         there = [snapshot for snapshot in found if snapshot is not None]
-        if not there:
-            return []  # and no question about no namespace, which the API server refuses
         sight = await viewer.sight(self.kind, {snapshot.namespace for snapshot in there})
         return self._visible(sight, there)
 

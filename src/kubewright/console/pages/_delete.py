@@ -116,12 +116,13 @@ class _Delete:
         shelves: list[Shelf] = []
         for kind in kinds_below(self.kind, await console.kinds(), owned):
             try:
-                shelves.append(await self.visit.shelf(kind))
+                if await self.visit.sees(kind):  # asked first: a shelf costs the API server a watch
+                    shelves.append(await self.visit.shelf(kind))
             except (ApiError, CacheSyncError, OSError):
                 continue  # the console may not read it: then it cannot be counted
         sights = {}
         for shelf in shelves:
-            sights[shelf.kind] = await viewer.sight(shelf.kind, shelf.used_namespaces() or {self.namespace})
+            sights[shelf.kind] = await viewer.sight(shelf.kind, shelf.used_namespaces())
 
         def allowed(kind: Kind, key: ObjectKey) -> bool:
             return sights[kind].allows(key.namespace, key.name)
