@@ -35,6 +35,7 @@ class Part(Model):
         (b"<html>", r"^Pod: JSON is malformed"),
         (b'{"metadata":{"name":"\xff"}}', r"^Pod: not UTF-8 \(invalid start byte\)$"),
         (b'{"deep":%b%b}' % (b"[" * 5000, b"]" * 5000), r"^Pod: nested too deeply$"),
+        (b'{"spec":%b%b}' % (b"[" * 5000, b"]" * 5000), r"^Pod: nested too deeply$"),
     ],
 )
 def test_what_does_not_fit_names_the_object_the_field_and_the_reason(raw: bytes, message: str) -> None:

@@ -454,9 +454,10 @@ async def test_one_unreadable_line_does_not_stop_the_watch(caplog: pytest.LogCap
         server.watches[0].send("ADDED", {"metadata": {"name": "odd", "namespace": "shop", "labels": {"a": 1}}})
         server.put("shop", "good")
         await clock.settle()
-        assert informer.lister.keys() == [("shop", "good"), ("shop", "odd")]
+        assert informer.lister.keys() == [("shop", "deep"), ("shop", "good"), ("shop", "odd")]
         assert [obj.metadata.name for obj in informer.lister.list()] == ["good"]
         assert informer.health.undecodable >= 4
+        assert "ConfigMap shop/deep at 0 cannot be used: nested too deeply" in caplog.text
         assert "the server sent something unreadable, which is left out" in caplog.text
         assert asked(server) == ["stream"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubewright.api import ObjectMeta, core
+from kubewright.api import DecodeError, ObjectMeta, core
 from kubewright.client import Client, Expired, NotKubernetes
 
 pytestmark = pytest.mark.clusters
@@ -66,6 +66,16 @@ def page(names: str, revision: int, token: str = "") -> tuple[int, bytes]:
 def gone(token: str = "") -> tuple[int, bytes]:
     status = {"kind": "Status", "status": "Failure", "reason": "Expired", "code": 410, "metadata": {"continue": token}}
     return 410, json.dumps(status).encode()
+
+
+async def test_an_object_that_is_nested_too_deeply_hides_no_other(scripted: Any) -> None:
+    deep = b'{"metadata":{"name":"b"},"spec":%b%b}' % (b"[" * 5000, b"]" * 5000)
+    whole = page("abc", 5)[1].replace(b'{"metadata": {"name": "b", "resourceVersion": "5"}}', deep)
+    client = Client(transport=scripted((200, whole), (200, whole)))
+    items = (await client.list_page(core.Node)).items or []
+    assert [bytes(item) == deep for item in items] == [False, True, False]
+    with pytest.raises(DecodeError, match=r"^Node: nested too deeply$"):
+        await client.list(core.Node)
 
 
 async def test_awaiting_starts_again_when_the_server_forgets_the_revision(scripted: Any) -> None:

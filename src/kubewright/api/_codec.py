@@ -47,9 +47,10 @@ def decode(type_: type[T], raw: bytes) -> T:
     """The object in these bytes. A kind remembers the bytes, so that a later `update` sends only what changed."""
     kind: Any = type_
     try:
-        made: Any = _decode_untyped(type_, raw) if issubclass(type_, Untyped) else _decoder(kind).decode(raw)
-    except msgspec.DecodeError as error:
-        made = _decode_again(type_, raw, error)
+        try:
+            made: Any = _decode_untyped(type_, raw) if issubclass(type_, Untyped) else _decoder(kind).decode(raw)
+        except msgspec.DecodeError as error:
+            made = _decode_again(type_, raw, error)
     except UnicodeDecodeError as error:
         raise DecodeError(type_.__name__, "", f"not UTF-8 ({error.reason})") from None
     except RecursionError:

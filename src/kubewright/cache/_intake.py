@@ -10,6 +10,7 @@ import msgspec
 from kubewright._foreign import has_to_pass
 from kubewright.api import Object, info_of
 from kubewright.api._codec import UNREADABLE
+from kubewright.api._depth import shallow
 from kubewright.cache._header import (
     Metadata,
     digest_of_entries,
@@ -126,6 +127,8 @@ class Intake(Generic[R]):
         """The snapshot of an object. Raises `UnreadableObject` when not even its name can be read."""
         try:
             metadata = header_decoder.decode(raw).metadata
+        except RecursionError:
+            return self._broken(raw, "nested too deeply")
         except UNREADABLE as error:
             return self._broken(raw, f"metadata: {error}")
         applied: bytes | None = None
@@ -190,7 +193,7 @@ class Intake(Generic[R]):
     def _broken(self, raw: bytes, problem: str) -> Snapshot[R]:
         """A snapshot that keeps the object's place. Its content is not kept: nobody could read it."""
         try:
-            metadata = key_decoder.decode(raw).metadata
+            metadata = key_decoder.decode(shallow(raw)).metadata
         except UNREADABLE as error:
             raise UnreadableObject(f"not a Kubernetes object: {error}") from None
         return Snapshot(

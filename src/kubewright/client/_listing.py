@@ -9,6 +9,7 @@ import msgspec
 
 from kubewright.api import Object, collection_paused, decode
 from kubewright.api._codec import UNREADABLE
+from kubewright.api._depth import cut_list
 from kubewright.client._errors import Expired, NotKubernetes, Status
 
 __all__ = ["Listing", "ObjectList", "RawPage", "decode_items", "decode_page"]
@@ -44,7 +45,13 @@ class ObjectList(list[R]):
 def decode_page(raw: bytes, request: str) -> RawPage:
     """A page as the server sent it."""
     try:
-        return _page_decoder.decode(raw)
+        try:
+            return _page_decoder.decode(raw)
+        except RecursionError:  # of one object, which must not hide all others
+            rest, items = cut_list(raw)
+            page = _page_decoder.decode(rest)
+            page.items = [msgspec.Raw(item) for item in items]
+            return page
     except UNREADABLE as error:
         message = f"the answer is not a list of Kubernetes objects ({error})"
         raise NotKubernetes(Status(code=200, message=message), request) from None
