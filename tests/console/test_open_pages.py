@@ -120,6 +120,11 @@ async def test_what_is_not_there_is_a_404_whoever_asks_and_however(http: Http) -
             assert (path, answer.status) == (path, status)
         async with ann.head(path) as answer:
             assert (path, answer.status, await answer.read()) == (path, status, b"")
+    for path, status in (("/favicon.ico", 200), ("/_nicegui/none", 404), ("/_nicegui_ws", 404)):
+        pages = pages_of("ann")
+        async with ann.get(path) as answer:
+            assert (path, answer.status) == (path, status)
+        assert pages_of("ann") == pages  # files are no pages
 
 
 async def test_a_head_leaves_no_page_behind(http: Http) -> None:

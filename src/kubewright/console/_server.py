@@ -8,13 +8,16 @@ import os
 import socket
 from collections.abc import AsyncIterator, Collection, Iterator
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import nicegui
 import uvicorn
 from fastapi import FastAPI
 from nicegui import Client as Page
-from nicegui import background_tasks, ui
+from nicegui import app, background_tasks, ui
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import FileResponse
 
 from kubewright.console import pages
 from kubewright.console._door import Door
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
+_ICON: Final = Path(nicegui.__file__).parent / "static" / "favicon.ico"
 _SWEEP_SECONDS: Final = 5.0
 _LAST_SECONDS: Final = 2
 
@@ -41,6 +45,8 @@ class _Server(uvicorn.Server):
 @cache
 def _application() -> FastAPI:
     """NiceGUI, once: it belongs to the process."""
+    # Before the pages: the last of them takes every address that is left, and NiceGUI adds this one when it starts.
+    app.add_route("/favicon.ico", lambda _: FileResponse(_ICON))
     pages.register()
     application = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     # Compressed further out: the guard still has to read the pages.

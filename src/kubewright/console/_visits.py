@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import nicegui
 from fastapi import Request
 from nicegui import ui
+from starlette.responses import PlainTextResponse, Response
 
 from kubewright.console._door import PLACE, SESSION
 from kubewright.console._kinds import Kind
@@ -102,7 +103,10 @@ def page(
         request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
 
         @functools.wraps(function)
-        async def build(request: Request, **parameters: Any) -> None:
+        async def build(request: Request, **parameters: Any) -> Response | None:
+            if PLACE not in request.scope:
+                ui.context.client.delete()
+                return PlainTextResponse("There is no such file.\n", 404)
             console, viewer = request.scope[PLACE]
             visit = Visit(console, viewer, request.scope[SESSION])
             visit.end_with_session()
@@ -113,6 +117,7 @@ def page(
                 from kubewright.console.pages._frame import failed
 
                 failed(visit, error)
+            return None
 
         build.__signature__ = signature.replace(parameters=[request, *others])  # type: ignore[attr-defined]
         return ui.page(path, response_timeout=_BUILD_SECONDS, reconnect_timeout=kept_seconds)(build)

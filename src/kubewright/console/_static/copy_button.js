@@ -6,7 +6,7 @@ const SHOWN_MILLISECONDS = 4000;
 export default {
   template: `
     <span class="kw-copy">
-      <q-btn flat dense :icon="icon" aria-label="Copy" :title="why" @click="ask">
+      <q-btn flat dense color="primary" :icon="icon" aria-label="Copy" :title="why" @click="ask">
         <span class="kw-copy-words" aria-hidden="true">
           <span v-for="(word, name) in words" :class="{ 'kw-copy-shown': name === state }">{{ word }}</span>
         </span>
