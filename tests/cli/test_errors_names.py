@@ -59,6 +59,7 @@ KINDS = {
     "Operator": "there could be no module operator.py for it",
     "Class": "there could be no module class.py for it",
     "None": "there could be no module none.py for it",
+    "Ctx": "the code that is written for it calls other things so",
 }
 
 

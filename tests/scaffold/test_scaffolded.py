@@ -23,10 +23,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     api, webhook = partial(new_api, folder, group="webapp"), partial(new_webhook, folder, group="webapp", version="v1")
     carry_out(api(version="v1", kind="Guestbook", owns=["Deployment", "core/Service"]), folder)
     carry_out(api(version="v1", kind="Page", namespaced=False), folder)
-    carry_out(api(version="v1", kind="Note", controller=False), folder)
+    carry_out(api(version="v1", kind="Client", controller=False), folder)
     carry_out(api(version="v2beta1", kind="Guestbook"), folder)
     carry_out(webhook(kind="Guestbook", defaulting=True, validation=True, conversion=True), folder)
-    carry_out(webhook(kind="Note", defaulting=True), folder)
+    carry_out(webhook(kind="Client", defaulting=True), folder)
     carry_out(api(version="v1beta1", kind="Shelf"), folder)  # the older version first, as projects grow
     carry_out(api(version="v1", kind="Shelf"), folder)
     carry_out(webhook(kind="Shelf", conversion=True), folder)

@@ -20,6 +20,8 @@ _LONGEST_GROUP: Final = 200
 _LONGEST_KIND: Final = 60
 # Modules that every project has: a kind of that name would take their place.
 _TAKEN: Final = frozenset({"operator", "__init__", "__main__"})
+# What the code of a kind, its webhooks and its tests calls other things.
+_USED: Final = frozenset({"ctx", "fielderror", "invalid", "iterator", "self"})
 
 
 class ScaffoldError(Exception):
@@ -81,4 +83,6 @@ def check_kind(kind: str) -> str:
         raise ScaffoldError(f"a kind is written in CamelCase, such as Guestbook, not {kind!r}{hint}")
     if kind.lower() in _TAKEN or keyword.iskeyword(kind.lower()) or keyword.iskeyword(kind):
         raise ScaffoldError(f"a kind cannot be called {kind!r}: there could be no module {kind.lower()}.py for it")
+    if kind.lower() in _USED:
+        raise ScaffoldError(f"a kind cannot be called {kind!r}: the code that is written for it calls other things so")
     return kind

@@ -85,12 +85,13 @@ def _files(record: Record, kind: Kind) -> dict[str, str]:
         "filling": f"fill_in_{kind.version}" if further else "fill_in",
         "rules": f"{_alias(kind)}Rules" if further else f"{kind.kind}Rules",
         "tested": "".join(_tested(record, [kind, *spokes], kind)),
-        "conversion_tests": "".join(_conversion_test(spoke, kind) for spoke in spokes),
+        "converting_tests": "".join(_conversion_test(spoke, kind, "kw.Client") for spoke in spokes),
         "converting": "".join(_conversion(spoke, kind) for spoke in spokes),
         "blank": has["conversion"] or has["validation"],
         "imported": "".join(_imports(record, kind, spokes, ("Spec", "Status"))).rstrip(),
         # What only the templates of the first version name:
         "test_imports": "".join(_tested(record, spokes, kind)),
+        "conversion_tests": "".join(_conversion_test(spoke, kind, "Client") for spoke in spokes),
         "conversions": "".join(_first_conversion(spoke, kind) for spoke in spokes),
         "imports": "".join(_imports(record, kind, spokes, ("Spec",))).rstrip(),
     }
@@ -166,11 +167,11 @@ def {name}_to_{spoke.version}(new: {kind}) -> {alias}:
 '''
 
 
-def _conversion_test(spoke: Kind, hub: Kind) -> str:
+def _conversion_test(spoke: Kind, hub: Kind, client: str) -> str:
     alias = _alias(spoke)
     return f"""
 
-async def test_one_of_{spoke.version}_is_the_same_{hub.kind.lower()}(client: Client, namespace: str) -> None:
+async def test_one_of_{spoke.version}_is_the_same_{hub.kind.lower()}(client: {client}, namespace: str) -> None:
     async with operator.running(client):
         await client.create(named("old", namespace, "bar"))
         found = await client.get({alias}, "old", namespace)
