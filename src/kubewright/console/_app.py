@@ -34,6 +34,7 @@ __all__ = ["Console", "is_loopback"]
 
 _EVENTS: Final = ("core/events", "events.k8s.io/events")  # which belong to every kind
 _RETRY: Final = RetryPolicy(attempts=3)  # somebody sits and waits
+_ONCE: Final = RetryPolicy(attempts=1)
 _TOKEN_LENGTH: Final = 16_384
 _REFRESH_SECONDS: Final = 5.0
 
@@ -228,7 +229,9 @@ class Console:
     async def local_viewer(self) -> Viewer:
         """The same, by the name that the API server has for him."""
         with suppress(ApiError):
-            self._local_name = self._local_name or await name_of(self.client)
+            # Asked once: it is only a name, and the page says that the API server is away.
+            once = self.client.through(lambda way: way, retry=_ONCE)
+            self._local_name = self._local_name or await name_of(once)
         return self.viewer()
 
     async def viewer_with_token(self, token: str) -> Viewer:
