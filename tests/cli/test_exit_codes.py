@@ -97,6 +97,13 @@ def test_without_a_yes_nothing_is_removed_and_the_last_line_says_so(
     assert "https://127.0.0.1:1" in said, "the question names the cluster"
 
 
+def test_a_program_without_kinds_leaves_nothing_to_remove(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "kindless.py"
+    file.write_text('import kubewright as kw\n\noperator = kw.Operator("kindless")\n')
+    assert run(["uninstall", str(file), "--kubeconfig", str(tmp_path / "none")]) == CommandExit.DONE
+    assert capsys.readouterr() == ("The program has no kinds of its own: there is nothing to remove.\n", "")
+
+
 @pytest.mark.parametrize("image", ["", "Shop:1"])
 def test_an_image_that_cannot_be_is_refused_before_the_cluster_is_asked(
     image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

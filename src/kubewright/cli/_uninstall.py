@@ -39,6 +39,10 @@ def command(
     from kubewright.deployment import StillThere, uninstall
 
     definitions = crds_of(*program_of(targets_or_project(targets)).kinds, descriptions=False)
+    if not definitions:
+        output.line("The program has no kinds of its own: there is nothing to remove.")
+        output.document(steps=output.steps)
+        return
     names = ", ".join(definition.metadata.name or "" for definition in definitions)
     if not yes:
         confirm(f"Remove {names}, and all objects of these kinds, from {server_of(kubeconfig, context)}?")
