@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -83,6 +84,21 @@ async def test_a_pod_that_crashes_is_told_of_again_and_again_in_the_same_events(
         ("Normal", "Started", "Container started", 4),
         ("Warning", "BackOff", f"Back-off restarting failed container main in pod {whose}", 4),
     ]
+
+
+async def test_how_a_container_ended_stays_to_be_seen_while_it_runs_again(world: World) -> None:
+    await make(world, PodPlan(ready_delay=2, exit_after=30, exit_code=3, restart_delay=10))
+    began = world.clock.now().replace(microsecond=0)
+    await world.passes(50)
+    [status] = (await world.get(core.Pod, "web")).status.container_statuses or []
+    assert status.state is not None
+    assert status.state.running is not None
+    assert status.state.running.started_at == began + timedelta(seconds=42)
+    assert status.last_state is not None
+    ended = status.last_state.terminated
+    assert ended is not None
+    assert (status.restart_count, ended.exit_code, ended.reason) == (1, 3, "Error")
+    assert (ended.started_at, ended.finished_at) == (began, began + timedelta(seconds=32))
 
 
 async def test_an_image_that_is_missing_is_looked_for_ever_more_rarely(world: World) -> None:

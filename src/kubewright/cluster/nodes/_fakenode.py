@@ -146,8 +146,13 @@ class FakeNode:
         ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
         times = {"lastHeartbeatTime": format_time(now), "lastTransitionTime": format_time(now)}
         amounts = {resource: str(amount) for resource, amount in resources.items()}
-        status = {"capacity": amounts, "allocatable": amounts, "conditions": [ready | times]}
-        status |= {"addresses": addresses, "nodeInfo": {**_NODE_INFO, "kubeletVersion": server_version()["gitVersion"]}}
+        status = {
+            "capacity": amounts,
+            "allocatable": amounts,
+            "conditions": [ready | times],
+            "addresses": addresses,
+            "nodeInfo": _NODE_INFO | {"kubeletVersion": server_version()["gitVersion"]},
+        }
         await self._client.patch(core.Node, self.name, StrategicPatch({"status": status}), subresource="status")
         spec = LeaseSpec(holder_identity=self.name, lease_duration_seconds=40, renew_time=MicroTime.of(now))
         with contextlib.suppress(AlreadyExists):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
-from kubewright.api import core, format_time
+from kubewright.api import core, format_time, to_dict
 
 __all__ = [
     "NODE_ADDRESS",
@@ -36,7 +36,8 @@ def running(pod: core.Pod, restarts: dict[str, int], *, now: datetime, ready: bo
     started = pod.status.start_time
 
     def state(container: core.Container) -> Status:
-        return {"state": {"running": {"startedAt": moment}}, "started": True, "ready": ready}
+        since = _running_since(pod, container) or moment
+        return {"state": {"running": {"startedAt": since}}, "started": True, "ready": ready}
 
     return {
         "phase": "Running",
@@ -45,7 +46,7 @@ def running(pod: core.Pod, restarts: dict[str, int], *, now: datetime, ready: bo
         "hostIPs": [{"ip": NODE_ADDRESS}],
         "podIP": address,
         "podIPs": [{"ip": address}],
-        "initContainerStatuses": _init_containers(pod, moment),
+        "initContainerStatuses": to_dict(pod.status.init_container_statuses) or _init_containers(pod, moment),
         "containerStatuses": _containers(pod, restarts, state),
         "conditions": _conditions(pod, moment, initialized=True, containers_ready=ready),
     }
@@ -87,7 +88,7 @@ def waiting_to_restart(pod: core.Pod, restarts: dict[str, int], *, now: datetime
     reason = "CrashLoopBackOff" if exit_code else "ContainerCreating"
 
     def state(container: core.Container) -> Status:
-        ended = _terminated(moment, exit_code)
+        ended = _terminated(moment, exit_code, _running_since(pod, container))
         return {"state": {"waiting": {"reason": reason}}, "lastState": ended, "started": False, "ready": False}
 
     return {
@@ -102,7 +103,8 @@ def finished(pod: core.Pod, restarts: dict[str, int], *, now: datetime, exit_cod
     moment = format_time(now)
 
     def state(container: core.Container) -> Status:
-        return {"state": _terminated(moment, exit_code), "started": False, "ready": False}
+        ended = _terminated(moment, exit_code, _running_since(pod, container))
+        return {"state": ended, "started": False, "ready": False}
 
     why = "PodFailed" if exit_code else "PodCompleted"
     return {
@@ -144,10 +146,22 @@ def pod_address(number: int) -> str:
 
 
 def _containers(pod: core.Pod, restarts: dict[str, int], state: Callable[[core.Container], Status]) -> list[Status]:
+    # How a container ended before stays to be seen while it runs again.
+    before = {each.name: to_dict(each.last_state) for each in pod.status.container_statuses or () if each.last_state}
     return [
-        _about(container) | {"restartCount": restarts.get(container.name, 0)} | state(container)
+        _about(container)
+        | {"restartCount": restarts.get(container.name, 0), "lastState": before.get(container.name, {})}
+        | state(container)
         for container in pod.spec.containers
     ]
+
+
+def _running_since(pod: core.Pod, container: core.Container) -> str | None:
+    for status in pod.status.container_statuses or ():
+        if status.name == container.name and status.state is not None and status.state.running is not None:
+            started = status.state.running.started_at
+            return format_time(started) if started is not None else None
+    return None
 
 
 def _init_containers(pod: core.Pod, moment: str) -> list[Status]:
@@ -166,9 +180,9 @@ def _about(container: core.Container) -> Status:
     return {"name": container.name, "image": image, "imageID": f"fake://{image}", "containerID": "fake://container"}
 
 
-def _terminated(moment: str, exit_code: int) -> Status:
+def _terminated(moment: str, exit_code: int, started: str | None = None) -> Status:
     reason = "Error" if exit_code else "Completed"
-    ended = {"exitCode": exit_code, "reason": reason, "startedAt": moment, "finishedAt": moment}
+    ended = {"exitCode": exit_code, "reason": reason, "startedAt": started or moment, "finishedAt": moment}
     return {"terminated": ended}
 
 
