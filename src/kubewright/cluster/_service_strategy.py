@@ -83,7 +83,8 @@ class ServiceStrategy(BuiltinStrategy):
         elif _in_range(address):
             self.allocations.reserve(address, uid)
         both = address == _NONE and not spec.get("selector")  # whoever makes the endpoints may use either family
-        spec.setdefault("ipFamilies", ["IPv4", "IPv6"] if both else ["IPv4"])
+        if ":" not in address:  # one of IPv6 is refused
+            spec.setdefault("ipFamilies", ["IPv4", "IPv6"] if both else ["IPv4"])
         spec.setdefault("ipFamilyPolicy", "RequireDualStack" if both else "SingleStack")
 
     def _give_ports(self, obj: JSONObject, before: JSONObject, uid: str) -> None:
@@ -116,6 +117,8 @@ class ServiceStrategy(BuiltinStrategy):
 
     def _allocation_errors(self, spec: JSONObject, uid: str) -> list[FieldError]:
         """The first address or port that the service cannot have."""
+        if errors := _family_errors(spec):
+            return errors
         address = _first(spec) if _addressed(spec) else _NONE
         if address != _NONE:
             if not _readable(address):
@@ -193,6 +196,28 @@ def _drop(spec: JSONObject, before: JSONObject) -> None:
     for field in gone:
         if field.startswith("clusterIP") or spec.get(field) == before.get(field):
             spec.pop(field, None)
+
+
+def _family_errors(spec: JSONObject) -> list[FieldError]:
+    """There are addresses of IPv4 alone; only endpoints that somebody else makes may be of both families."""
+    addresses, families, policy = spec.get("clusterIPs") or (), spec.get("ipFamilies") or (), spec.get("ipFamilyPolicy")
+    if not _addressed(spec) or (_first(spec) == _NONE and not spec.get("selector")):
+        return []
+    errors: list[FieldError] = []
+    if policy == "SingleStack":
+        for what, values in (("cluster IPs", addresses), ("IP families", families)):
+            if len(values) == 2:
+                text = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
+                errors.append(invalid("spec.ipFamilyPolicy", policy, text))
+    for index, address in enumerate(addresses):
+        if index >= len(families) and ":" in address:
+            errors.append(invalid(f"spec.clusterIPs[{index}]", addresses, "IPv6 is not configured on this cluster"))
+    if errors:
+        return errors
+    if policy == "RequireDualStack":
+        errors.append(invalid("spec.ipFamilyPolicy", policy, "this cluster is not configured for dual-stack services"))
+    wrong = [(index, family) for index, family in enumerate(families) if family != "IPv4"]
+    return errors + [invalid(f"spec.ipFamilies[{i}]", name, "not configured on this cluster") for i, name in wrong]
 
 
 def _addressed(spec: JSONObject) -> bool:
