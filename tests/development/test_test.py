@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def ran(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kubewright", "test", *arguments]
+    command = [sys.executable, "-P", "-m", "kubewright", "test", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=100)
 
 
@@ -40,6 +40,8 @@ def test_the_projects_tests_find_its_modules_from_any_folder_of_it(project: Path
     done = ran(project / "tests", "-s", "test_where.py")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "on embedded guestbook" in done.stdout
+    done = ran(project / "guestbook", "-s", "-q", "-k", "where")  # where there are no tests, and a module `operator`
+    assert (done.returncode, "on embedded guestbook" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
 def test_both_clusters_are_tried_and_one_failure_is_a_failure(project: Path) -> None:

@@ -45,7 +45,9 @@ class OperatorProcess:
             near.setblocking(False)
             complete = Orders(**orders, channel=far.fileno())
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "kubewright.development._program", msgspec.json.encode(complete).decode()),
+                # -P, since the folder may be a package's: Python would take its operator.py for its own.
+                *(sys.executable, "-P", "-m", "kubewright.development._program"),
+                msgspec.json.encode(complete).decode(),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,

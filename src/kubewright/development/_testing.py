@@ -42,7 +42,8 @@ def run_tests(folder: Path, clusters: TestClusters, arguments: Sequence[str]) ->
     path = os.pathsep.join(each for each in (str(root), os.environ.get("PYTHONPATH", "")) if each)
     found = 0
     for cluster in _CLUSTERS[clusters]:
-        command = [sys.executable, "-m", "pytest", f"--cluster={cluster}", *arguments]
+        # -P, since the folder may be the package's: Python would take the project's operator.py for its own.
+        command = [sys.executable, "-P", "-m", "pytest", f"--cluster={cluster}", *arguments]
         where = folder if arguments else root
         code = _run(command, where, {**os.environ, "PYTHONPATH": path})
         found = found or code
