@@ -14,6 +14,7 @@ from kubewright.api import core
 from kubewright.client import Client
 from kubewright.clock import Clock
 from kubewright.events import EventRecorder, EventType
+from kubewright.events._told import reference_to
 
 __all__ = ["PodEvents", "duration", "unschedulable_message"]
 
@@ -123,15 +124,8 @@ class PodEvents:
     ) -> None:
         init = any(container is each for each in pod.spec.init_containers or ())
         place = "initContainers" if init else "containers"
-        about = core.ObjectReference(
-            api_version="v1",
-            kind="Pod",
-            name=pod.metadata.name,
-            namespace=pod.metadata.namespace,
-            uid=pod.metadata.uid,
-            resource_version=pod.metadata.resource_version,
-            field_path=f"spec.{place}{{{container.name}}}",
-        )
+        about = reference_to(pod)
+        about.field_path = f"spec.{place}{{{container.name}}}"
         self._kubelet.record(about, reason, message, type, action=reason)
 
 

@@ -11,10 +11,11 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 import kubewright as kw
-from kubewright.api import batch, core, is_controlled_by, meta
+from kubewright.api import batch, is_controlled_by, meta
 from kubewright.client import AlreadyExists, ApiError, NotFound
 from kubewright.cluster._schedules import Schedule, schedule_problem
 from kubewright.cluster.workloads._statuses import write_status
+from kubewright.events._told import reference_to
 
 __all__ = ["register"]
 
@@ -179,16 +180,7 @@ class Look:
             self.ctx.record("FailedCreate", f"Error creating job: {error}", "Warning")
             raise
         self.ctx.record("SuccessfulCreate", f"Created job {made.metadata.name}")
-        self.active.append(
-            core.ObjectReference(
-                api_version="batch/v1",
-                kind="Job",
-                name=made.metadata.name,
-                namespace=made.metadata.namespace,
-                uid=made.metadata.uid,
-                resource_version=made.metadata.resource_version,
-            )
-        )
+        self.active.append(reference_to(made))
         self.status.last_schedule_time = due
 
     def _job(self, due: datetime, zone: ZoneInfo | None) -> batch.Job:

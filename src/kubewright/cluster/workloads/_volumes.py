@@ -8,6 +8,7 @@ import kubewright as kw
 from kubewright.api import Quantity, Selector, core, meta
 from kubewright.cache import ObjectKey
 from kubewright.cluster.workloads._statuses import moment, write_status
+from kubewright.events._told import reference_to
 
 __all__ = ["register"]
 
@@ -47,7 +48,7 @@ async def bind(claim: core.PersistentVolumeClaim, ctx: kw.Context[core.Persisten
         volume = await ctx.create(_made_for(claim), owned=False)
         ctx.record("ProvisioningSucceeded", f"Successfully provisioned volume {volume.metadata.name}")
     elif volume.spec.claim_ref is None or not volume.spec.claim_ref.uid:
-        volume.spec.claim_ref = _reference(claim)
+        volume.spec.claim_ref = reference_to(claim)
         volume.metadata.annotations[_BY_CONTROLLER] = "yes"
         volume = await ctx.update(volume)
     claim.metadata.annotations[_BIND_COMPLETED] = "yes"
@@ -115,25 +116,13 @@ def _made_for(claim: core.PersistentVolumeClaim) -> core.PersistentVolume:
         spec=core.PersistentVolumeSpec(
             access_modes=claim.spec.access_modes,
             capacity={"storage": asked},
-            claim_ref=_reference(claim),
+            claim_ref=reference_to(claim),
             persistent_volume_reclaim_policy="Delete",
             storage_class_name=claim.spec.storage_class_name,
             volume_mode=claim.spec.volume_mode or "Filesystem",
             # A volume needs a source. Nothing is ever mounted from it.
             host_path=core.HostPathVolumeSource(path=f"/embedded/{name}"),
         ),
-    )
-
-
-def _reference(claim: core.PersistentVolumeClaim) -> core.ObjectReference:
-    metadata = claim.metadata
-    return core.ObjectReference(
-        api_version="v1",
-        kind="PersistentVolumeClaim",
-        namespace=metadata.namespace,
-        name=metadata.name,
-        uid=metadata.uid,
-        resource_version=metadata.resource_version,
     )
 
 
