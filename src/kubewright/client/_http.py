@@ -18,6 +18,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from kubewright.client._auth import Authenticator, Identity
+from kubewright.client._bursts import Bursts
 from kubewright.client._config import ClientConfig
 from kubewright.client._config_errors import ConfigError
 from kubewright.client._guarded import Guarded, guarded
@@ -180,23 +181,28 @@ class HttpResponse:
 
     async def read(self) -> bytes:
         """The whole body."""
-        try:
-            return await self._response.read()
-        except aiohttp.ClientError as error:
-            raise self._lost(error) from error
-        finally:
-            self._response.release()
+        return b"".join([chunk async for chunk in self.chunks()])
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body as it arrives."""
+        bursts = self._bursts()
         try:
             async for chunk in self._response.content.iter_any():
+                if bursts is not None:
+                    bursts.arrived(len(chunk))
                 yield chunk
                 del chunk  # or it would live until the next one comes
         except aiohttp.ClientError as error:
             raise self._lost(error) from error
         finally:
+            if bursts is not None:
+                bursts.close()
             self._response.close()
+
+    def _bursts(self) -> Bursts | None:
+        connection = self._response.connection  # none when everything is here already
+        transport = connection.transport if connection is not None else None
+        return Bursts(transport, asyncio.get_running_loop()) if transport is not None else None
 
     def close(self) -> None:
         """Give up the rest of the body."""
