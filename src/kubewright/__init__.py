@@ -151,7 +151,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'kubewright' has no attribute {name!r}{near}")
     from importlib import import_module
 
-    return getattr(import_module(home), name)
+    value = globals()[name] = getattr(import_module(home), name)  # found without asking here from now on
+    return value
 
 
 def __dir__() -> list[str]:
