@@ -104,12 +104,12 @@ class _Suite:
         return case
 
     def reconcile_many(self) -> Case:
-        """The first case again, larger, and once."""
+        """The first case again, larger."""
         count, namespace = self._sizes.many, "many"
         case = self._case("reconcile-many", f"{count} custom resources of 2 KB, each reconciled once", _FILL_COLUMNS)
         self._say(f"making {count} custom resources")
         self._load.fill_foos(namespace, count)
-        for program in self._turns("reconcile many", 1):
+        for program in self._turns("reconcile many", self._sizes.rounds):
             with self._start(program, namespace, count) as process:
                 case.add(program.name, _settled(process))
         return case  # nothing is cleared: it is the last case, and the server would take minutes for it
