@@ -5,17 +5,28 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks import samples
 from kubewright.client import Client, NotFound
 
-__all__ = ["Load"]
+__all__ = ["Load", "Written"]
 
 _WRITERS = 16
 _FOOS = f"/apis/{samples.GROUP}/{samples.VERSION}"
 _MERGE_PATCH = "application/merge-patch+json"
+
+
+@dataclass(frozen=True)
+class Written:
+    """How a number of writes went."""
+
+    rate: float
+    """Per second, as it was reached: lower than asked for when the server does not keep up."""
+    answered: list[float]
+    """Milliseconds from each write to its answer."""
 
 
 class Load:
@@ -49,14 +60,11 @@ class Load:
 
         self._run(lambda client: _fill(client, namespace, count, make))
 
-    def write(self, namespace: str, count: int, per_second: float) -> float:
-        """Change that many Foos, each once, at that rate; each tells when that was in its annotation.
-
-        The answer is the rate that was reached, which is lower when the server does not keep up.
-        """
-        start = time.monotonic()
-        self._run(lambda client: _write(client, namespace, count, per_second))
-        return count / (time.monotonic() - start)
+    def write(self, namespace: str, count: int, per_second: float) -> Written:
+        """Change that many Foos, each once, at that rate; each tells when that was in its annotation."""
+        start, answered = time.monotonic(), list[float]()
+        self._run(lambda client: _write(client, namespace, count, per_second, answered))
+        return Written(rate=count / (time.monotonic() - start), answered=answered)
 
     def clear(self, namespace: str) -> None:
         """Remove the Foos and ConfigMaps of a namespace."""
@@ -101,7 +109,7 @@ async def _fill(
             tasks.create_task(writer())
 
 
-async def _write(client: Client, namespace: str, count: int, per_second: float) -> None:
+async def _write(client: Client, namespace: str, count: int, per_second: float, answered: list[float]) -> None:
     # Without a limit, a moment's delay would open a connection for each waiting write, and the handshakes would keep
     # the server busy long after it.
     places = asyncio.Semaphore(_WRITERS)
@@ -109,8 +117,10 @@ async def _write(client: Client, namespace: str, count: int, per_second: float) 
     async def change(number: int) -> None:
         path = f"{_foos(namespace)}/{samples.foo_name(number)}"
         async with places:
-            body = {"metadata": {"annotations": {samples.WRITTEN: f"{time.time():.6f}"}}}
+            began = time.time()
+            body = {"metadata": {"annotations": {samples.WRITTEN: f"{began:.6f}"}}}
             await client.request("PATCH", path, body=body, content_type=_MERGE_PATCH)
+            answered.append((time.time() - began) * 1000)
 
     start = time.monotonic()
     async with asyncio.TaskGroup() as tasks:

@@ -34,6 +34,8 @@ _WORK_COLUMNS = [
 _LATENCY_COLUMNS = [
     Column("p50", "p50 ms"),
     Column("p99", "p99 ms"),
+    Column("write_p50", "the write alone: p50 ms"),
+    Column("write_p99", "p99 ms"),
     Column("cpu", "CPU s", 2),
     Column("writes_per_second", "writes/s", 0),
 ]
@@ -81,10 +83,12 @@ class _Suite:
             with self._start(program, namespace, count, "--writes", str(writes)) as process:
                 fill.add(program.name, _settled(process))
                 before = process.usage()
-                rate = self._load.write(namespace, writes, _WRITES_PER_SECOND)
+                written = self._load.write(namespace, writes, _WRITES_PER_SECOND)
                 said, after = process.wait_for("latencies")
-                numbers = {"cpu": after.cpu - before.cpu, "writes_per_second": rate}
-                numbers |= {f"p{percent}": percentile(said["milliseconds"], percent) for percent in (50, 99)}
+                numbers = {"cpu": after.cpu - before.cpu, "writes_per_second": written.rate}
+                for percent in (50, 99):
+                    numbers[f"p{percent}"] = percentile(said["milliseconds"], percent)
+                    numbers[f"write_p{percent}"] = percentile(written.answered, percent)
                 latency.add(program.name, numbers)
         self._load.clear(namespace)
         yield fill
