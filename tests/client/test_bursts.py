@@ -6,14 +6,14 @@ import asyncio
 import errno
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
 from kubewright.client import ClientConfig, Credentials
 from kubewright.client._bursts import Bursts
-from kubewright.client._http import HttpTransport
+from kubewright.client._http import HttpResponse, HttpTransport
 from kubewright.client._transport import Request
 from kubewright.clock import SystemClock
 
@@ -197,3 +197,32 @@ async def test_a_list_in_a_watch_is_gathered_and_the_change_after_it_comes_alone
         await transport.close()
         server.close()
         await server.wait_closed()
+
+
+class Answer:
+    """An answer of two large pieces, of which the second is its end, so that aiohttp has let the connection go."""
+
+    def __init__(self) -> None:
+        self.connection: Any = self
+        self.transport = Transport()
+        self.content = self
+
+    async def iter_any(self) -> AsyncIterator[bytes]:
+        yield b"x" * 64 * KIB
+        self.connection = None
+        yield b"x" * 64 * KIB
+
+    def close(self) -> None:
+        pass
+
+
+async def test_a_connection_that_may_be_another_requests_by_now_waits_for_nothing() -> None:
+    answer: Any = Answer()
+    asked = answer.transport.socket.asked
+    pieces = HttpResponse(answer, lambda error: error).chunks()
+    await anext(pieces)
+    assert asked == [256 * KIB]
+    await anext(pieces)
+    assert asked == [256 * KIB, 1]
+    assert [piece async for piece in pieces] == []
+    assert asked == [256 * KIB, 1]

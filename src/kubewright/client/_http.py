@@ -189,7 +189,10 @@ class HttpResponse:
         try:
             async for chunk in self._response.content.iter_any():
                 if bursts is not None:
-                    bursts.arrived(len(chunk))
+                    if self._response.connection is None:  # all is here, and the connection may be another's by now
+                        bursts.close()
+                    else:
+                        bursts.arrived(len(chunk))
                 yield chunk
                 del chunk  # or it would live until the next one comes
         except aiohttp.ClientError as error:
