@@ -16,6 +16,7 @@ from kubewright.client._bursts import Bursts
 from kubewright.client._http import HttpResponse, HttpTransport
 from kubewright.client._transport import Request
 from kubewright.clock import SystemClock
+from tests.client.http_server import serving
 
 KIB = 1024
 
@@ -169,34 +170,30 @@ async def test_a_list_in_a_watch_is_gathered_and_the_change_after_it_comes_alone
         writer.write(b"alone\n")
         await writer.drain()
         await reader.read()  # until the client is done
-        writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    config = ClientConfig(server=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", credentials=Credentials())
-    transport = HttpTransport(config, SystemClock())
-    response = await transport.send(Request(method="GET", path="/watch", stream=True))
-    connection = response._response.connection
-    assert connection is not None
-    assert connection.transport is not None
-    reading = connection.transport.get_extra_info("socket")
+    async with serving(serve) as address:
+        transport = HttpTransport(ClientConfig(server=address, credentials=Credentials()), SystemClock())
+        response = await transport.send(Request(method="GET", path="/watch", stream=True))
+        connection = response._response.connection
+        assert connection is not None
+        assert connection.transport is not None
+        reading = connection.transport.get_extra_info("socket")
 
-    def low_water() -> int:
-        return int(reading.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT))
+        def low_water() -> int:
+            return int(reading.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT))
 
-    pieces, asked, received = response.chunks(), set(), 0
-    try:
-        while received < listed:
-            received += len(await anext(pieces))
-            asked.add(low_water())
-        assert max(asked) > 1
-        go_on.set()
-        assert await anext(pieces) == b"alone\n"
-        assert low_water() == 1
-    finally:
-        await pieces.aclose()  # type: ignore[attr-defined]
-        await transport.close()
-        server.close()
-        await server.wait_closed()
+        pieces, asked, received = response.chunks(), set(), 0
+        try:
+            while received < listed:
+                received += len(await anext(pieces))
+                asked.add(low_water())
+            assert max(asked) > 1
+            go_on.set()
+            assert await anext(pieces) == b"alone\n"
+            assert low_water() == 1
+        finally:
+            await pieces.aclose()  # type: ignore[attr-defined]
+            await transport.close()
 
 
 class Answer:

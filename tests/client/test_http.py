@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,25 +25,9 @@ from kubewright.client import (
     load_config,
 )
 from kubewright.testing import ControlPlane
+from tests.client.http_server import Handler, serving
 
 ONCE = RetryPolicy(attempts=1)
-Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-
-@asynccontextmanager
-async def serving(handle: Handler) -> AsyncIterator[str]:
-    async def closing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await handle(reader, writer)
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(closing, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
-        await server.wait_closed()
 
 
 def answering(*answers: bytes, asked: list[bytes] | None = None) -> Handler:

@@ -185,27 +185,21 @@ class HttpResponse:
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body as it arrives."""
-        bursts = self._bursts()
+        connection = self._response.connection  # none when everything is here already
+        bursts = Bursts(connection.transport if connection is not None else None, asyncio.get_running_loop())
         try:
             async for chunk in self._response.content.iter_any():
-                if bursts is not None:
-                    if self._response.connection is None:  # all is here, and the connection may be another's by now
-                        bursts.close()
-                    else:
-                        bursts.arrived(len(chunk))
+                if self._response.connection is None:  # all is here, and the connection may be another's by now
+                    bursts.close()
+                else:
+                    bursts.arrived(len(chunk))
                 yield chunk
                 del chunk  # or it would live until the next one comes
         except aiohttp.ClientError as error:
             raise self._lost(error) from error
         finally:
-            if bursts is not None:
-                bursts.close()
+            bursts.close()
             self._response.close()
-
-    def _bursts(self) -> Bursts | None:
-        connection = self._response.connection  # none when everything is here already
-        transport = connection.transport if connection is not None else None
-        return Bursts(transport, asyncio.get_running_loop()) if transport is not None else None
 
     def close(self) -> None:
         """Give up the rest of the body."""

@@ -84,7 +84,7 @@ class History:
         """Bytes of the objects that changes are told from."""
         # In order of use: an object that is reconciled again is put at the end.
         self._kept: dict[ObjectKey, _Kept | tuple[_Kept, ...]] = {}
-        self._shared: dict[tuple[Ending, int, str], _What] = {}
+        self._shared: dict[_What, _What] = {}
         self._changes: deque[Change] = deque()
 
     def __len__(self) -> int:
@@ -125,23 +125,24 @@ class History:
             self._keep(reconcile.changes)
 
     def _what(self, reconcile: Reconcile, ending: Ending, earlier: Sequence[_Kept]) -> _What:
-        attempt, trigger, cause, error = reconcile.attempt, reconcile.trigger, reconcile.cause, reconcile.error
-        writes, trace_id = reconcile.writes, reconcile.__dict__.get("trace_id", "")
-        if not (cause or error or writes or trace_id):
-            return self._share(ending, attempt, trigger)
+        error, trace_id = reconcile.error, reconcile.__dict__.get("trace_id", "")
         if error and earlier and earlier[-1].what[4] == error:
             error = earlier[-1].what[4]  # the same text a thousand times is kept once
-        return ending, attempt, trigger, cause, error, writes, reconcile.more_writes, trace_id
-
-    def _share(self, ending: Ending, attempt: int, trigger: str) -> _What:
-        """What has nothing of one reconcile alone, once for all that have the same."""
-        same = (ending, attempt, trigger)
-        found = self._shared.get(same)
-        if found is None:
-            if len(self._shared) > _SHARED_AT_MOST:
-                self._shared.clear()  # to share saves memory, it does not carry meaning
-            found = self._shared[same] = (ending, attempt, trigger, None, "", (), 0, "")
-        return found
+        what = (
+            ending,
+            reconcile.attempt,
+            reconcile.trigger,
+            reconcile.cause,
+            error,
+            reconcile.writes,
+            reconcile.more_writes,
+            trace_id,
+        )
+        if not _is_shared(what):
+            return what
+        if len(self._shared) > _SHARED_AT_MOST:
+            self._shared.clear()  # to share saves memory, it does not carry meaning
+        return self._shared.setdefault(what, what)
 
     def _make_room(self) -> None:
         """Drop the least recent, some at a time: to find the first key of a dict costs more the more were dropped."""
