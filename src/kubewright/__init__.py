@@ -141,18 +141,12 @@ _HOMES = {
 
 __all__ = ["__version__", *_HOMES]
 
+if not TYPE_CHECKING:  # who checks types is told of names that are not there
 
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        from difflib import get_close_matches
+    def __getattr__(name: str) -> object:
+        from kubewright._doors import door
 
-        near = "".join(f". Did you mean {one!r}?" for one in get_close_matches(name, _HOMES, 1))
-        raise AttributeError(f"module 'kubewright' has no attribute {name!r}{near}")
-    from importlib import import_module
-
-    value = globals()[name] = getattr(import_module(home), name)  # found without asking here from now on
-    return value
+        return door(__name__, _HOMES)(name)
 
 
 def __dir__() -> list[str]:

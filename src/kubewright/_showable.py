@@ -7,16 +7,15 @@ from typing import Final
 
 __all__ = ["showable"]
 
-_SECRETS: Final = re.compile(
+_SECRETS: Final = (
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
-    r"|(?<=\bBearer )[A-Za-z0-9._~+/=-]{8,}",
-    re.DOTALL,
+    r"|(?<=\bBearer )[A-Za-z0-9._~+/=-]{8,}"
 )
 
 
 def showable(text: str) -> str:
     """The text without private keys, tokens and credentials, and such that it can be encoded."""
     if "eyJ" in text or "Bearer " in text or "PRIVATE KEY" in text:
-        text = _SECRETS.sub("(withheld)", text)
+        text = re.sub(_SECRETS, "(withheld)", text, flags=re.DOTALL)
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -247,7 +247,7 @@ def test_what_has_no_name_is_no_object(text: bytes) -> None:
 
 @pytest.mark.parametrize("type_", ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"])
 def test_an_event_is_its_type_and_its_object(type_: str) -> None:
-    line = b'{"type":"%b","object":%b}' % (type_.encode(), raw())
+    line = b'{"type":"%b","object":%b}\n' % (type_.encode(), raw())
     assert split_event(line) == (type_, raw()) == split_event(line, exactly=True)
     spaced = json.dumps({"object": OBJECT, "type": type_}).encode()
     assert split_event(spaced) == (type_, json.dumps(OBJECT).encode())

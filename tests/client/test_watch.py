@@ -130,10 +130,16 @@ async def test_a_server_that_ends_every_watch_at_once_is_not_asked_in_a_busy_loo
 
 async def test_lines_arrive_in_any_pieces(scripted: Any) -> None:
     whole = line("ADDED", "a") + line("ADDED", "b") + line("ADDED", "c")
-    server = scripted((200, [whole[:7], whole[7:100], whole[100:101], whole[101:]]))
+    server = scripted((200, [whole[:7], b"", whole[7:100], whole[100:101], whole[101:], whole[:9]]))
     stream = await Client(transport=server).open_watch(core.Node)
     lines = [each async for batch in stream.batches() for each in batch]
-    assert b"\n".join(lines) + b"\n" == whole
+    assert lines == whole.splitlines(keepends=True), "and half a line is none"
+
+
+async def test_an_empty_line_is_no_event(scripted: Any) -> None:
+    server = scripted((200, [b"\n" + line("ADDED", "a") + b"\n"]))
+    watch = Client(transport=server).watch(core.Node, timeout_seconds=1)
+    assert [event.object.metadata.name async for event in watch] == ["a"]
 
 
 async def test_an_error_event_is_raised(scripted: Any) -> None:

@@ -17,8 +17,8 @@ Objects are ordinary and mutable. `None` means absent; everything else is sent t
 
 from __future__ import annotations
 
+from kubewright._collection import collection_paused
 from kubewright.api._codec import DecodeError, decode, encode, from_dict, to_dict
-from kubewright.api._collection import collection_paused
 from kubewright.api._conditions import find_condition, is_condition_true, remove_condition, set_condition
 from kubewright.api._constraints import (
     AtLeastOneOf,

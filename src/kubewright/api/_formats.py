@@ -25,8 +25,8 @@ def is_format(name: str) -> bool:
 
 
 def _matches(pattern: str) -> Callable[[str], bool]:
-    compiled = re.compile(pattern, re.ASCII | re.IGNORECASE)
-    return lambda text: compiled.fullmatch(text) is not None
+    # Compiled when a text is first checked, and kept by `re`: most kinds have none of these formats.
+    return lambda text: re.fullmatch(pattern, text, re.ASCII | re.IGNORECASE) is not None
 
 
 def _parses(parse: Callable[[str], object]) -> Callable[[str], bool]:

@@ -12,7 +12,7 @@ from kubewright.api._shapes import Shape, fields_of, shape_of
 
 __all__ = ["Step", "parse_path", "shape_at"]
 
-_STEP: Final = re.compile(
+_STEP: Final = (
     r"\.(?P<member>(?:[A-Za-z0-9_$/-]|\\.)+)"
     r"|\[(?P<quote>['\"])(?P<quoted>[^'\"]+)(?P=quote)\]"
     r"|\[(?P<index>-?\d+|\*)\]"
@@ -30,10 +30,11 @@ class Step(msgspec.Struct, frozen=True):
 
 def parse_path(path: str) -> list[Step]:
     """The steps of a path. Raises ValueError for what is not a path of members, indices and simple filters."""
+    step = re.compile(_STEP)  # here, and kept by `re`: most kinds name no places
     steps: list[Step] = []
     at = 0
     while at < len(path):
-        match = _STEP.match(path, at)
+        match = step.match(path, at)
         if match is None:
             raise ValueError(
                 f"{path!r} is not a path such as .status.replicas or "

@@ -24,10 +24,9 @@ _POSIX = {
     "blank": r"\t ",
     "punct": r"!-/:-@\[-`{-~",
 }
-_TOKEN = re.compile(
+_PIECE = (
     r"(?P<escape>\\.)|(?P<posix>\[:(?P<name>\w+):\])|(?P<group>\(\?(?:P?[<=!>]=?|[=!>(#]|[a-zA-Z-]+[:)])?)"
-    r"|(?P<possessive>(?:[*+?]|\{[\d,]+\})\+)|(?P<count>\{(?P<low>\d+)(?:,(?P<high>\d*))?\})|(?P<other>.)",
-    re.DOTALL,
+    r"|(?P<possessive>(?:[*+?]|\{[\d,]+\})\+)|(?P<count>\{(?P<low>\d+)(?:,(?P<high>\d*))?\})|(?P<other>.)"
 )
 _ESCAPES_OF_GO_ALONE = frozenset("pPQEC")
 _MOST_REPEATS = 1000
@@ -38,7 +37,7 @@ def python_pattern(regex: str) -> re.Pattern[str]:
     """The pattern for Python's `re`, to be used with `search`. Raises ValueError for one that has no such form."""
     pieces: list[str] = []
     in_class = False
-    for token in _TOKEN.finditer(regex):
+    for token in re.finditer(_PIECE, regex, re.DOTALL):
         text = token[0]
         if token["escape"]:
             text = _escape(regex, text)

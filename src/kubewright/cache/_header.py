@@ -23,6 +23,7 @@ __all__ = [
     "header_decoder",
     "key_decoder",
     "labels_of",
+    "mark_of",
     "revision_of",
     "without_managed_fields",
 ]
@@ -93,7 +94,10 @@ _CREATOR: Final = "-create"
 _LONGEST_MANAGER: Final = 128
 _SHORT: Final = _LONGEST_MANAGER - len(_CREATOR)
 _KEY: Final = b'"managedFields"'
+_TO_VALUE: Final = len(_KEY) + 1
 _SPACE: Final = b" \t\r\n"
+_COLON: Final = ord(":")
+_COMMA: Final = ord(",")
 
 
 def revision_of(resource_version: str) -> int:
@@ -116,15 +120,17 @@ def without_managed_fields(raw: bytes, value: bytes) -> bytes:
     them too, or the name is somebody's value) the object is put together again from its fields.
     """
     name = raw.find(_KEY)
-    if name < 0 or raw.find(_KEY, name + len(_KEY)) >= 0:
+    if name < 0 or raw.find(_KEY, name + 1) >= 0:
         return _rebuilt_without(raw)
-    begin = name + len(_KEY) + 1
-    if not raw.startswith(value, begin):  # white space around the colon
-        begin = raw.find(value, begin)
+    begin = name + _TO_VALUE
+    after = begin + len(value)
+    if raw[begin - 1] == _COLON and raw.startswith(value, begin) and raw[after] == _COMMA:  # as servers write it
+        return raw[:name] + raw[after + 1 :]
+    begin = raw.find(value, begin)
     if raw[name + len(_KEY) : begin].strip(_SPACE) != b":":  # a name written with escapes: another one than we found
         return _rebuilt_without(raw)
     after = _skip_space(raw, begin + len(value))
-    if raw[after] == 0x2C:  # a comma: ours
+    if raw[after] == _COMMA:  # ours
         return raw[:name] + raw[_skip_space(raw, after + 1) :]
     before = raw[:name].rstrip(_SPACE)
     return before.removesuffix(b",") + raw[after:]
@@ -157,10 +163,13 @@ def applied_digest(raw: bytes, field_manager: str) -> bytes | None:
     return None if value is msgspec.UNSET else digest_of_entries(bytes(value), field_manager)
 
 
+def mark_of(field_manager: str) -> bytes:
+    """What is in managed fields of which `digest_of_entries` is not None."""
+    return field_manager[:_SHORT].encode()
+
+
 def digest_of_entries(managed_fields: bytes, field_manager: str) -> bytes | None:
     """The same, from the JSON of `metadata.managedFields` alone."""
-    if field_manager[:_SHORT].encode() not in managed_fields:  # most objects of a cluster are none of our business
-        return None
     entries = [entry for entry in _entries_decoder.decode(managed_fields) or () if not entry.subresource]
     if applied := [entry for entry in entries if entry.manager == field_manager and entry.operation == "Apply"]:
         return _APPLIED + _digest_of(applied)

@@ -16,6 +16,7 @@ from kubewright.cache._header import (
     digest_of_entries,
     header_decoder,
     key_decoder,
+    mark_of,
     revision_of,
     without_managed_fields,
 )
@@ -61,10 +62,10 @@ def split_event(line: bytes, *, exactly: bool = False) -> tuple[str, bytes]:
     Kubernetes writes the two in one way only, so the object is cut out without decoding the line. Where that would be
     wrong the object does not decode, and the caller asks again, `exactly`.
     """
-    if not exactly and line.endswith(b"}}"):
+    if not exactly and line.endswith(b"}}\n"):
         for kind, prefix in _EVENTS:
             if line.startswith(prefix):
-                return kind, line[len(prefix) - 1 : -1]
+                return kind, line[len(prefix) - 1 : -2]
     try:
         event = _event_decoder.decode(line)
     except UNREADABLE as error:
@@ -106,7 +107,8 @@ class Intake(Generic[R]):
         info = info_of(kind)
         self._kind = kind
         self._metadata_only = metadata_only
-        self._field_manager = field_manager
+        self._field_manager = field_manager or ""
+        self._mark = mark_of(field_manager) if field_manager is not None else None
         self._keep_managed_fields = keep_managed_fields
         self._transform = transform
         self._names = f'{{"apiVersion":"{info.api_version}","kind":"{info.kind}",'.encode()
@@ -134,8 +136,8 @@ class Intake(Generic[R]):
         applied: bytes | None = None
         if metadata.managed_fields is not msgspec.UNSET:
             entries = bytes(metadata.managed_fields)
-            if self._field_manager is not None:
-                applied = self._intern(digest_of_entries(entries, self._field_manager))
+            if self._mark is not None and self._mark in entries:  # most objects are none of our business
+                applied = digest_of_entries(entries, self._field_manager)
             if not self._keep_managed_fields:
                 raw = without_managed_fields(raw, entries)
         if self._metadata_only:
@@ -150,15 +152,23 @@ class Intake(Generic[R]):
         return self._made(metadata, raw, applied)
 
     def _made(self, metadata: Metadata, raw: bytes, applied: bytes | None) -> Snapshot[R]:
+        if len(self._interned) > _INTERNED_AT_MOST:
+            # Sharing saves memory, it does not carry meaning. So the table need not know what is still in use.
+            self._interned.clear()
+        intern = self._interned.setdefault
         labels: tuple[tuple[str, str], ...] = ()
         if metadata.labels:
-            labels = self._intern(tuple(sorted(metadata.labels.items())))
+            labels = tuple(sorted(metadata.labels.items()))
+            labels = intern(labels, labels)
         owners: tuple[Owner, ...] = ()
         if metadata.owner_references:
-            owners = self._intern(tuple(metadata.owner_references))
+            owners = tuple(metadata.owner_references)
+            owners = intern(owners, owners)
+        if applied is not None:
+            applied = intern(applied, applied)
         return Snapshot(
             self._kind,
-            ObjectKey(self._intern(metadata.namespace), metadata.name),
+            ObjectKey(intern(metadata.namespace, metadata.namespace), metadata.name),
             metadata.uid,
             revision_of(metadata.resource_version),
             metadata.generation,
@@ -168,13 +178,6 @@ class Intake(Generic[R]):
             raw,
             applied,
         )
-
-    def _intern(self, value: Any) -> Any:
-        interned = self._interned
-        if len(interned) > _INTERNED_AT_MOST:
-            # Sharing saves memory, it does not carry meaning. So the table need not know what is still in use.
-            interned.clear()
-        return interned.setdefault(value, value)
 
     def _only_metadata(self, raw: bytes) -> bytes:
         if raw.startswith(_PARTIAL):

@@ -260,7 +260,7 @@ class Reflector(Generic[R]):
         """A batch of events, in order, without awaiting anything."""
         try:
             for line in lines:
-                if line:
+                if line != b"\n":
                     self._apply_line(line)
         finally:
             if self._position and self._list is None:

@@ -11,7 +11,9 @@ not support it refuses loudly, with status 501 and the reason; it never accepts 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kubewright._doors import door
 
 if TYPE_CHECKING:
     from kubewright.cluster._calls import User
@@ -23,10 +25,5 @@ __all__ = ["Cluster", "ClusterError", "SnapshotError", "User"]
 # Behind a door that opens on first use: pytest's plugin and the command line only sometimes need it.
 _HOMES = {"Cluster": "_cluster", "ClusterError": "_cluster", "SnapshotError": "_snapshot", "User": "_calls"}
 
-
-def __getattr__(name: str) -> Any:  # Any, because the names above have different types
-    import importlib
-
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+if not TYPE_CHECKING:  # who checks types is told of names that are not there
+    __getattr__ = door(__name__, _HOMES)

@@ -12,7 +12,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kubewright._doors import door
 
 if TYPE_CHECKING:
     from kubewright.controller._apply import Applied as Applied
@@ -79,10 +81,5 @@ _HOMES = {
 
 __all__ = [*_HOMES]
 
-
-def __getattr__(name: str) -> Any:  # Any, because the names above have different types
-    import importlib
-
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+if not TYPE_CHECKING:  # who checks types is told of names that are not there
+    __getattr__ = door(__name__, _HOMES)

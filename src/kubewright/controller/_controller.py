@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar
@@ -55,6 +56,7 @@ class Controller(Generic[R]):
         self._environment = environment
         self._informer = environment.caches.find(registration.kind, registration.labels)
         self._reconcile = handlers.reconcile
+        self._by_key = handlers.reconcile is not None and handlers.reconcile.by_key
         self._finalizers = list(registration.finalizers)
         if handlers.finalize is not None and registration.class_finalizer is not None:
             self._finalizers.append((registration.class_finalizer, handlers.finalize))
@@ -188,7 +190,7 @@ class Controller(Generic[R]):
             if not self._wants_deletion(change):
                 self.queue.forget(key)
                 return
-        elif not self._starts_deletion(change) and not passes(self._registration.when, change):
+        elif not passes(self._registration.when, change) and not self._starts_deletion(change):
             return
         self.enqueue(key, change.type, priority_of(change))
 
@@ -198,8 +200,7 @@ class Controller(Generic[R]):
         return bool(self._finalizers) and new is not None and new.deleting and (old is None or not old.deleting)
 
     def _wants_deletion(self, change: Change[R]) -> bool:
-        by_key = self._reconcile is not None and self._reconcile.by_key
-        if not (by_key or self._deleted) or not passes(self._registration.when, change):
+        if not (self._by_key or self._deleted) or not passes(self._registration.when, change):
             return False
         if self._deleted and change.old is not None:
             self._gone.setdefault(change.key, []).append(change.old)
@@ -332,19 +333,18 @@ class Controller(Generic[R]):
         if self._gone:
             await self._tell_deleted(key, run)
         snapshot = self._informer.lister.snapshot(key)
-        by_key = self._reconcile is not None and self._reconcile.by_key
-        if snapshot is None and not by_key:
+        if snapshot is None and not self._by_key:
             return None
-        needs_object = not by_key or (snapshot is not None and bool(self._finalizers))
-        obj = _decoded(snapshot) if snapshot is not None and needs_object else None
-        session = Session(self._environment, self.kind, obj, run)
-        return await self._see_to(session, obj, by_key=by_key)
+        obj: R | None = None
+        if snapshot is not None and (self._finalizers or not self._by_key):
+            obj = _decoded(snapshot)
+        return await self._see_to(Session(self._environment, self.kind, obj, run), obj)
 
-    async def _see_to(self, session: Session[R], obj: R | None, *, by_key: bool) -> Result | None:
+    async def _see_to(self, session: Session[R], obj: R | None) -> Result | None:
         """Finalize an object in deletion; otherwise make sure of the finalizers, and reconcile."""
         if obj is not None and obj.metadata.deletion_timestamp is not None:
             result = await self._finalize(session, obj)
-            if not by_key or result is not None:
+            if not self._by_key or result is not None:
                 return result
         elif obj is not None:
             for name, _ in self._finalizers:
@@ -353,7 +353,7 @@ class Controller(Generic[R]):
                     return None  # somebody was faster and deleted it
         if self._reconcile is None:
             return None
-        if by_key:
+        if self._by_key:
             session.object = None
         return await self._call(self._reconcile, session)
 
@@ -400,10 +400,11 @@ class Controller(Generic[R]):
         try:
             timeout = self._registration.timeout
             if timeout is None:
-                result = await self._invoke(form, session)
+                with containment:
+                    result = await self._invoked(form, session)
             else:
-                with Deadline(session, timeout, blocking=form.blocking):
-                    result = await self._invoke(form, session)
+                with Deadline(session, timeout, blocking=form.blocking), containment:
+                    result = await self._invoked(form, session)
         except Exception:
             with contextlib.suppress(Exception):  # what made the reconciler fail is what must be told
                 await session.flush()
@@ -415,14 +416,15 @@ class Controller(Generic[R]):
             raise TerminalError(f"{form.name} must return a Result or None, but returned {result!r}")
         return result
 
-    async def _invoke(self, form: Form, session: Session[R]) -> Any:
+    def _invoked(self, form: Form, session: Session[R]) -> Awaitable[Any]:
+        # To be awaited by who calls it, and not in here: a coroutine more for each reconcile would be felt.
         subject: Any = session.key if form.by_key else session.object
         if form.blocking:
             assert self._executor is not None
             run = copy_context().run
-            return await in_thread(self._executor, run, form.function, subject, BlockingContext(session))
-        with containment:  # and not contained(): a coroutine more for each reconcile would be felt
-            return await form.function(subject, Context(session))
+            return in_thread(self._executor, run, form.function, subject, BlockingContext(session))
+        called: Awaitable[Any] = form.function(subject, Context(session))
+        return called
 
     # Telling
 

@@ -157,6 +157,16 @@ class WorkQueue(Generic[K]):
 
         Cancelling it takes nothing.
         """
+        try:
+            return await self.__anext__()
+        except StopAsyncIteration:
+            raise QueueShutDown(f"work queue {self.name!r} was shut down") from None
+
+    def __aiter__(self) -> WorkQueue[K]:
+        """`async for key in queue:` takes keys until the shutdown; `done` is still the worker's to call."""
+        return self
+
+    async def __anext__(self) -> K:
         while True:
             if self._streak >= _LONGEST_STREAK:
                 self._streak = 0
@@ -168,7 +178,7 @@ class WorkQueue(Generic[K]):
                 self._streak += 1
                 return self._hand_out(place)
             if self._shut_down and not self._waiting:
-                raise QueueShutDown(f"work queue {self.name!r} was shut down")
+                raise StopAsyncIteration
             await self._until_woken()
 
     def done(self, key: K) -> None:
@@ -193,16 +203,6 @@ class WorkQueue(Generic[K]):
     def processing(self, key: K) -> _Processing[K]:
         """`with queue.processing(key):` calls `done(key)` at the end of the block, also when it raises."""
         return _Processing(self, key)
-
-    def __aiter__(self) -> WorkQueue[K]:
-        """`async for key in queue:` takes keys until the shutdown; `done` is still the worker's to call."""
-        return self
-
-    async def __anext__(self) -> K:
-        try:
-            return await self.get()
-        except QueueShutDown:
-            raise StopAsyncIteration from None
 
     # Shutting down
 

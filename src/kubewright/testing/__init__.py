@@ -17,7 +17,9 @@ hypothesis.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kubewright._doors import door
 
 if TYPE_CHECKING:
     from kubewright.cluster.nodes import FakeNode, PodPlan
@@ -93,11 +95,5 @@ _HOMES = {
     "verified_rbac": "_rbac",
 }
 
-
-def __getattr__(name: str) -> Any:  # Any, because the names above have different types
-    import importlib
-
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = _HOMES[name] if "." in _HOMES[name] else f"{__name__}.{_HOMES[name]}"
-    return getattr(importlib.import_module(home), name)
+if not TYPE_CHECKING:  # who checks types is told of names that are not there
+    __getattr__ = door(__name__, _HOMES)

@@ -11,7 +11,9 @@ and eviction.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kubewright._doors import door
 
 if TYPE_CHECKING:
     from kubewright.cluster.nodes._calls import add_node_calls
@@ -23,10 +25,5 @@ __all__ = ["FakeNode", "Plan", "PodPlan", "add_node_calls"]
 # Behind a door that opens on first use: the server's own part needs none of the client's, nor of the kinds.
 _HOMES = {"FakeNode": "_fakenode", "Plan": "_plan", "PodPlan": "_plan", "add_node_calls": "_calls"}
 
-
-def __getattr__(name: str) -> Any:  # Any, because the names above have different types
-    import importlib
-
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+if not TYPE_CHECKING:  # who checks types is told of names that are not there
+    __getattr__ = door(__name__, _HOMES)

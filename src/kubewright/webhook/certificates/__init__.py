@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kubewright._doors import door
 from kubewright.webhook.certificates._errors import CertificateError
 from kubewright.webhook.certificates._permissions import certificate_permissions
 from kubewright.webhook.certificates._ways import FOLDER, WAYS, Way
@@ -52,11 +53,5 @@ _HOMES = {
     "source_for": "_sources",
 }
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{home}"), name)
+if not TYPE_CHECKING:  # who checks types is told of names that are not there
+    __getattr__ = door(__name__, _HOMES)
