@@ -391,7 +391,18 @@ async def a_claim_takes_a_volume_that_is_there(client: Client) -> None:
     await until(client, core.PersistentVolumeClaim, "data", lambda found: found.status.phase == "Bound")
 
 
+async def pods_have_to_leave_a_tainted_node(client: Client) -> None:
+    taint = core.Taint(key="special", effect="NoExecute")
+    await client.create(core.Node(metadata=meta.ObjectMeta(name="tainted"), spec=core.NodeSpec(taints=[taint])))
+    for name, seconds in {"at-once": 0, "late": 3600, "never": None}.items():
+        toleration = core.Toleration(key="special", operator="Exists", effect="NoExecute", toleration_seconds=seconds)
+        spec = template(node_name="tainted", tolerations=[toleration]).spec
+        await client.create(core.Pod(metadata=meta.ObjectMeta(name=name), spec=spec))
+    await until(client, core.Pod, "at-once", lambda pod: pod.metadata.deletion_timestamp is not None)
+
+
 CASES: list[Case] = [
+    pods_have_to_leave_a_tainted_node,
     a_deployment_goes_back,
     a_stateful_set_on_delete,
     a_claim_takes_a_volume_that_is_there,

@@ -114,11 +114,14 @@ async def test_an_image_that_is_missing_is_looked_for_ever_more_rarely(world: Wo
     ]
 
 
+NO_VICTIMS = "No preemption victims found for incoming pod"
+
+
 async def test_a_pod_for_which_there_is_no_node_waits_until_there_is(world: World) -> None:
     await make(world, PodPlan(unschedulable="Insufficient cpu"))
     await world.passes(310)
     none = "0/1 nodes are available: 1"
-    why = f"{none} Insufficient cpu. preemption: {none} No preemption victims found for incoming pod."
+    why = f"{none} Insufficient cpu. no new claims to deallocate, preemption: {none} {NO_VICTIMS}."
     assert await told(world) == [("Warning", "FailedScheduling", why, 2)]
     pod = await world.get(core.Pod, "web")
     condition = next(each for each in pod.status.conditions or () if each.type == "PodScheduled")

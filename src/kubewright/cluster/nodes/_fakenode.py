@@ -5,41 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import logging
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Self, TypeVar
+from contextlib import AsyncExitStack
+from typing import Self
 
 from kubewright.api import MicroTime, Quantity, core, format_micro_time, format_time
 from kubewright.api.coordination import Lease, LeaseSpec
 from kubewright.api.meta import ObjectMeta
-from kubewright.client import (
-    AlreadyExists,
-    ApiError,
-    Client,
-    Conflict,
-    Gone,
-    MergePatch,
-    NotFound,
-    StrategicPatch,
-    Timeout,
-    TooManyRequests,
-    Unavailable,
-)
+from kubewright.client import AlreadyExists, Client, MergePatch, NotFound, StrategicPatch, Unavailable
 from kubewright.clock import Clock, SystemClock
 from kubewright.cluster._builtin import server_version
 from kubewright.cluster.nodes import _pod_status as pod_status
+from kubewright.cluster.nodes._chores import Chores
+from kubewright.cluster.nodes._following import follow
 from kubewright.cluster.nodes._plan import Plan, PodPlan, backoff
-from kubewright.cluster.nodes._pod_events import PodEvents, unschedulable_message
+from kubewright.cluster.nodes._pod_events import KubeletEvents
+from kubewright.cluster.nodes._scheduler import Scheduler
 
 __all__ = ["FakeNode"]
 
-_Result = TypeVar("_Result")
-_log = logging.getLogger(__name__)
-
 _LEASES = "kube-node-lease"
 _HEARTBEAT_SECONDS = 10.0
-_RETRY_SECONDS = 0.2
-_SCHEDULING_SECONDS = 300.0
 _PROBE_SECONDS = 10
 _NODE_INFO = {
     "architecture": "amd64",
@@ -52,21 +37,22 @@ _NODE_INFO = {
     "osImage": "fake",
     "systemUUID": "fake",
 }
+_NOT_READY = "node.kubernetes.io/not-ready"
 _TERMINAL = ("Succeeded", "Failed")
 _addresses = itertools.count(1)
 
 
 class FakeNode:
-    """The scheduler and one kubelet, as far as the API shows them. Use it with `async with`.
+    """One kubelet, and a scheduler for it, as far as the API shows them. Use it with `async with`.
 
-    Pods that wait for a scheduler are bound to this node, whatever they request, select or tolerate (a pod that names
-    another node is left alone); pods on this node get the status that `plan` says; deleted pods go away after their
-    grace. `plan` may be a function of the pod. `namespace` restricts all that to one namespace, and `takes` says which
-    of the pods that any node could have this one takes: all of them unless given. The Node object and its lease exist,
-    and are renewed, while the block runs. What a scheduler and a kubelet would tell of all that is in events.
+    Pods that wait for a scheduler are bound to this node if it will do for them: unless it is cordoned, has a taint
+    that they do not tolerate, or is not one that they select. What they request does not count. Pods on this node get
+    the status that `plan` says; deleted pods go away after their grace. `plan` may be a function of the pod.
+    `namespace` restricts all that to one namespace. The Node object and its lease exist, and are renewed, while the
+    block runs. What a scheduler and a kubelet would tell of all that is in events.
 
     It lives on the event loop of the test and uses `client`. It survives restarts of the API server. An error that it
-    cannot handle is raised at the end of the block.
+    cannot handle is raised at the end of the block. With `schedules=False`, somebody else puts pods on it.
     """
 
     def __init__(
@@ -76,31 +62,41 @@ class FakeNode:
         name: str = "fake-node",
         namespace: str | None = None,
         plan: Plan | None = None,
-        takes: Callable[[core.Pod], bool] | None = None,
+        schedules: bool = True,
         clock: Clock | None = None,
     ) -> None:
         self.name = name
-        self._takes = takes
         self.plan: Plan = plan or PodPlan()
         self._client = client
         self._namespace = namespace
+        self._schedules = schedules
         self._clock = clock or SystemClock()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._chores = Chores(f"the fake node {name}", self._clock)
         self._pods: dict[str, _Known] = {}
-        self._errors: list[BaseException] = []
-        self._events = PodEvents(client, name, self._clock)
+        self._events = KubeletEvents(client, name, self._clock)
+        self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         await self._register()
         self._events.start()
-        self._spawn(self._follow_pods())
-        self._spawn(self._renew_lease())
+        self._chores.begin(
+            follow(self._client, core.Pod, self._namespace, self._clock, seen=self._notice, gone=self._forget)
+        )
+        self._chores.begin(self._renew_lease())
+        if self._schedules:
+            scheduler = Scheduler(self._client, [self], namespace=self._namespace, clock=self._clock)
+            await self._stack.enter_async_context(scheduler)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        try:
+            await self._stack.aclose()
+        finally:
+            await self._leave()
+        self._chores.check()
+
+    async def _leave(self) -> None:
+        await self._chores.end()
         self._pods.clear()
         await self._events.close()
         for removal in (
@@ -109,20 +105,18 @@ class FakeNode:
         ):
             with contextlib.suppress(NotFound, Unavailable):
                 await removal
-        if self._errors:
-            raise self._errors[0]
 
     # By hand
 
     async def restart(self, pod: str, namespace: str, *, exit_code: int = 1) -> None:
         """Let every container of the pod end and start again, once; the pod is not ready in between."""
         found = await self._client.get(core.Pod, pod, namespace)
-        await self._restart(found, self._plan_of(found), exit_code)
+        await self._restart(found, self.plan_of(found), exit_code)
 
     async def fail(self, pod: str, namespace: str, *, reason: str = "Evicted", message: str = "") -> None:
         """Let the pod fail as a whole, as when a kubelet evicts it."""
         found = await self._client.get(core.Pod, pod, namespace)
-        self._forget(found)
+        self._forget(found.metadata.uid)
         self._events.failed(found, reason, message)
         await self._write(found, pod_status.failed(found, now=self._clock.now(), reason=reason, message=message))
 
@@ -154,14 +148,23 @@ class FakeNode:
             "nodeInfo": _NODE_INFO | {"kubeletVersion": server_version()["gitVersion"]},
         }
         await self._client.patch(core.Node, self.name, StrategicPatch({"status": status}), subresource="status")
+        await self._chores.insist(self._take_off_the_taint)
         spec = LeaseSpec(holder_identity=self.name, lease_duration_seconds=40, renew_time=MicroTime.of(now))
         with contextlib.suppress(AlreadyExists):
             await self._client.create(Lease(metadata=ObjectMeta(name=self.name, namespace=_LEASES), spec=spec))
 
+    async def _take_off_the_taint(self) -> None:
+        """Every new node gets this one, which a kube-controller-manager takes off when the node is ready."""
+        node = await self._client.get(core.Node, self.name)
+        kept = [taint for taint in node.spec.taints or () if taint.key != _NOT_READY]
+        if len(kept) < len(node.spec.taints or ()):
+            node.spec.taints = kept or None
+            await self._client.update(node)
+
     async def _renew_lease(self) -> None:
         while True:
             await self._clock.sleep(_HEARTBEAT_SECONDS)
-            await self._insist(self._renew_lease_once)
+            await self._chores.insist(self._renew_lease_once)
 
     async def _renew_lease_once(self) -> None:
         renewal = MergePatch({"spec": {"renewTime": format_micro_time(self._clock.now())}})
@@ -169,94 +172,35 @@ class FakeNode:
 
     # Pods, as they come and go
 
-    async def _follow_pods(self) -> None:
-        while True:
-            try:
-                listed = await self._client.list(core.Pod, self._namespace)
-                present = {pod.metadata.uid for pod in listed}
-                for uid in [uid for uid in self._pods if uid not in present]:
-                    self._pods.pop(uid).cancel()
-                for pod in listed:
-                    self._notice(pod)
-                changes = self._client.watch(core.Pod, self._namespace, resource_version=listed.resource_version)
-                async for event in changes:
-                    if event.type == "DELETED":
-                        self._forget(event.object)
-                    else:
-                        self._notice(event.object)
-            except (Gone, Timeout, TooManyRequests, Unavailable):
-                await self._clock.sleep(_RETRY_SECONDS)
-
     def _notice(self, pod: core.Pod) -> None:
         """Begin what this state of the pod asks for, unless it is under way."""
         stage = self._stage_of(pod)
         known = self._pods.setdefault(pod.metadata.uid, _Known())
         if stage == known.stage or stage is None:
             if stage == "run" and (status := pod_status.gates_changed(pod, now=self._clock.now())):
-                self._spawn(self._write(pod, status))
+                self._chores.begin(self._write(pod, status))
             return
         known.cancel()
-        if known.stage == "schedule":  # the watch may be quicker than the answer to the binding
-            self._events.scheduled(pod)
-        work = {"schedule": self._schedule, "run": self._run, "end": self._end}[stage]
-        known.stage, known.task = stage, self._spawn(work(pod, self._plan_of(pod)))
+        work = {"run": self._run, "end": self._end}[stage]
+        known.stage, known.task = stage, self._chores.begin(work(pod, self.plan_of(pod)))
 
     def _stage_of(self, pod: core.Pod) -> str | None:
-        if pod.spec.node_name == self.name:
-            if pod.metadata.deletion_timestamp is not None:
-                return "end"
-            return "run" if pod.status.phase not in _TERMINAL else None
-        if pod.spec.node_name or pod.metadata.deletion_timestamp is not None or pod.spec.scheduling_gates:
+        if pod.spec.node_name != self.name:
             return None
-        by_default_scheduler = pod.spec.scheduler_name in (None, "default-scheduler")
-        return "schedule" if by_default_scheduler and self._may_host(pod) else None
+        if pod.metadata.deletion_timestamp is not None:
+            return "end"
+        return "run" if pod.status.phase not in _TERMINAL else None
 
-    def _may_host(self, pod: core.Pod) -> bool:
-        """False for a pod that is meant for another node by name, as those of a DaemonSet are."""
-        node_affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
-        required = node_affinity.required_during_scheduling_ignored_during_execution if node_affinity else None
-        names = [
-            field.values or []
-            for term in (required.node_selector_terms if required is not None else ())
-            for field in term.match_fields or []
-            if field.key == "metadata.name" and field.operator == "In"
-        ]
-        if names:
-            return any(self.name in values for values in names)
-        return self._takes is None or self._takes(pod)
-
-    def _forget(self, pod: core.Pod) -> None:
-        known = self._pods.pop(pod.metadata.uid, None)
+    def _forget(self, uid: str) -> None:
+        known = self._pods.pop(uid, None)
         if known is not None:
             known.cancel()
 
-    def _plan_of(self, pod: core.Pod) -> PodPlan:
+    def plan_of(self, pod: core.Pod) -> PodPlan:
+        """What becomes of the pod here."""
         return self.plan if isinstance(self.plan, PodPlan) else self.plan(pod)
 
     # The stages of a pod's life
-
-    async def _schedule(self, pod: core.Pod, plan: PodPlan) -> None:
-        await self._clock.sleep(plan.schedule_delay)
-        while plan.unschedulable:
-            await self._tell_unschedulable(pod, plan.unschedulable)
-            await self._clock.sleep(_SCHEDULING_SECONDS)
-            plan = self._plan_of(pod)
-        metadata = pod.metadata
-        binding = {
-            "apiVersion": "v1",
-            "kind": "Binding",
-            # With its uid, so that a new pod of the same name is not meant.
-            "metadata": {"name": metadata.name, "namespace": metadata.namespace, "uid": metadata.uid},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": self.name},
-        }
-        path = f"/api/v1/namespaces/{metadata.namespace}/pods/{metadata.name}/binding"
-        await self._insist(lambda: self._client.request("POST", path, body=binding))
-
-    async def _tell_unschedulable(self, pod: core.Pod, why: str) -> None:
-        nodes = await self._insist(lambda: self._client.list(core.Node))
-        message = unschedulable_message(len(nodes) if nodes is not None else 1, why)
-        self._events.failed_scheduling(pod, message)
-        await self._write(pod, pod_status.unschedulable(pod, now=self._clock.now(), message=message))
 
     async def _run(self, pod: core.Pod, plan: PodPlan) -> None:
         restarts = pod_status.restart_counts(pod)
@@ -331,7 +275,9 @@ class FakeNode:
         ended = pod_status.finished(pod, pod_status.restart_counts(pod), now=self._clock.now(), exit_code=0)
         await self._write(pod, ended)
         name, namespace, uid = pod.metadata.name, pod.metadata.namespace, pod.metadata.uid
-        await self._insist(lambda: self._client.delete(core.Pod, name, namespace, grace_period_seconds=0, uid=uid))
+        await self._chores.insist(
+            lambda: self._client.delete(core.Pod, name, namespace, grace_period_seconds=0, uid=uid)
+        )
 
     # Writing
 
@@ -342,43 +288,19 @@ class FakeNode:
         status = pod_status.running(pod, restarts, now=self._clock.now(), ready=ready, address=address)
         await self._write(pod, status)
         if not ready:
-            known.probing = self._spawn(self._probe(pod))
+            known.probing = self._chores.begin(self._probe(pod))
 
     async def _write(self, pod: core.Pod, status: pod_status.Status) -> None:
         if (known := self._pods.get(pod.metadata.uid)) is not None and "containerStatuses" in status:
             known.stop_probing()
         patch = StrategicPatch({"metadata": {"uid": pod.metadata.uid}, "status": status})
         name, namespace = pod.metadata.name, pod.metadata.namespace
-        written = await self._insist(lambda: self._client.patch(core.Pod, name, patch, namespace, subresource="status"))
+        written = await self._chores.insist(
+            lambda: self._client.patch(core.Pod, name, patch, namespace, subresource="status")
+        )
         if written is not None:
             # Later writes of the same stage build on this one, for instance on its transition times.
             pod.status = written.status
-
-    async def _insist(self, call: Callable[[], Awaitable[_Result]]) -> _Result | None:
-        """Try until the server has decided. None when the object is gone, or is another one by now."""
-        while True:
-            try:
-                return await call()
-            except (NotFound, Conflict):
-                return None
-            except (Timeout, TooManyRequests, Unavailable):
-                await self._clock.sleep(_RETRY_SECONDS)
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-        return task
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if task.cancelled() or (error := task.exception()) is None:
-            return
-        # A namespace that is going away takes no more changes; whose it was does not care about its pods.
-        if isinstance(error, ApiError) and "being terminated" in str(error):
-            return
-        _log.error("the fake node %s failed", self.name, exc_info=error)
-        self._errors.append(error)
 
 
 class _Known:

@@ -1,13 +1,13 @@
 """What schedulers and kubelets tell of pods: reasons, types and words are those of Kubernetes 1.36.
 
-`PodEvents` speaks for the scheduler and for the kubelet of one node. It only takes note: two event recorders write,
-count what is told again, and combine what is similar, as theirs do.
+`SchedulerEvents` and `KubeletEvents` only take note: event recorders write, count what is told again, and combine what
+is similar, as theirs do.
 """
 
 from __future__ import annotations
 
-import asyncio
 import random
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kubewright.api import core
@@ -16,44 +16,53 @@ from kubewright.clock import Clock
 from kubewright.events import EventRecorder, EventType
 from kubewright.events._told import reference_to
 
-__all__ = ["PodEvents", "duration", "unschedulable_message"]
+__all__ = ["KubeletEvents", "SchedulerEvents", "duration", "unschedulable_message"]
 
 _SCHEDULER: Final = "default-scheduler"
 _KUBELET: Final = "kubelet"
-_PREEMPTION: Final = "No preemption victims found for incoming pod"
+_NO_VICTIMS: Final = "No preemption victims found for incoming pod"
+_NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
 
 
-class PodEvents:
-    """The events about the pods of one node. Use it with `start` and `close`."""
+class SchedulerEvents:
+    """The events of a scheduler. Use it with `start` and `close`."""
 
-    def __init__(self, client: Client, node: str, clock: Clock) -> None:
-        # Their names come from the node's: the same run gives the same ones, and takes none of the cluster's chance.
-        rng = random.Random(f"events of {node}")  # noqa: S311
-        self._node = node
-        self._scheduler = EventRecorder(client, _SCHEDULER, instance=f"{_SCHEDULER}-{node}", clock=clock, rng=rng)
-        self._kubelet = EventRecorder(client, _KUBELET, instance=node, host=node, version="v1", clock=clock, rng=rng)
+    def __init__(self, client: Client, nodes: Sequence[str], clock: Clock) -> None:
+        instance = "-".join((_SCHEDULER, *nodes[:1]))
+        self._recorder = EventRecorder(client, _SCHEDULER, instance=instance, clock=clock, rng=_chance_of(instance))
 
     def start(self) -> None:
         """Begin to write."""
-        self._scheduler.start()
-        self._kubelet.start()
+        self._recorder.start()
 
     async def close(self) -> None:
         """Write what waits, for a short while, and stop."""
-        await asyncio.gather(self._scheduler.close(), self._kubelet.close())
+        await self._recorder.close()
 
-    # The scheduler
-
-    def scheduled(self, pod: core.Pod) -> None:
+    def scheduled(self, pod: core.Pod, node: str) -> None:
         """The pod is on the node now."""
-        message = f"Successfully assigned {pod.metadata.namespace}/{pod.metadata.name} to {self._node}"
-        self._scheduler.record(pod, "Scheduled", message, action="Binding")
+        message = f"Successfully assigned {pod.metadata.namespace}/{pod.metadata.name} to {node}"
+        self._recorder.record(pod, "Scheduled", message, action="Binding")
 
     def failed_scheduling(self, pod: core.Pod, message: str) -> None:
         """There is no node for the pod."""
-        self._scheduler.record(pod, "FailedScheduling", message, "Warning", action="Scheduling")
+        self._recorder.record(pod, "FailedScheduling", message, "Warning", action="Scheduling")
 
-    # The kubelet
+
+class KubeletEvents:
+    """The events about the pods of one node. Use it with `start` and `close`."""
+
+    def __init__(self, client: Client, node: str, clock: Clock) -> None:
+        rng = _chance_of(node)
+        self._recorder = EventRecorder(client, _KUBELET, instance=node, host=node, version="v1", clock=clock, rng=rng)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._recorder.start()
+
+    async def close(self) -> None:
+        """Write what waits, for a short while, and stop."""
+        await self._recorder.close()
 
     def pulling(self, pod: core.Pod, *, init: bool) -> None:
         """Those images are fetched that are fetched each time; `init` tells that the init containers go before."""
@@ -111,7 +120,7 @@ class PodEvents:
 
     def failed(self, pod: core.Pod, reason: str, message: str) -> None:
         """The pod as a whole has failed, as by eviction."""
-        self._kubelet.record(pod, reason, message, "Warning", action=reason)
+        self._recorder.record(pod, reason, message, "Warning", action=reason)
         self.killing(pod)
 
     def _tell(
@@ -126,13 +135,20 @@ class PodEvents:
         place = "initContainers" if init else "containers"
         about = reference_to(pod)
         about.field_path = f"spec.{place}{{{container.name}}}"
-        self._kubelet.record(about, reason, message, type, action=reason)
+        self._recorder.record(about, reason, message, type, action=reason)
 
 
-def unschedulable_message(nodes: int, why: str) -> str:
-    """What the scheduler says of a pod that fits on none of so many nodes, each for the same reason."""
-    none = f"0/{nodes} nodes are available: {nodes}"
-    return f"{none} {why}. preemption: {none} {_PREEMPTION}."
+def unschedulable_message(reasons: Mapping[str, int], *, for_want_of_room: bool) -> str:
+    """What the scheduler says of a pod that fits on no node: each reason, and for how many nodes it is one."""
+    nodes = sum(reasons.values())
+    none, listed = f"0/{nodes} nodes are available:", ", ".join(sorted(f"{n} {why}" for why, n in reasons.items()))
+    preemption = _NO_VICTIMS if for_want_of_room else _NOT_HELPFUL
+    return f"{none} {listed}. no new claims to deallocate, preemption: {none} {nodes} {preemption}."
+
+
+def _chance_of(instance: str) -> random.Random:
+    """The names of events come from who tells them: the same run gives the same, and takes none of the cluster's."""
+    return random.Random(f"events of {instance}")  # noqa: S311
 
 
 def duration(seconds: float) -> str:

@@ -60,6 +60,7 @@ def unschedulable(pod: core.Pod, *, now: datetime, message: str) -> Status:
         "type": "PodScheduled",
         "status": "False",
         "lastTransitionTime": format_time(since or now),
+        "observedGeneration": pod.metadata.generation,
         "reason": "Unschedulable",
         "message": message,
     }

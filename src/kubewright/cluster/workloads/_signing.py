@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kubewright.client import Request, Response, Transport
+from kubewright.cluster.workloads._workloads import MANAGER
 
 __all__ = ["SigningTransport"]
 
@@ -17,6 +18,7 @@ _CONTROLLERS: Final = {
     "Deployment": "deployment-controller",
     "Job": "job-controller",
     "PersistentVolumeClaim": "persistentvolume-controller",
+    "Pod": "taint-eviction-controller",
     "ReplicaSet": "replicaset-controller",
     "StatefulSet": "statefulset-controller",
 }
@@ -42,6 +44,8 @@ class SigningTransport:
 
 def _signed(body: bytes) -> bytes:
     event = msgspec.json.decode(body)
+    if event.get("reportingComponent") != MANAGER:  # but that of the scheduler, or of a kubelet
+        return body
     name = _CONTROLLERS.get((event.get("involvedObject") or {}).get("kind", ""))
     if name is None:
         return body

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final, Self
@@ -12,7 +11,7 @@ import kubewright as kw
 from kubewright.api import core
 from kubewright.client import Client
 from kubewright.clock import Clock
-from kubewright.cluster.nodes import FakeNode, Plan, PodPlan
+from kubewright.cluster.nodes import FakeNode, Plan, PodPlan, Scheduler
 
 __all__ = ["MANAGER", "RunningWorkloads", "Workloads", "controller_manager", "usual_plan"]
 
@@ -50,6 +49,7 @@ def controller_manager(clock: Clock | None = None, rng: random.Random | None = N
         _endpoints,
         _job_pods,
         _jobs,
+        _nodes,
         _replica_sets,
         _stateful_sets,
         _volumes,
@@ -66,6 +66,7 @@ def controller_manager(clock: Clock | None = None, rng: random.Random | None = N
         _cron_jobs,
         _volumes,
         _endpoints,
+        _nodes,
     ):
         part.register(operator)
     return operator
@@ -83,17 +84,18 @@ class RunningWorkloads:
         self._client = client
         self._stack = AsyncExitStack()
         self.nodes = [
-            FakeNode(
-                client, name=f"node-{number}", plan=settings.plan, takes=_share(number, settings.nodes), clock=clock
-            )
+            FakeNode(client, name=f"node-{number}", plan=settings.plan, schedules=False, clock=clock)
             for number in range(1, settings.nodes + 1)
         ]
+        self._scheduler = Scheduler(client, self.nodes, clock=clock)
 
     async def start(self) -> Self:
         """Begin; when it returns, the nodes are there and the controllers know what the cluster has."""
         async with AsyncExitStack() as stack:
             for node in self.nodes:
                 await stack.enter_async_context(node)
+            if self.nodes:
+                await stack.enter_async_context(self._scheduler)
             await stack.enter_async_context(self._operator.running(self._client, install_crds=False))
             self._stack = stack.pop_all()
         return self
@@ -101,8 +103,3 @@ class RunningWorkloads:
     async def stop(self) -> None:
         """End: the controllers first, so that they do not see the nodes go."""
         await self._stack.aclose()
-
-
-def _share(number: int, nodes: int) -> Callable[[core.Pod], bool]:
-    """Which pods the node of that number takes: each pod is taken by one of them."""
-    return lambda pod: int(pod.metadata.uid[:8], 16) % nodes == number - 1

@@ -1,0 +1,111 @@
+"""What a node's state means for pods: taints that come from it, and pods that have to leave a node for its taints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import kubewright as kw
+from kubewright.api import core, format_time
+from kubewright.cache import ObjectKey
+from kubewright.client import StrategicPatch
+from kubewright.cluster.nodes._fitting import toleration_of
+
+__all__ = ["patience_with", "register", "taints_by_state"]
+
+_PREFIX: Final = "node.kubernetes.io/"
+_NO_SCHEDULE, _NO_EXECUTE = "NoSchedule", "NoExecute"
+_BY_CONDITION: Final = {
+    ("Ready", "False"): "not-ready",
+    ("Ready", "Unknown"): "unreachable",
+    ("MemoryPressure", "True"): "memory-pressure",
+    ("DiskPressure", "True"): "disk-pressure",
+    ("NetworkUnavailable", "True"): "network-unavailable",
+    ("PIDPressure", "True"): "pid-pressure",
+}
+_CORDON: Final = "unschedulable"
+_OURS: Final = frozenset(_PREFIX + name for name in (*_BY_CONDITION.values(), _CORDON))
+_FOR_EVER: Final = float("inf")
+
+
+def register(operator: kw.Operator) -> None:
+    """Let the operator taint nodes, and delete pods that do not tolerate their node."""
+
+    def pods_on(node: core.Node, reader: kw.Reader) -> list[ObjectKey]:
+        return [ObjectKey.of(pod) for pod in reader.list(core.Pod) if pod.spec.node_name == node.metadata.name]
+
+    operator.reconciles(core.Node, name="node-taints")(taint)
+    operator.reconciles(core.Pod, watches=[kw.Watch(core.Node, map=pods_on)], name="taint-evictions")(Evictions)
+
+
+async def taint(node: core.Node, ctx: kw.Context[core.Node]) -> None:
+    """Give the node the taints that its state asks for, and take those off that it does not."""
+    wanted, there = taints_by_state(node), node.spec.taints or []
+    kept = [each for each in there if not _is_by_state(each) or each.key in wanted]
+    missing = wanted - {each.key for each in kept if _is_by_state(each)}
+    if not missing and len(kept) == len(there):
+        return
+    made = [core.Taint(key=key, effect=_NO_SCHEDULE, time_added=ctx.clock.now()) for key in sorted(missing)]
+    node.spec.taints = [*kept, *made] or None
+    await ctx.update(node)
+
+
+def taints_by_state(node: core.Node) -> set[str]:
+    """The keys of the taints that the conditions of a node, or a cordon, ask for."""
+    conditions = [(each.type, each.status) for each in node.status.conditions or ()]
+    names = {_BY_CONDITION[each] for each in conditions if each in _BY_CONDITION}
+    return {_PREFIX + name for name in (names | {_CORDON} if node.spec.unschedulable else names)}
+
+
+def _is_by_state(taint: core.Taint) -> bool:
+    return taint.effect == _NO_SCHEDULE and taint.key in _OURS
+
+
+class Evictions:
+    """Pods that leave their node for its taints. Some of them have a time to do so, which begins when we hear of it."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, float] = {}
+
+    async def reconcile(self, pod: core.Pod, ctx: kw.Context[core.Pod]) -> kw.Result | None:
+        """Delete the pod as soon as it tolerates its node no longer."""
+        node = ctx.get(core.Node, pod.spec.node_name) if pod.spec.node_name else None
+        taints = [each for each in (node.spec.taints if node is not None else None) or () if each.effect == _NO_EXECUTE]
+        patience = patience_with(taints, pod.spec.tolerations or ())
+        if patience == _FOR_EVER:
+            self._forget(pod)
+            return None
+        now = ctx.clock.monotonic()
+        left = self._since.setdefault(pod.metadata.uid, now) + patience - now
+        if left > 0:
+            return kw.Result(requeue_after=left)
+        ctx.record("TaintManagerEviction", f"Marking for deletion Pod {ctx.key}")
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "DeletionByTaintManager",
+            "message": "Taint manager: deleting due to NoExecute taint",
+            "lastTransitionTime": format_time(ctx.clock.now()),
+            "observedGeneration": pod.metadata.generation,
+        }
+        patch = StrategicPatch({"metadata": {"uid": pod.metadata.uid}, "status": {"conditions": [condition]}})
+        await ctx.client.patch(core.Pod, pod.metadata.name, patch, pod.metadata.namespace, subresource="status")
+        await ctx.delete(pod)
+        self._forget(pod)
+        return None
+
+    async def deleted(self, pod: core.Pod, ctx: kw.Context[core.Pod]) -> None:
+        """The pod is gone, for whatever reason."""
+        self._forget(pod)
+
+    def _forget(self, pod: core.Pod) -> None:
+        self._since.pop(pod.metadata.uid, None)
+
+
+def patience_with(taints: Iterable[core.Taint], tolerations: Sequence[core.Toleration]) -> float:
+    """For how many seconds a pod stays on a node with those taints: 0 if it tolerates one of them not at all."""
+    used = [toleration_of(taint, tolerations) for taint in taints]
+    if None in used:
+        return 0.0
+    limits = [each.toleration_seconds for each in used if each is not None and each.toleration_seconds is not None]
+    return max(float(min(limits)), 0.0) if limits else _FOR_EVER

@@ -1,0 +1,246 @@
+"""Which node a pod gets in the embedded cluster, and why it gets none, or loses it.
+
+The sentences are those of a kube-scheduler 1.36.3, which was asked about the same pods and nodes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubewright.api import apps, core, meta
+from kubewright.cluster.workloads._nodes import patience_with
+from tests.cluster.workloads.conftest import LABELS, World, a_deployment
+
+PREEMPTION = (
+    "no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
+)
+
+
+@pytest.fixture
+def nodes() -> int:
+    return 3
+
+
+def a_pod(name: str = "alone", **spec: Any) -> core.Pod:
+    made = core.PodSpec(containers=[core.Container(name="main", image="nginx:1")], **spec)
+    return core.Pod(metadata=meta.ObjectMeta(name=name, labels=dict(LABELS)), spec=made)
+
+
+def named(*terms: list[str]) -> core.Affinity:
+    """The affinity to nodes by their names, one term for each list of them."""
+    required = core.NodeSelector(
+        node_selector_terms=[
+            core.NodeSelectorTerm(
+                match_fields=[core.NodeSelectorRequirement(key="metadata.name", operator="In", values=names)]
+            )
+            for names in terms
+        ]
+    )
+    return core.Affinity(node_affinity=core.NodeAffinity(required_during_scheduling_ignored_during_execution=required))
+
+
+async def cordon(world: World, node: str, *, off: bool = False) -> None:
+    def set_it(node: core.Node) -> None:
+        node.spec.unschedulable = None if off else True
+
+    await world.change(core.Node, node, set_it)
+
+
+async def set_taint(world: World, node: str, effect: str, **fields: Any) -> None:
+    def add(node: core.Node) -> None:
+        node.spec.taints = [*(node.spec.taints or ()), core.Taint(key="special", effect=effect, **fields)]
+
+    await world.change(core.Node, node, add)
+
+
+async def node_of(world: World, pod: str) -> str | None:
+    return (await world.get(core.Pod, pod)).spec.node_name
+
+
+async def message(world: World, pod: str) -> str | None:
+    found = await world.get(core.Pod, pod)
+    conditions = [each for each in found.status.conditions or () if each.type == "PodScheduled"]
+    assert [(each.status, each.reason, each.observed_generation) for each in conditions] == [
+        ("False", "Unschedulable", found.metadata.generation)
+    ]
+    assert await world.events("FailedScheduling") == [conditions[0].message]
+    return conditions[0].message
+
+
+async def test_a_cordoned_node_gets_no_pods_until_it_is_free_again(world: World) -> None:
+    for node in ("node-1", "node-2", "node-3"):
+        await cordon(world, node)
+    await world.client.create(a_pod())
+    await world.passes(1)
+    assert await message(world, "alone") == f"0/3 nodes are available: 3 node(s) were unschedulable. {PREEMPTION}"
+    await cordon(world, "node-2", off=True)
+    await world.passes(2)
+    assert await node_of(world, "alone") == "node-2"
+    assert (await world.get(core.Pod, "alone")).status.phase == "Running"
+    assert await world.events("Scheduled") == ["Successfully assigned default/alone to node-2"]
+
+
+async def test_a_taint_keeps_pods_away_that_do_not_tolerate_it(world: World) -> None:
+    for node in ("node-1", "node-3"):
+        await set_taint(world, node, "NoSchedule", value="yes")
+    await set_taint(world, "node-2", "PreferNoSchedule")
+    tolerations = [core.Toleration(key="special", operator="Equal", value="yes", effect="NoSchedule")]
+    selector = {"kubernetes.io/hostname": "node-3"}
+    for number in range(5):
+        await world.client.create(a_pod(f"ordinary-{number}"))
+    await world.client.create(a_pod("tolerant", tolerations=tolerations, node_selector=selector))
+    await world.passes(1)
+    assert {await node_of(world, f"ordinary-{number}") for number in range(5)} == {"node-2"}
+    assert await node_of(world, "tolerant") == "node-3"
+
+
+async def test_a_pod_goes_where_its_selector_says_and_waits_for_a_label(world: World) -> None:
+    await world.client.create(a_pod(node_selector={"disk": "fast"}))
+    await world.passes(1)
+    why = "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector."
+    assert await message(world, "alone") == f"{why} {PREEMPTION}"
+    await world.change(core.Node, "node-3", lambda node: node.metadata.labels.update(disk="fast"))
+    await world.passes(1)
+    assert await node_of(world, "alone") == "node-3"
+
+
+async def test_each_node_has_its_own_reason(world: World) -> None:
+    await cordon(world, "node-1")
+    await set_taint(world, "node-2", "NoSchedule")
+    await world.client.create(a_pod(node_selector={"no": "where"}))
+    await world.passes(1)
+    reasons = (
+        "1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s), "
+        "1 node(s) were unschedulable"
+    )
+    assert await message(world, "alone") == f"0/3 nodes are available: {reasons}. {PREEMPTION}"
+
+
+@pytest.mark.parametrize(
+    ("names", "reasons"),
+    [
+        (["node-2"], "1 node(s) had untolerated taint(s), 2 node(s) didn't satisfy plugin(s) [NodeAffinity]"),
+        (["elsewhere"], "3 node(s) didn't satisfy plugin(s) [NodeAffinity]"),
+    ],
+)
+async def test_a_pod_that_names_its_node_waits_for_that_one(world: World, names: list[str], reasons: str) -> None:
+    await cordon(world, "node-1")
+    await set_taint(world, "node-2", "NoSchedule")
+    await world.client.create(a_pod(affinity=named(names)))
+    await world.passes(1)
+    assert await message(world, "alone") == f"0/3 nodes are available: {reasons}. {PREEMPTION}"
+
+
+async def test_any_of_the_nodes_that_terms_name_will_do(world: World) -> None:
+    await cordon(world, "node-1")
+    await world.client.create(a_pod(affinity=named(["node-1"], ["node-3"])))
+    await world.passes(1)
+    assert await node_of(world, "alone") == "node-3"
+
+
+async def test_a_pod_that_begins_to_tolerate_is_looked_at_again(world: World) -> None:
+    for node in ("node-1", "node-2", "node-3"):
+        await set_taint(world, node, "NoSchedule")
+    await world.client.create(a_pod())
+    await world.passes(1)
+
+    def tolerate(pod: core.Pod) -> None:
+        pod.spec.tolerations = [*(pod.spec.tolerations or ()), core.Toleration(operator="Exists")]
+
+    await world.change(core.Pod, "alone", tolerate)
+    await world.passes(1)
+    assert await node_of(world, "alone") is not None
+
+
+async def test_a_drained_node_is_left_for_the_others(world: World) -> None:
+    await world.client.create(a_deployment(replicas=6))
+    await world.passes(2)
+    assert {pod.spec.node_name for pod in await world.all(core.Pod)} == {"node-1", "node-2", "node-3"}
+    await cordon(world, "node-1")
+    for pod in await world.all(core.Pod):
+        if pod.spec.node_name == "node-1":
+            await world.client.evict(pod.metadata.name)
+    await world.passes(60)
+    assert {pod.spec.node_name for pod in await world.all(core.Pod)} == {"node-2", "node-3"}
+    assert (await world.get(apps.Deployment, "web")).status.available_replicas == 6
+
+
+async def test_a_cordon_is_a_taint_too_as_long_as_it_lasts(world: World) -> None:
+    await set_taint(world, "node-1", "NoSchedule")
+    await cordon(world, "node-1")
+    await world.passes(1)
+    taints = (await world.get(core.Node, "node-1")).spec.taints or []
+    assert [(each.key, each.effect) for each in taints] == [
+        ("special", "NoSchedule"),
+        ("node.kubernetes.io/unschedulable", "NoSchedule"),
+    ]
+    assert taints[1].time_added is not None
+    await cordon(world, "node-1", off=True)
+    await world.passes(1)
+    assert [each.key for each in (await world.get(core.Node, "node-1")).spec.taints or ()] == ["special"]
+
+
+async def test_a_node_that_is_not_well_is_tainted(world: World) -> None:
+    def suffer(node: core.Node) -> None:
+        conditions = {each.type: each for each in node.status.conditions or ()}
+        conditions["Ready"].status = "False"
+        pressure = core.NodeCondition(type="DiskPressure", status="True")
+        node.status.conditions = [*conditions.values(), pressure]
+
+    node = await world.get(core.Node, "node-1")
+    suffer(node)
+    await world.client.update_status(node)
+    await world.passes(1)
+    taints = {each.key for each in (await world.get(core.Node, "node-1")).spec.taints or ()}
+    assert taints == {"node.kubernetes.io/not-ready", "node.kubernetes.io/disk-pressure"}
+
+
+async def test_pods_leave_a_node_whose_taint_they_do_not_tolerate_each_in_its_time(world: World) -> None:
+    at_home = {"kubernetes.io/hostname": "node-1"}
+    soon = core.Toleration(key="special", operator="Exists", effect="NoExecute", toleration_seconds=30)
+    always = core.Toleration(key="special", operator="Exists")
+    await world.client.create(a_pod("at-once", node_selector=at_home))
+    await world.client.create(a_pod("soon", node_selector=at_home, tolerations=[soon]))
+    await world.client.create(a_pod("never", node_selector=at_home, tolerations=[always]))
+    await world.client.create(a_pod("elsewhere", node_selector={"kubernetes.io/hostname": "node-2"}))
+    await world.passes(2)
+    await set_taint(world, "node-1", "NoExecute")
+    await world.passes(10)
+    assert await world.names(core.Pod) == ["elsewhere", "never", "soon"]
+    await world.passes(30)
+    assert await world.names(core.Pod) == ["elsewhere", "never"]
+    told = [f"Marking for deletion Pod default/{name}" for name in ("at-once", "soon")]
+    assert await world.events("TaintManagerEviction") == told
+
+
+async def test_a_taint_that_is_gone_in_time_hurts_nobody(world: World) -> None:
+    soon = core.Toleration(key="special", operator="Exists", effect="NoExecute", toleration_seconds=30)
+    await world.client.create(a_pod(node_selector={"kubernetes.io/hostname": "node-1"}, tolerations=[soon]))
+    await world.passes(2)
+
+    def no_taints(node: core.Node) -> None:
+        node.spec.taints = None
+
+    for _ in range(2):  # the second time begins anew
+        await set_taint(world, "node-1", "NoExecute")
+        await world.passes(20)
+        await world.change(core.Node, "node-1", no_taints)
+        await world.passes(1)
+    await world.passes(100)
+    assert await world.names(core.Pod) == ["alone"]
+
+
+def test_how_long_a_pod_stays() -> None:
+    taints = [core.Taint(key="a", effect="NoExecute"), core.Taint(key="b", effect="NoExecute")]
+
+    def tolerating(**seconds: int | None) -> float:
+        made = [core.Toleration(key=key, operator="Exists", toleration_seconds=s) for key, s in seconds.items()]
+        return patience_with(taints, made)
+
+    assert patience_with([], []) == float("inf")
+    assert tolerating(a=None) == 0, "a taint that is not tolerated at all"
+    assert tolerating(a=None, b=None) == float("inf")
+    assert tolerating(a=20, b=10) == 10
+    assert tolerating(a=-5, b=10) == 0
