@@ -106,6 +106,17 @@ async def test_a_pod_goes_where_its_selector_says_and_waits_for_a_label(world: W
     assert await node_of(world, "alone") == "node-3"
 
 
+async def test_without_any_node_a_pod_waits_for_one(world: World) -> None:
+    for node in ("node-1", "node-2", "node-3"):
+        await world.client.delete(core.Node, node)
+    await world.client.create(a_pod())
+    await world.passes(1)
+    assert await message(world, "alone") == "no nodes available to schedule pods"
+    await world.client.create(core.Node(metadata=meta.ObjectMeta(name="node-2")))
+    await world.passes(1)
+    assert await node_of(world, "alone") == "node-2"
+
+
 async def test_each_node_has_its_own_reason(world: World) -> None:
     await cordon(world, "node-1")
     await set_taint(world, "node-2", "NoSchedule")

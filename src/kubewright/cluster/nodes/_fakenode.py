@@ -20,6 +20,7 @@ from kubewright.cluster.nodes._following import follow
 from kubewright.cluster.nodes._plan import Plan, PodPlan, backoff
 from kubewright.cluster.nodes._pod_events import KubeletEvents
 from kubewright.cluster.nodes._scheduler import Scheduler
+from kubewright.cluster.nodes._writing import write_status
 
 __all__ = ["FakeNode"]
 
@@ -293,11 +294,7 @@ class FakeNode:
     async def _write(self, pod: core.Pod, status: pod_status.Status) -> None:
         if (known := self._pods.get(pod.metadata.uid)) is not None and "containerStatuses" in status:
             known.stop_probing()
-        patch = StrategicPatch({"metadata": {"uid": pod.metadata.uid}, "status": status})
-        name, namespace = pod.metadata.name, pod.metadata.namespace
-        written = await self._chores.insist(
-            lambda: self._client.patch(core.Pod, name, patch, namespace, subresource="status")
-        )
+        written = await self._chores.insist(lambda: write_status(self._client, pod, status))
         if written is not None:
             # Later writes of the same stage build on this one, for instance on its transition times.
             pod.status = written.status

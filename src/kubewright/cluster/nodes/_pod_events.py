@@ -141,6 +141,8 @@ class KubeletEvents:
 def unschedulable_message(reasons: Mapping[str, int], *, for_want_of_room: bool) -> str:
     """What the scheduler says of a pod that fits on no node: each reason, and for how many nodes it is one."""
     nodes = sum(reasons.values())
+    if not nodes:
+        return "no nodes available to schedule pods"
     none, listed = f"0/{nodes} nodes are available:", ", ".join(sorted(f"{n} {why}" for why, n in reasons.items()))
     preemption = _NO_VICTIMS if for_want_of_room else _NOT_HELPFUL
     return f"{none} {listed}. no new claims to deallocate, preemption: {none} {nodes} {preemption}."

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Protocol, Self
 
 from kubewright.api import core
-from kubewright.client import Client, StrategicPatch
+from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock
 from kubewright.cluster.nodes import _pod_status as pod_status
 from kubewright.cluster.nodes._chores import Chores
@@ -16,6 +16,7 @@ from kubewright.cluster.nodes._fitting import obstacle
 from kubewright.cluster.nodes._following import follow
 from kubewright.cluster.nodes._plan import PodPlan
 from kubewright.cluster.nodes._pod_events import SchedulerEvents, unschedulable_message
+from kubewright.cluster.nodes._writing import write_status
 
 __all__ = ["Host", "Scheduler"]
 
@@ -55,7 +56,7 @@ class Scheduler:
 
     async def __aenter__(self) -> Self:
         self._events.start()
-        for node in await self._client.list(core.Node):
+        for node in await self._client.list(core.Node):  # before the first pod: none known means that there is none
             self._node_seen(node)
         self._chores.begin(
             follow(self._client, core.Node, None, self._clock, seen=self._node_seen, gone=self._node_gone)
@@ -142,9 +143,7 @@ class Scheduler:
         message = unschedulable_message(reasons, for_want_of_room=bool(self._plan_of(pod).unschedulable))
         self._events.failed_scheduling(pod, message)
         status = pod_status.unschedulable(pod, now=self._clock.now(), message=message)
-        patch = StrategicPatch({"metadata": {"uid": pod.metadata.uid}, "status": status})
-        name, namespace = pod.metadata.name, pod.metadata.namespace
-        await self._chores.insist(lambda: self._client.patch(core.Pod, name, patch, namespace, subresource="status"))
+        await self._chores.insist(lambda: write_status(self._client, pod, status))
 
 
 class _Waiting:

@@ -8,8 +8,8 @@ from typing import Final
 import kubewright as kw
 from kubewright.api import core, format_time
 from kubewright.cache import ObjectKey
-from kubewright.client import StrategicPatch
 from kubewright.cluster.nodes._fitting import toleration_of
+from kubewright.cluster.nodes._writing import write_status
 
 __all__ = ["patience_with", "register", "taints_by_state"]
 
@@ -88,8 +88,7 @@ class Evictions:
             "lastTransitionTime": format_time(ctx.clock.now()),
             "observedGeneration": pod.metadata.generation,
         }
-        patch = StrategicPatch({"metadata": {"uid": pod.metadata.uid}, "status": {"conditions": [condition]}})
-        await ctx.client.patch(core.Pod, pod.metadata.name, patch, pod.metadata.namespace, subresource="status")
+        await write_status(ctx.client, pod, {"conditions": [condition]})
         await ctx.delete(pod)
         self._forget(pod)
         return None
