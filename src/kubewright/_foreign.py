@@ -16,7 +16,7 @@ from concurrent.futures import Executor, Future
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
-__all__ = ["being_cancelled", "contained", "containment", "has_to_pass", "in_thread", "submitted"]
+__all__ = ["being_cancelled", "contained", "containment", "has_to_pass", "in_thread", "no_exception", "submitted"]
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class _Containment:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None and not isinstance(error, Exception) and not has_to_pass(error):
-            raise _no_exception(error) from error
+            raise no_exception(error) from error
 
 
 containment: Final = _Containment()
@@ -79,10 +79,11 @@ def _called(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
     except BaseException as error:
         if isinstance(error, Exception):
             raise
-        raise _no_exception(error) from error
+        raise no_exception(error) from error
 
 
-def _no_exception(error: BaseException) -> RuntimeError:
+def no_exception(error: BaseException) -> RuntimeError:
+    """What to raise instead of something that is not an `Exception`."""
     return RuntimeError(f"it raised {error!r}, which is not an Exception")
 
 

@@ -98,12 +98,12 @@ async def test_a_layer_is_never_lost_by_making_a_twin() -> None:
 
 @pytest.mark.parametrize("method", ["create", "delete", "bodyless", "large"])
 async def test_a_request_that_is_refused_in_the_last_moment_sends_nothing(method: str) -> None:
-    arrived: list[bytes] = []
+    arrived = asyncio.Queue[bytes]()
     connected = asyncio.Event()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connected.set()
-        arrived.append(await reader.read())
+        arrived.put_nowait(await reader.read())
         writer.close()
 
     class Refusing(Noting):
@@ -130,7 +130,7 @@ async def test_a_request_that_is_refused_in_the_last_moment_sends_nothing(method
                 await refusing.request("POST", "/api/v1/nodes", body=bytes(3 * 2**20))
     server.close()
     await server.wait_closed()
-    assert arrived == [b""]
+    assert await arrived.get() == b""
 
 
 async def test_a_request_that_is_asked_about_and_not_refused_arrives_whole(client: Client, namespace: str) -> None:

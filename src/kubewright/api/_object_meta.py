@@ -43,14 +43,11 @@ class ManagedFieldsEntry(Model):
         return msgspec.json.decode(self.fields_v1, type=dict[str, Any]) if self.fields_v1 is not msgspec.UNSET else {}
 
 
-class Origin:
+class Origin(msgspec.Struct, frozen=True, eq=False, gc=False):
     """The object as the server sent it: what `update` compares with. Travels with the metadata, also through copies."""
 
-    __slots__ = ("kind", "raw")
-
-    def __init__(self, kind: type, raw: bytes) -> None:
-        self.kind = kind
-        self.raw = raw
+    kind: type
+    raw: bytes
 
     def __repr__(self) -> str:
         return f"<Origin of a {self.kind.__name__}, {len(self.raw)} bytes>"

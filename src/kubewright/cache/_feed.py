@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from kubewright.api import Object
 from kubewright.cache._handlers import Handlers
 from kubewright.cache._overlay import Overlay
-from kubewright.cache._snapshot import Snapshot
+from kubewright.cache._snapshot import Change, Snapshot
 from kubewright.cache._store import Store
 
 __all__ = ["Feed"]
@@ -33,20 +33,20 @@ class Feed(Generic[R]):
         self.store.put(snapshot)
         self.overlay.confirmed(snapshot)
         if old is None:
-            self.handlers.added(snapshot, initial=initial)
+            self.handlers.deliver(Change("added", snapshot.key, None, snapshot, initial))
         elif old.uid == snapshot.uid:
-            self.handlers.updated(old, snapshot)
+            self.handlers.deliver(Change("updated", snapshot.key, old, snapshot))
         else:
             # Deleted and made anew while nobody was watching: two objects, of which one is gone.
-            self.handlers.deleted(old, missed=True)
-            self.handlers.added(snapshot, initial=False)
+            self.handlers.deliver(Change("deleted", old.key, old, None, missed=True))
+            self.handlers.deliver(Change("added", snapshot.key, None, snapshot))
 
     def remove(self, last: Snapshot[R]) -> None:
         """The server has deleted this object, whose last state it sent along."""
         old = self.store.remove(last.key)
         self.overlay.deleted(last.key, last.uid, last.resource_version)
         if old is not None:
-            self.handlers.deleted(last, missed=False)
+            self.handlers.deliver(Change("deleted", last.key, last, None))
 
     def remove_all_but(self, kept: Container[object], namespace: str | None, revision: int) -> None:
         """A whole list of a namespace, or of everything, had only the keys in `kept`."""
@@ -55,7 +55,7 @@ class Feed(Generic[R]):
                 old = self.store.remove(key)
                 if old is not None:
                     self.overlay.deleted(key, old.uid, revision)
-                    self.handlers.deleted(old, missed=True)
+                    self.handlers.deliver(Change("deleted", key, old, None, missed=True))
 
 
 def _same_state(old: Snapshot[R], new: Snapshot[R]) -> bool:

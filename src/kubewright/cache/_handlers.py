@@ -9,7 +9,7 @@ from typing import Generic, TypeAlias, TypeVar
 from kubewright._foreign import has_to_pass
 from kubewright.api import Object
 from kubewright.cache._key import ObjectKey
-from kubewright.cache._snapshot import Change, Snapshot
+from kubewright.cache._snapshot import Change
 from kubewright.cache._store import Store
 from kubewright.clock import Clock, Timer
 
@@ -135,20 +135,7 @@ class Handlers(Generic[R]):
         for registration in self._registrations:
             registration.stop_resync()
 
-    # What happened. Each of these is called after the store has changed.
-
-    def added(self, snapshot: Snapshot[R], *, initial: bool) -> None:
-        """An object that was not there before, or at least not known."""
-        self._deliver(Change("added", snapshot.key, None, snapshot, initial=initial))
-
-    def updated(self, old: Snapshot[R], new: Snapshot[R]) -> None:
-        """Another state of the same object."""
-        self._deliver(Change("updated", new.key, old, new))
-
-    def deleted(self, last: Snapshot[R], *, missed: bool) -> None:
-        """An object that is gone."""
-        self._deliver(Change("deleted", last.key, last, None, missed=missed))
-
-    def _deliver(self, change: Change[R]) -> None:
+    def deliver(self, change: Change[R]) -> None:
+        """Tell all of them. Called after the store has changed."""
         for registration in self._registrations:
             registration.deliver(change)

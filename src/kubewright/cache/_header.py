@@ -120,12 +120,14 @@ def without_managed_fields(raw: bytes, value: bytes) -> bytes:
     them too, or the name is somebody's value) the object is put together again from its fields.
     """
     name = raw.find(_KEY)
-    if name < 0 or raw.find(_KEY, name + 1) >= 0:
-        return _rebuilt_without(raw)
     begin = name + _TO_VALUE
     after = begin + len(value)
-    if raw[begin - 1] == _COLON and raw.startswith(value, begin) and raw[after] == _COMMA:  # as servers write it
-        return raw[:name] + raw[after + 1 :]
+    if name >= 0 and raw.startswith(value, begin) and raw[begin - 1] == _COLON and raw[after] == _COMMA:
+        if raw.find(_KEY, after) < 0:  # as servers write it
+            return raw[:name] + raw[after + 1 :]
+        return _rebuilt_without(raw)
+    if name < 0 or raw.find(_KEY, name + 1) >= 0:
+        return _rebuilt_without(raw)
     begin = raw.find(value, begin)
     if raw[name + len(_KEY) : begin].strip(_SPACE) != b":":  # a name written with escapes: another one than we found
         return _rebuilt_without(raw)

@@ -20,7 +20,7 @@ from kubewright.cache._header import (
     revision_of,
     without_managed_fields,
 )
-from kubewright.cache._key import ObjectKey
+from kubewright.cache._key import ObjectKey, key_of
 from kubewright.cache._snapshot import Owner, Snapshot
 
 __all__ = ["Intake", "Transform", "UnreadableObject", "metadata_kind", "split_event", "transform_json"]
@@ -136,7 +136,8 @@ class Intake(Generic[R]):
         applied: bytes | None = None
         if metadata.managed_fields is not msgspec.UNSET:
             entries = bytes(metadata.managed_fields)
-            if self._mark is not None and self._mark in entries:  # most objects are none of our business
+            # Most objects are none of our business. (`in` would try a number first, and make an error of it.)
+            if self._mark is not None and entries.find(self._mark) >= 0:
                 applied = digest_of_entries(entries, self._field_manager)
             if not self._keep_managed_fields:
                 raw = without_managed_fields(raw, entries)
@@ -168,7 +169,7 @@ class Intake(Generic[R]):
             applied = intern(applied, applied)
         return Snapshot(
             self._kind,
-            ObjectKey(intern(metadata.namespace, metadata.namespace), metadata.name),
+            key_of((intern(metadata.namespace, metadata.namespace), metadata.name)),
             metadata.uid,
             revision_of(metadata.resource_version),
             metadata.generation,

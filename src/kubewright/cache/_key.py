@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from collections.abc import Callable
+from functools import partial
+from typing import Final, NamedTuple, Self
 
 from kubewright.api import Object
 
-__all__ = ["ObjectKey"]
+__all__ = ["ObjectKey", "key_of"]
 
 
 class ObjectKey(NamedTuple):
@@ -33,3 +35,7 @@ class ObjectKey(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+key_of: Final[Callable[[tuple[str, str]], ObjectKey]] = partial(tuple.__new__, ObjectKey)
+"""The key of a namespace and a name: without the call of a function in Python, which large lists can feel."""

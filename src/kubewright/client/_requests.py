@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import platform
 import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from kubewright.api import FieldSelector, Object, ResourceInfo, Selector, decode
-from kubewright.client._aiohttp import roots_on_first_use
 from kubewright.client._config import ClientConfig, load_config
 from kubewright.client._discovery import Discovery
 from kubewright.client._errors import NotKubernetes, Status
@@ -164,8 +162,7 @@ class Requests:
     @property
     def _way(self) -> Transport:
         if self._transport is None:
-            with roots_on_first_use():
-                from kubewright.client._http import HttpTransport  # aiohttp is slow to import
+            from kubewright.client._http import HttpTransport
 
             assert self._config is not None
             self._transport = HttpTransport(self._config, self._clock)
@@ -322,4 +319,12 @@ def _default_user_agent() -> str:
 
     program = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "python"
     safe = "".join(c for c in program if c.isalnum() or c in "-_.") or "python"
-    return f"{safe} kubewright/{__version__} ({platform.system().lower()}/{platform.machine()})"
+    return f"{safe} kubewright/{__version__} ({_machine()})"
+
+
+def _machine() -> str:
+    if hasattr(os, "uname"):  # as `platform` tells it, which takes some milliseconds to import
+        return f"{os.uname().sysname.lower()}/{os.uname().machine}"
+    import platform
+
+    return f"{platform.system().lower()}/{platform.machine()}"

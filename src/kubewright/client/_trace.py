@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from functools import cached_property
 
+import msgspec
+
 __all__ = ["Trace", "current_trace"]
 
 
@@ -46,21 +48,18 @@ class Trace:
 _current: ContextVar[Trace | None] = ContextVar("kubewright_trace", default=None)
 
 
-class _Current:
+class _Current(msgspec.Struct, gc=False):
     """A class and not a generator: there is one for each reconcile, and it takes a third of the time."""
 
-    __slots__ = ("_token", "_trace")
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        self._token: Token[Trace | None] | None = None
+    trace: Trace
+    token: Token[Trace | None] | None = None
 
     def __enter__(self) -> None:
-        self._token = _current.set(self._trace)
+        self.token = _current.set(self.trace)
 
     def __exit__(self, *_: object) -> None:
-        assert self._token is not None
-        _current.reset(self._token)
+        assert self.token is not None
+        _current.reset(self.token)
 
 
 def current_trace() -> Trace | None:

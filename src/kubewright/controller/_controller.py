@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 
-from kubewright._foreign import being_cancelled, containment, has_to_pass, in_thread
+from kubewright._foreign import being_cancelled, containment, has_to_pass, in_thread, no_exception
 from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
 from kubewright.client import ApiError, Conflict, Forbidden
@@ -57,6 +57,7 @@ class Controller(Generic[R]):
         self._informer = environment.caches.find(registration.kind, registration.labels)
         self._reconcile = handlers.reconcile
         self._by_key = handlers.reconcile is not None and handlers.reconcile.by_key
+        self._when = registration.when
         self._finalizers = list(registration.finalizers)
         if handlers.finalize is not None and registration.class_finalizer is not None:
             self._finalizers.append((registration.class_finalizer, handlers.finalize))
@@ -190,7 +191,7 @@ class Controller(Generic[R]):
             if not self._wants_deletion(change):
                 self.queue.forget(key)
                 return
-        elif not passes(self._registration.when, change) and not self._starts_deletion(change):
+        elif self._when is not None and not passes(self._when, change) and not self._starts_deletion(change):
             return
         self.enqueue(key, change.type, priority_of(change))
 
@@ -200,7 +201,7 @@ class Controller(Generic[R]):
         return bool(self._finalizers) and new is not None and new.deleting and (old is None or not old.deleting)
 
     def _wants_deletion(self, change: Change[R]) -> bool:
-        if not (self._by_key or self._deleted) or not passes(self._registration.when, change):
+        if not (self._by_key or self._deleted) or not passes(self._when, change):
             return False
         if self._deleted and change.old is not None:
             self._gone.setdefault(change.key, []).append(change.old)
@@ -212,7 +213,7 @@ class Controller(Generic[R]):
         queue, stats, leads, now = self.queue, self.stats, self._environment.leads, self._environment.clock.monotonic
         ending: Ending
         async for key in queue:
-            with queue.processing(key):
+            try:
                 if leads is not None and not leads():
                     return  # the lease is lost, and nobody may have told us yet: begin nothing
                 stats.active += 1
@@ -240,9 +241,11 @@ class Controller(Generic[R]):
                     text = "reconciled in %.3f s: %s; trigger: %s"
                     self._log(run).debug(text, ended - began, ending, run.trigger)
                 self.history.ended(run, ending, ended=ended, seconds=ended - began, waited=queue.waited(key))
+            finally:
+                queue.done(key)
 
     def _begin(self, key: ObjectKey, attempt: int | None = None) -> Reconcile:
-        environment, attempt = self._environment, attempt or self.queue.retries(key) + 1
+        environment, attempt = self._environment, attempt or self.queue.rate_limiter.retries(key) + 1
         return environment.observer.begin(
             environment.rng,
             self.name,
@@ -285,10 +288,10 @@ class Controller(Generic[R]):
             self._back_off(key, error)
             text = "reconcile failed, attempt %d, trying again %s: %s"
             described = f"{type(error).__name__}: {error}"
-            self._log(run).error(text, attempt, self._when(key), described, exc_info=error)
+            self._log(run).error(text, attempt, self._due(key), described, exc_info=error)
             return "error"
         if result is None or result == _NOTHING:
-            queue.forget(key)
+            queue.rate_limiter.forget(key)
             return "success"
         if result.requeue_after is not None:
             queue.forget(key)
@@ -311,7 +314,7 @@ class Controller(Generic[R]):
         """Back off after what happens in every cluster: one line in the log, and no traceback."""
         run.failed(error)
         self._back_off(run.key, error)
-        self._log(run).info("%s; trying again %s", error, self._when(run.key))
+        self._log(run).info("%s; trying again %s", error, self._due(run.key))
         return "error"
 
     def _back_off(self, key: ObjectKey, error: BaseException) -> None:
@@ -329,7 +332,10 @@ class Controller(Generic[R]):
             self.stats.bugs += 1
 
     async def _process(self, key: ObjectKey, run: Reconcile) -> Result | None:
-        """Tell of the end of earlier objects of this name, then see to the one that is there."""
+        """Tell of the end of earlier objects of this name, then see to the one that is there.
+
+        One in deletion is finalized; for others we make sure of the finalizers, and reconcile.
+        """
         if self._gone:
             await self._tell_deleted(key, run)
         snapshot = self._informer.lister.snapshot(key)
@@ -338,10 +344,7 @@ class Controller(Generic[R]):
         obj: R | None = None
         if snapshot is not None and (self._finalizers or not self._by_key):
             obj = _decoded(snapshot)
-        return await self._see_to(Session(self._environment, self.kind, obj, run), obj)
-
-    async def _see_to(self, session: Session[R], obj: R | None) -> Result | None:
-        """Finalize an object in deletion; otherwise make sure of the finalizers, and reconcile."""
+        session = Session(self._environment, self.kind, obj, run)
         if obj is not None and obj.metadata.deletion_timestamp is not None:
             result = await self._finalize(session, obj)
             if not self._by_key or result is not None:
@@ -400,18 +403,23 @@ class Controller(Generic[R]):
         try:
             timeout = self._registration.timeout
             if timeout is None:
-                with containment:
-                    result = await self._invoked(form, session)
+                result = await self._invoked(form, session)
             else:
                 with Deadline(session, timeout, blocking=form.blocking), containment:
                     result = await self._invoked(form, session)
-        except Exception:
+        except BaseException as error:
+            if has_to_pass(error):
+                raise
             with contextlib.suppress(Exception):  # what made the reconciler fail is what must be told
                 await session.flush()
-            raise
+            if isinstance(error, Exception):
+                raise
+            raise no_exception(error) from error
         finally:
             self._sessions.discard(session)
-        await session.flush()
+        session.check()
+        if session.conditions:
+            await session.flush()
         if result is not None and not isinstance(result, Result):
             raise TerminalError(f"{form.name} must return a Result or None, but returned {result!r}")
         return result
@@ -431,7 +439,7 @@ class Controller(Generic[R]):
     def _log(self, run: Reconcile) -> ObjectLogger:
         return ObjectLogger(self.name, run.info.kind, run.key, run)
 
-    def _when(self, key: ObjectKey) -> str:
+    def _due(self, key: ObjectKey) -> str:
         delay = self.queue.state(key).ready_in
         return "at once" if delay is None else f"in {delay:.3g} s"
 

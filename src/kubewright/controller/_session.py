@@ -51,12 +51,12 @@ class Session(Generic[R]):
     """The state of one reconcile. Everything that writes goes through here, and is seen by the caches at once."""
 
     __slots__ = (
-        "_conditions",
         "_log",
         "_pending",
         "_raw",
         "_stopped",
         "changed",
+        "conditions",
         "environment",
         "info",
         "key",
@@ -78,8 +78,8 @@ class Session(Generic[R]):
         self.trace = run
         self.changed = False
         self._raw: bytes | None = None
-        # Those to be written, by type; None is one to be removed.
-        self._conditions: dict[str, tuple[bool | ConditionStatus, str, str] | None] = {}
+        # Those that are to be written, by type; None is one to be removed.
+        self.conditions: dict[str, tuple[bool | ConditionStatus, str, str] | None] = {}
         self._stopped: BaseException | None = None
         self._pending: Future[Any] | None = None
         self._log: ObjectLogger | None = None
@@ -259,10 +259,10 @@ class Session(Generic[R]):
     def set_condition(self, type_: str, status: bool | ConditionStatus, reason: str, message: str) -> bool:
         """See `Context.set_condition`."""
         self.check()
-        earlier = type_ in self._conditions
-        self._conditions.pop(type_, None)
+        earlier = type_ in self.conditions
+        self.conditions.pop(type_, None)
         if self._set(self._status_with_conditions(), type_, status, reason, message):
-            self._conditions[type_] = (status, reason, message)
+            self.conditions[type_] = (status, reason, message)
             self.changed = True
             return True
         return earlier
@@ -272,7 +272,7 @@ class Session(Generic[R]):
         self.check()
         if not remove_condition(self._status_with_conditions(), type_):
             return False
-        self._conditions[type_] = None
+        self.conditions[type_] = None
         self.changed = True
         return True
 
@@ -288,7 +288,7 @@ class Session(Generic[R]):
     async def flush(self) -> None:
         """Write the conditions that no `patch_status` has written yet."""
         self.check()
-        if self._conditions:
+        if self.conditions:
             await self._write_status(self._with_conditions(status_of(self.primary())))
 
     def _with_conditions(self, status: Any) -> Any:
@@ -300,7 +300,7 @@ class Session(Generic[R]):
         kept = status.conditions or (there.conditions if there is not None else None)
         if kept is not None:
             status.conditions = [copy.copy(condition) for condition in kept]
-        for type_, wanted in self._conditions.items():
+        for type_, wanted in self.conditions.items():
             if wanted is None:
                 remove_condition(status, type_)
             else:
@@ -317,7 +317,7 @@ class Session(Generic[R]):
         known = status_of(wanted)
         put_status(wanted, status)
         operations = status_changes(self.kind, self.raw, known, status_of(wanted))
-        self._conditions.clear()
+        self.conditions.clear()
         if not operations:
             return wanted
         subresource = "status" if "status" in self.info.subresources else None

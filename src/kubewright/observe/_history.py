@@ -106,10 +106,11 @@ class History:
     def ended(self, reconcile: Reconcile, ending: Ending, *, ended: float, seconds: float, waited: float) -> None:
         """Remember a reconcile."""
         key, kept = reconcile.key, self._kept
-        earlier = _several(kept.pop(key, ()))
-        new = _Kept(_TIMES.pack(ended, seconds, waited), self._what(reconcile, ending, earlier))
+        before = kept.pop(key, None)
+        new = _Kept(_TIMES.pack(ended, seconds, waited), self._what(reconcile, ending, before))
         self.size += _size(new)
-        if earlier:
+        if before is not None:
+            earlier = _several(before)
             if len(earlier) >= self.bounds.results:
                 self.size -= _size(earlier[0])
                 earlier = earlier[1:]
@@ -124,22 +125,14 @@ class History:
         if reconcile.changes:
             self._keep(reconcile.changes)
 
-    def _what(self, reconcile: Reconcile, ending: Ending, earlier: Sequence[_Kept]) -> _What:
-        error, trace_id = reconcile.error, reconcile.__dict__.get("trace_id", "")
-        if error and earlier and earlier[-1].what[4] == error:
-            error = earlier[-1].what[4]  # the same text a thousand times is kept once
-        what = (
-            ending,
-            reconcile.attempt,
-            reconcile.trigger,
-            reconcile.cause,
-            error,
-            reconcile.writes,
-            reconcile.more_writes,
-            trace_id,
-        )
-        if not _is_shared(what):
-            return what
+    def _what(self, reconcile: Reconcile, ending: Ending, before: _Kept | tuple[_Kept, ...] | None) -> _What:
+        cause, error, writes = reconcile.cause, reconcile.error, reconcile.writes
+        trace_id = reconcile.__dict__.get("trace_id", "")
+        if cause or error or writes or trace_id:
+            if error and before is not None and (last := _several(before)[-1].what[4]) == error:
+                error = last  # the same text a thousand times is kept once
+            return ending, reconcile.attempt, reconcile.trigger, cause, error, writes, reconcile.more_writes, trace_id
+        what = ending, reconcile.attempt, reconcile.trigger, None, "", (), 0, ""
         if len(self._shared) > _SHARED_AT_MOST:
             self._shared.clear()  # to share saves memory, it does not carry meaning
         return self._shared.setdefault(what, what)
@@ -165,15 +158,10 @@ def _several(kept: _Kept | tuple[_Kept, ...]) -> tuple[_Kept, ...]:
     return (kept,) if isinstance(kept, _Kept) else kept
 
 
-def _is_shared(what: _What) -> bool:
-    """Whether others can have the same: nothing in it is of this reconcile alone."""
-    _, _, _, cause, error, writes, _, trace_id = what
-    return not (cause or error or writes or trace_id)
-
-
 def _size(kept: _Kept) -> int:
-    what = kept.what
-    return _ENTRY if _is_shared(what) else _ENTRY + _OWN + len(what[4]) + _WRITE * len(what[5])
+    """Less for what is shared: nothing in it is of this reconcile alone."""
+    _, _, _, cause, error, writes, _, trace_id = kept.what
+    return _ENTRY + _OWN + len(error) + _WRITE * len(writes) if cause or error or writes or trace_id else _ENTRY
 
 
 def _change_size(change: Change) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 
 import msgspec
 
@@ -60,9 +59,8 @@ class Reconcile(Trace):
         self.trigger = trigger
         self.cause = cause
 
-    def around(self) -> AbstractContextManager[None]:
-        """For the length of the whole reconcile: its requests, in whatever task or thread, belong to it."""
-        return self.current()
+    around = Trace.current
+    """For the length of the whole reconcile: its requests, in whatever task or thread, belong to it."""
 
     def failed(self, error: BaseException) -> None:
         """It ended with this. What is kept is its text, cut."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 import msgspec
 
-from kubewright.client._aiohttp import roots_on_first_use
+from kubewright._aiohttp import roots_on_first_use
 from kubewright.operator._values import split_address
 
 if TYPE_CHECKING:

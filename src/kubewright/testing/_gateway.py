@@ -19,8 +19,7 @@ from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 
 import aiohttp
 from aiohttp import web
-
-from kubewright.client._http import Connector
+from aiohttp.client_proto import ResponseHandler
 
 __all__ = ["Exchange", "Fault", "Gateway", "Refusal", "every"]
 
@@ -129,7 +128,7 @@ class Gateway:
 
     async def _open(self) -> None:
         self._session = aiohttp.ClientSession(
-            connector=Connector(limit=0, socket_factory=self._socket),
+            connector=_Connector(limit=0, socket_factory=self._socket),
             timeout=aiohttp.ClientTimeout(total=None),
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -212,6 +211,19 @@ class Gateway:
                 await response.write(piece)
             await response.write_eof()
             return response
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Aborts the connections that are given up.
+
+    aiohttp closes them in good order, which over TLS means to wait for the other side; and it forgets them at once, so
+    that closing the session does not wait for them. What is given up is a stream that has no end: nobody needs that.
+    """
+
+    def _release(self, key: Any, protocol: ResponseHandler, *, should_close: bool = False) -> None:
+        if should_close or protocol.should_close:
+            protocol.abort()
+        super()._release(key, protocol, should_close=should_close)
 
 
 def every(number: int, fault: Fault) -> Callable[[Exchange], Fault]:

@@ -10,8 +10,8 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
+from kubewright._aiohttp import roots_on_first_use
 from kubewright.cache import ObjectKey
-from kubewright.client._aiohttp import roots_on_first_use
 from kubewright.console.operators._view import Known, OperatorAway
 from kubewright.observe import Inspection, LogLine, OperatorReport
 

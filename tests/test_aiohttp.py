@@ -15,12 +15,10 @@ from kubewright._certificates import CertificateAuthority
 
 PROGRAM = """
 import asyncio, ssl, sys
-import kubewright as kw
-from kubewright.client import ClientConfig
+from kubewright._aiohttp import roots_on_first_use
 
-client = kw.Client(ClientConfig(server="http://127.0.0.1:1"))
-client._sender  # with it comes aiohttp
-import aiohttp
+with roots_on_first_use():
+    import aiohttp
 
 async def main():
     async with aiohttp.ClientSession() as session, session.get(sys.argv[1]) as response:

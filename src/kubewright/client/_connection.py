@@ -1,0 +1,273 @@
+"""`Connection`: one connection of HTTP/1.1, and the exchange that is going on on it.
+
+What comes is read by llhttp, the parser of Node.js (httptools). Here is what a parser leaves to others: whose turn it
+is, how much is kept when nobody reads, how long to wait, and what it means that the other side has gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import cast
+
+import httptools
+
+from kubewright.client._heads import Headers
+
+__all__ = ["Broken", "Connection"]
+
+_UNREAD_AT_MOST = 2**20  # a watch of busy kinds arrives in large pieces; small buffers stop and start the socket
+_HEAD_AT_MOST = 2**18
+_WRITTEN_AT_ONCE = 2**18
+_WORDS = 12  # of what a parser says
+
+
+class Broken(Exception):
+    """There was no whole answer. `answered` tells whether any of it came."""
+
+    def __init__(self, why: str, *, answered: bool = False) -> None:
+        super().__init__(why)
+        self.answered = answered
+
+
+class Connection(asyncio.Protocol):
+    """One request at a time: `ask`, then `piece` until it is empty. After that it is `reusable`, or of no more use.
+
+    `lost` is called once, when it is closed, by whom ever. What fails it is raised by whoever waits then, and by those
+    who ask for more later.
+    """
+
+    def __init__(self, tls: object, lost: Callable[[Connection], None]) -> None:
+        self.tls = tls
+        """What it was opened with: who has other credentials by now needs another."""
+        self.idle_since = 0.0
+        self.transport: asyncio.Transport | None = None
+        self.status = 0
+        self.headers = Headers(())
+        self._loop = asyncio.get_running_loop()
+        self._lost = lost
+        self._news: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._heard = 0.0
+        self._error: BaseException | None = None
+        self._asking = False
+        self._writing = False
+        self._write_paused = False
+        self._read_paused = False
+        self._answered = False
+        self._complete = False
+        self._keep_alive = False
+        self._pairs: list[tuple[bytes, bytes]] = []
+        self._head_size = 0
+        self._pieces: list[bytes] = []
+        self._unread = 0
+        self.on_body = self._pieces.append  # called by the parser, as the methods below of such names are
+        self._parser = httptools.HttpResponseParser(self)
+
+    # Asking
+
+    async def ask(
+        self, head: bytes, body: bytes, *, timeout: float | None, between: bool, before: Callable[[], None] | None
+    ) -> None:
+        """Send a request and wait for the head of its answer.
+
+        `before` is asked in the last moment; what it raises is raised, and nothing was sent. The time-out is for the
+        whole exchange or, with `between`, for the time between two pieces.
+        """
+        if before is not None:
+            before()
+        self._begin(timeout, between=between)
+        await self._write(head, body)
+        while not self._answered:
+            await self._until_news()
+
+    async def piece(self) -> bytes:
+        """The next piece of the answer's body, as much as has come; empty at its end."""
+        while not self._pieces:
+            if self._complete:
+                return b""
+            await self._until_news()
+        return self._take()
+
+    @property
+    def reusable(self) -> bool:
+        """Whether another request can be sent on it."""
+        return self._complete and self._keep_alive and not self._writing and self.is_open
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has closed it."""
+        return self._error is None and self.transport is not None and not self.transport.is_closing()
+
+    def rest(self, since: float) -> None:
+        """Its exchange is over, read or not, and another may come."""
+        self._stop_timer()
+        self._take()
+        self._asking = False
+        self.idle_since = since
+
+    def give_up(self) -> None:
+        """End it, because nobody needs it any more."""
+        self.fail(Broken("it was given up", answered=self._answered))
+
+    def fail(self, error: BaseException) -> None:
+        """End it, for this reason. In no good order: over TLS that would mean to wait for the other side."""
+        self._error = self._error or error
+        self._stop_timer()
+        if self.transport is not None:
+            self.transport.abort()
+        self._tell()
+
+    def _take(self) -> bytes:
+        piece = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        self._pieces.clear()
+        self._unread = 0
+        if self._read_paused and self.transport is not None:
+            self._read_paused = False
+            self.transport.resume_reading()
+        return piece
+
+    def _begin(self, timeout: float | None, *, between: bool) -> None:
+        if self._error is not None:
+            raise self._error
+        self._asking = True
+        self._answered = self._complete = self._keep_alive = False
+        self._pairs, self._head_size = [], 0
+        self._heard = self._loop.time()
+        if timeout is not None:
+            call = self._look if between else self._is_late
+            self._timer = self._loop.call_later(timeout, call, timeout)
+
+    async def _write(self, head: bytes, body: bytes) -> None:
+        """In pieces, so that a large body does not hold up the event loop. Who answers early has read enough."""
+        assert self.transport is not None
+        self.transport.write(head + body[:_WRITTEN_AT_ONCE])
+        self._writing = True
+        for begin in range(_WRITTEN_AT_ONCE, len(body), _WRITTEN_AT_ONCE):
+            while self._write_paused and not self._answered:
+                await self._until_news()
+            if self._answered:
+                return
+            self.transport.write(body[begin : begin + _WRITTEN_AT_ONCE])
+        self._writing = False
+
+    # Waiting
+
+    async def _until_news(self) -> None:
+        if self._error is not None:
+            raise self._error
+        self._news = self._loop.create_future()
+        try:
+            await self._news
+        finally:
+            self._news = None
+
+    def _tell(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    def _is_late(self, timeout: float) -> None:
+        self.fail(TimeoutError(f"no answer within {timeout:g} s"))
+
+    def _look(self, timeout: float) -> None:
+        """Whether something has come meanwhile. One timer for all pieces: there may be many, and few are late."""
+        left = timeout if self._read_paused else self._heard + timeout - self._loop.time()
+        if left > 0:
+            self._timer = self._loop.call_later(left, self._look, timeout)
+        else:
+            self.fail(TimeoutError(f"nothing came for {timeout:g} s"))
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # What the event loop says
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It is open."""
+        self.transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Something came."""
+        if not self._asking or self._complete:
+            self.fail(Broken("the server spoke without being asked"))
+            return
+        self._heard = self._loop.time()
+        if not self._answered:
+            if self._head_size > _HEAD_AT_MOST:
+                self.fail(_unreadable("its head has no end"))
+                return
+            self._head_size += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self.fail(_unreadable("it wants to speak something else"))
+            return
+        except httptools.HttpParserError as error:  # the answer may be complete, and what follows it is not one
+            self.fail(_unreadable(str(error)))
+            return
+        self._unread += len(data)
+        if self._unread > _UNREAD_AT_MOST and self._pieces and not self._read_paused and self.transport is not None:
+            self._read_paused = True
+            self.transport.pause_reading()
+        self._tell()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """It is closed."""
+        self._stop_timer()
+        if self._answered and not self._complete and error is None and self._ends_with_connection():
+            self._complete = True
+        elif self._error is None and not self._complete:
+            if self._answered:
+                self._error = Broken("its answer broke off", answered=True)
+            else:
+                self._error = Broken("it was closed without an answer")
+            self._error.__cause__ = error
+        self._error = self._error or Broken("it is closed")
+        self._tell()
+        self._lost(self)
+
+    def pause_writing(self) -> None:
+        """Much is on its way."""
+        self._write_paused = True
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        self._write_paused = False
+        self._tell()
+
+    # What the parser says
+
+    def on_message_begin(self) -> None:
+        """The first byte of an answer. One that nobody has asked for is not read."""
+        if self._complete:
+            raise ValueError("the server spoke without being asked")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header, or a trailer, which nobody reads."""
+        if not self._answered:
+            self._pairs.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        """The head of an answer, or that of one that says to wait for it."""
+        status = self._parser.get_status_code()
+        if status < 200:
+            self._pairs = []
+            return
+        self.status, self.headers = status, Headers(self._pairs)
+        self._answered = True
+
+    def on_message_complete(self) -> None:
+        """The end of an answer."""
+        if self._answered:
+            self._complete = True
+            self._keep_alive = self._parser.should_keep_alive()
+
+    def _ends_with_connection(self) -> bool:
+        """Whether nothing else tells the end of the answer."""
+        return "Content-Length" not in self.headers and "Transfer-Encoding" not in self.headers
+
+
+def _unreadable(why: str) -> Broken:
+    return Broken(f"its answer cannot be read ({' '.join(why.split()[:_WORDS])})", answered=True)

@@ -1,0 +1,125 @@
+"""Opening connections: the address, the proxy if there is one, TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar, cast
+
+from kubewright.client._connection import Broken
+from kubewright.client._heads import Place, head_of
+
+__all__ = ["Dialer"]
+
+C = TypeVar("C", bound=asyncio.Protocol)
+Security: TypeAlias = tuple[ssl.SSLContext, str] | None
+"""The context of a TLS connection, and the name that the other side must have; None for none."""
+
+_PROXY_SAYS_AT_MOST = 2**16
+_NEXT_ADDRESS = 0.25  # seconds to wait for one before the next is tried as well (RFC 8305)
+
+
+class Dialer:
+    """Opens connections to one server, directly or through a proxy. What goes wrong is an OSError, or `Broken`."""
+
+    def __init__(self, server: Place, proxy: Place | None) -> None:
+        self._server = server
+        self._proxy = proxy
+
+    async def dial(self, context: ssl.SSLContext | None, server_name: str | None, make: Callable[[], C]) -> C:
+        """A connection, open, whose protocol is what `make` makes. The context is for a server with TLS."""
+        security = (context, server_name or self._server.host) if context is not None else None
+        if self._proxy is None:
+            return await _opened(self._server, security, make)
+        # As in Go, the context is for a proxy with TLS, too.
+        to_proxy = (context or ssl.create_default_context(), self._proxy.host) if self._proxy.secure else None
+        if security is None:
+            return await _opened(self._proxy, to_proxy, make)
+        tunnel = await _opened(self._proxy, to_proxy, _Tunnel)
+        try:
+            await tunnel.ask(self._server, self._proxy)
+            return await _secured(tunnel.transport, security, make())
+        except BaseException:
+            tunnel.transport.abort()
+            raise
+
+
+async def _opened(place: Place, security: Security, make: Callable[[], C]) -> C:
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
+    if not found:
+        raise OSError(f"{place.host} has no address")
+    connected = await _connected(loop, found)
+    context, name = security or (None, None)
+    _, protocol = await loop.create_connection(make, sock=connected, ssl=context, server_hostname=name)
+    return protocol
+
+
+async def _connected(loop: asyncio.AbstractEventLoop, found: list[Any]) -> socket.socket:
+    if len(found) > 1:
+        from aiohappyeyeballs import start_connection
+
+        return await start_connection(found, happy_eyeballs_delay=_NEXT_ADDRESS, socket_factory=_watched_socket)
+    made = _watched_socket(found[0])
+    try:
+        made.setblocking(False)
+        await loop.sock_connect(made, found[0][4])
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+async def _secured(transport: asyncio.Transport, security: tuple[ssl.SSLContext, str], protocol: C) -> C:
+    context, name = security
+    inner = await asyncio.get_running_loop().start_tls(transport, protocol, context, server_hostname=name)
+    if inner is None:
+        raise Broken("the proxy has closed the connection")
+    protocol.connection_made(inner)
+    return protocol
+
+
+def _watched_socket(address: Any) -> socket.socket:
+    """A socket on which a peer that vanished is noticed within a minute, also while nothing is being sent."""
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, option):
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    return made
+
+
+class _Tunnel(asyncio.Protocol):
+    """Asks a proxy for a way to a server."""
+
+    transport: asyncio.Transport
+
+    def __init__(self) -> None:
+        self._said = b""
+        self._heard: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def ask(self, server: Place, proxy: Place) -> None:
+        """Returns when the way is open."""
+        headers = [("Host", server.authority), *proxy.credentials]
+        self.transport.write(head_of("CONNECT", server.authority, headers))
+        await self._heard
+        line = self._said.partition(b"\r\n")[0].decode("latin-1")
+        status = line.split(" ")[1:2]
+        if not line.startswith("HTTP/1.") or not status or not status[0].startswith("2"):
+            shown = line if line.isprintable() and len(line) < 100 else "something else than HTTP"
+            raise Broken(f"the proxy opens no way to it, and answers: {shown}")
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._said += data
+        if (b"\r\n\r\n" in self._said or len(self._said) > _PROXY_SAYS_AT_MOST) and not self._heard.done():
+            self._heard.set_result(None)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if not self._heard.done():
+            self._heard.set_exception(error or Broken("the proxy has closed the connection"))

@@ -1,0 +1,103 @@
+"""Heads of HTTP messages: the text of a request's, the headers of an answer's, and where the server is."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple, Self
+from urllib.parse import quote, unquote, urlsplit
+
+__all__ = ["Headers", "Place", "head_of", "query_text"]
+
+_PORTS = {"http": 80, "https": 443}
+_QUERY_SAFE = "-._~:,/()!*"
+
+
+class Place(NamedTuple):
+    """Where a URL leads to."""
+
+    secure: bool
+    host: str
+    port: int
+    path: str = ""
+    """What paths on this server begin with; no slash at its end."""
+    user: str = ""
+    """User and password, as basic authentication wants them; only proxies have one."""
+
+    @classmethod
+    def of(cls, url: str) -> Self:
+        """The place of a URL. Raises ValueError for what is none."""
+        parts = urlsplit(url)
+        if parts.scheme not in _PORTS or not parts.hostname:
+            raise ValueError("not the URL of a server")
+        host = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
+        user = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}" if "@" in parts.netloc else ""
+        return cls(parts.scheme == "https", host, parts.port or _PORTS[parts.scheme], parts.path.rstrip("/"), user)
+
+    @property
+    def authority(self) -> str:
+        """Host and port, as CONNECT names them."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def name(self) -> str:
+        """Host and port, as the Host header names them: without the port that goes without saying."""
+        usual = ":443" if self.secure else ":80"
+        return self.authority.removesuffix(usual)
+
+    @property
+    def url(self) -> str:
+        """The URL without its path."""
+        return f"{'https' if self.secure else 'http'}://{self.name}"
+
+    @property
+    def credentials(self) -> tuple[tuple[str, str], ...]:
+        """The header for a proxy that wants to know who asks."""
+        if not self.user:
+            return ()
+        return (("Proxy-Authorization", f"Basic {base64.b64encode(self.user.encode()).decode()}"),)
+
+
+class Headers(Mapping[str, str]):
+    """The headers of an answer. Names compare without case; of several with one name the first counts."""
+
+    def __init__(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
+        self._pairs = [(name.decode("latin-1").lower(), value.decode("utf-8", "replace")) for name, value in pairs]
+
+    def __getitem__(self, name: str) -> str:
+        wanted = name.lower()
+        for known, value in self._pairs:
+            if known == wanted:
+                return value
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict(self._pairs))
+
+    def __len__(self) -> int:
+        return len(dict(self._pairs))
+
+    def all(self, name: str) -> list[str]:
+        """The values of all headers of a name."""
+        wanted = name.lower()
+        return [value for known, value in self._pairs if known == wanted]
+
+
+def head_of(method: str, target: str, headers: Iterable[tuple[str, str]]) -> bytes:
+    """The head of a request. Raises ValueError for a text that would not stay in its place."""
+    if not method.isalpha() or not target.isprintable() or " " in target:
+        raise ValueError(f"{method} {target!r} is no request of HTTP")
+    lines = [f"{method} {target} HTTP/1.1"]
+    for name, value in headers:
+        if "\n" in value or "\r" in value or "\0" in value or "\n" in name or "\r" in name or ":" in name:
+            raise ValueError(f"the header {name!r} has characters that cannot be in one")  # its value may be a secret
+        lines.append(f"{name}: {value}")
+    return "\r\n".join([*lines, "\r\n"]).encode()
+
+
+@lru_cache(maxsize=256)  # the queries of an operator are few, and preparing them was a tenth of what a request costs
+def query_text(query: tuple[tuple[str, str], ...]) -> str:
+    """The query of a URL, with its question mark; empty for none."""
+    text = "&".join(f"{quote(name, safe=_QUERY_SAFE)}={quote(value, safe=_QUERY_SAFE)}" for name, value in query)
+    return f"?{text}" if text else ""

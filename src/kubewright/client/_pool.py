@@ -1,0 +1,110 @@
+"""`Pool`: the connections to one server, those in use and those that are kept for the next request."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+
+from kubewright.client._auth import Identity
+from kubewright.client._connection import Broken, Connection
+from kubewright.client._dialing import Dialer
+
+__all__ = ["Closed", "Pool", "Unreachable"]
+
+_CONNECT_SECONDS = 10.0
+# Less than the 90 s after which kube-apiserver closes an idle connection: a write that is sent on one at that moment is
+# lost, and nobody knows whether it has happened.
+_IDLE_SECONDS = 60.0
+
+
+class Closed(Exception):
+    """The pool was closed meanwhile, by its owner."""
+
+
+class Unreachable(Broken):
+    """There was no connection for a long time."""
+
+
+class Pool:
+    """As many connections as there are requests at once: a limit would let watches starve the others."""
+
+    def __init__(self, dialer: Dialer) -> None:
+        self._dialer = dialer
+        self._loop = asyncio.get_running_loop()
+        self._open: set[Connection] = set()
+        self._idle: list[Connection] = []
+        self._dialing: set[asyncio.Task[Connection]] = set()
+        self._sweeper: asyncio.TimerHandle | None = None
+
+    def take(self, identity: Identity) -> Connection | None:
+        """A connection that was used before, if there is one that will do. A new TLS context needs a new one."""
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_open and connection.tls is identity.ssl:
+                return connection
+            connection.give_up()
+        return None
+
+    async def open(self, identity: Identity) -> Connection:
+        """A new connection. Raises what dialing raises, `Unreachable` when it takes too long, and `Closed`."""
+        task = self._loop.create_task(self._dialed(identity))
+        self._dialing.add(task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if task.done() and not task.cancelled() and task.exception() is None:
+                task.result().give_up()  # nobody waits for it any more
+            if task not in self._dialing:  # it was cancelled by `close`, not by who asked
+                raise Closed from None
+            raise
+        finally:
+            self._dialing.discard(task)
+
+    def give_back(self, connection: Connection) -> None:
+        """The exchange is over, or is given up."""
+        if not connection.reusable or connection not in self._open:
+            connection.give_up()
+            return
+        connection.rest(self._loop.time())
+        self._idle.append(connection)
+        if self._sweeper is None:
+            self._sweeper = self._loop.call_later(_IDLE_SECONDS, self._sweep)
+
+    async def close(self) -> None:
+        """Close every connection. Who waits for one of them gets `Closed`."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        dialing, self._dialing = self._dialing, set()
+        for task in dialing:
+            task.cancel()
+        for connection in list(self._open):
+            connection.fail(Closed())
+        self._idle.clear()
+        # Connections are closed in the next turns of the loop.
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    async def _dialed(self, identity: Identity) -> Connection:
+        context = identity.ssl if isinstance(identity.ssl, ssl.SSLContext) else None
+        try:
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                connection = await self._dialer.dial(context, identity.server_name, lambda: self._made(identity))
+        except TimeoutError as error:  # also the system's own
+            raise Unreachable(f"within {_CONNECT_SECONDS:g} s") from error
+        if connection.is_open:
+            self._open.add(connection)
+        return connection
+
+    def _made(self, identity: Identity) -> Connection:
+        return Connection(identity.ssl, self._open.discard)
+
+    def _sweep(self) -> None:
+        old = self._loop.time() - _IDLE_SECONDS
+        kept = [each for each in self._idle if each.is_open and each.idle_since > old]
+        for connection in self._idle:
+            if connection not in kept:
+                connection.give_up()
+        self._idle = kept
+        oldest = min((each.idle_since for each in kept), default=None)
+        self._sweeper = None if oldest is None else self._loop.call_at(oldest + _IDLE_SECONDS, self._sweep)

@@ -1,0 +1,39 @@
+"""Answers that were compressed on their way."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+from kubewright.client._connection import Broken
+
+__all__ = ["Unpacking"]
+
+_AT_ONCE = 2**20  # bytes: what is small on its way may be large
+_GZIP = 31  # of zlib's `wbits`
+
+
+class Unpacking:
+    """Unpacks one body, piece by piece. Raises `Broken` for what is no gzip."""
+
+    def __init__(self, encoding: str) -> None:
+        if encoding.strip().lower() not in ("gzip", "x-gzip"):
+            raise Broken("its answer is packed in a way that nobody has asked for", answered=True)
+        self._gzip = zlib.decompressobj(wbits=_GZIP)
+
+    def pieces(self, packed: bytes) -> Iterator[bytes]:
+        """What this piece holds, in pieces of a megabyte at most."""
+        try:
+            while packed and not self._gzip.eof:
+                if piece := self._gzip.decompress(packed, _AT_ONCE):
+                    yield piece
+                packed = self._gzip.unconsumed_tail
+        except zlib.error as error:
+            raise Broken(f"its answer cannot be unpacked ({error})", answered=True) from error
+
+    def rest(self) -> bytes:
+        """What is left at the end of the body."""
+        rest = self._gzip.flush()
+        if not self._gzip.eof:
+            raise Broken("its answer broke off", answered=True)
+        return rest

@@ -1,0 +1,467 @@
+"""HTTP/1.1 as the client speaks it, against servers on loopback that say exactly what a test wants."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from kubewright.client import ClientConfig, ConfigError, Credentials, Request
+from kubewright.client import _connection as connection_module
+from kubewright.client._heads import Headers, Place, head_of
+from kubewright.client._http import HttpTransport
+from kubewright.client._transport import ConnectionLost
+from kubewright.clock import SystemClock
+from tests.client.http_server import serving
+
+KIB = 1024
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+@asynccontextmanager
+async def transport_to(address: str, **config: Any) -> AsyncIterator[HttpTransport]:
+    made = HttpTransport(ClientConfig(server=address, credentials=Credentials(), **config), SystemClock())
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+class Server:
+    """Answers each request with the next of the given texts. An empty one closes the connection."""
+
+    def __init__(self, *answers: bytes) -> None:
+        self.answers = list(answers)
+        self.connections = 0
+        self.heads: list[bytes] = []
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        while self.answers:
+            try:
+                self.heads.append(await reader.readuntil(b"\r\n\r\n"))
+            except asyncio.IncompleteReadError:
+                return
+            if not (answer := self.answers.pop(0)):
+                return
+            for byte in answer if len(answer) < KIB else [answer]:  # one at a time: nothing depends on where it is cut
+                writer.write(byte if isinstance(byte, bytes) else bytes([byte]))
+                await asyncio.sleep(0)
+            await writer.drain()
+        await reader.read()
+
+
+def get(**fields: Any) -> Request:
+    return Request(**{"method": "GET", "path": "/", "repeatable": True, **fields})
+
+
+async def body_of(server: Server, **fields: Any) -> bytes:
+    async with serving(server) as address, transport_to(address) as transport:
+        return await (await transport.send(get(**fields))).read()
+
+
+# What an answer may look like
+
+
+@pytest.mark.parametrize(
+    ("answer", "body"),
+    [
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n1\r\n!\r\n0\r\nTrailer: x\r\n\r\n", b"ok!"),
+        (b"HTTP/1.1 100 Continue\r\nA: b\r\n\r\n" + OK, b"ok"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b""),
+        (b"HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok", b"ok"),
+    ],
+)
+async def test_answers_whose_end_is_told_leave_the_connection_to_the_next_request(answer: bytes, body: bytes) -> None:
+    server = Server(answer, OK)
+    async with serving(server) as address, transport_to(address) as transport:
+        first = await transport.send(get())
+        assert await first.read() == body
+        assert "A" not in first.headers
+        assert await (await transport.send(get())).read() == b"ok"
+    assert server.connections == 1
+
+
+async def test_an_answer_may_end_with_its_connection() -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.0 200 OK\r\n\r\nall that there is")
+
+    async with serving(handle) as address, transport_to(address) as transport:
+        assert await (await transport.send(get())).read() == b"all that there is"
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n", "cannot be read"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: nine\r\n\r\n", "cannot be read"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", "cannot be read"),
+        (b"HTTP/1.1 101 Switching\r\nUpgrade: a\r\nConnection: upgrade\r\n\r\n", "wants to speak something else"),
+        (b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 100 * KIB, "its head has no end"),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 2\r\n\r\nok", "nobody has asked for"),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nok", "cannot be unpacked"),
+    ],
+)
+async def test_answers_that_make_no_sense_are_refused(answer: bytes, why: str) -> None:
+    with pytest.raises(ConnectionLost, match=why) as caught:
+        await body_of(Server(answer))
+    assert "\n" not in str(caught.value)
+
+
+async def test_what_follows_an_answer_is_not_the_next_one() -> None:
+    connections = 0
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(OK + b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+        await reader.read()
+
+    async with serving(handle) as address, transport_to(address) as transport:
+        for _ in range(2):
+            assert await (await transport.send(get())).read() == b"ok"
+    assert connections == 2
+
+
+async def test_headers_compare_without_case_and_may_come_several_times() -> None:
+    headers = Headers([(b"Warning", b'299 - "a"'), (b"WARNING", b'299 - "b"'), (b"Retry-After", b"5")])
+    assert headers["retry-after"] == "5"
+    assert headers.get("absent") is None
+    assert headers.all("warning") == ['299 - "a"', '299 - "b"']
+    assert dict(headers) == {"warning": '299 - "a"', "retry-after": "5"}
+    assert len(headers) == 2
+
+
+# Packed answers
+
+
+def packed(body: bytes) -> bytes:
+    return b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+
+
+async def test_packed_answers_are_unpacked_in_pieces() -> None:
+    server = Server(packed(gzip.compress(bytes(5 * KIB * KIB))), packed(gzip.compress(b"small")))
+    async with serving(server) as address, transport_to(address) as transport:
+        sizes = [len(piece) async for piece in (await transport.send(get())).chunks()]
+        assert sum(sizes) == 5 * KIB * KIB
+        assert max(sizes) <= KIB * KIB  # a small answer may hold much: it is not unpacked at once
+        assert await (await transport.send(get())).read() == b"small"
+
+
+async def test_a_packed_answer_that_breaks_off() -> None:
+    with pytest.raises(ConnectionLost, match="its answer broke off"):
+        await body_of(Server(packed(gzip.compress(bytes(range(256)))[:-20])))
+
+
+# What is sent
+
+
+async def test_what_a_request_looks_like() -> None:
+    server = Server(OK, OK)
+    headers = {"Accept": "application/json", "X-Name": "Jürgen"}
+    async with serving(server) as address, transport_to(f"{address}/prefix") as transport:
+        query = [("labelSelector", "a in (b,c)"), ("x", "ü&=")]
+        await (await transport.send(get(path="/api", query=query, headers=headers))).read()
+        await (await transport.send(Request(method="POST", path="/api"))).read()
+    first, second = (head.decode().split("\r\n") for head in server.heads)
+    assert first[0] == "GET /prefix/api?labelSelector=a%20in%20(b,c)&x=%C3%BC%26%3D HTTP/1.1"
+    assert first[1] == f"Host: {address.removeprefix('http://')}"
+    assert {"Accept: application/json", "X-Name: Jürgen", "Accept-Encoding: identity"} < set(first)
+    assert not any(line.startswith("Content-Length") for line in first)
+    assert "Content-Length: 0" in second
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "value"),
+    [
+        ("/a b", "A", "b"),
+        ("/a\r\nB: c", "A", "b"),
+        ("/", "A\r\nB", "c"),
+        ("/", "A", "s3cret\r\nB: c"),
+        ("/", "A:", "b"),
+    ],
+)
+def test_nothing_gets_out_of_its_place_in_a_head(target: str, name: str, value: str) -> None:
+    with pytest.raises(ValueError, match=r"no request of HTTP|characters that cannot be in one") as caught:
+        head_of("GET", target, [(name, value)])
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "name", "authority"),
+    [
+        ("https://example.com", "example.com", "example.com:443"),
+        ("https://example.com:6443/k8s/", "example.com:6443", "example.com:6443"),
+        ("http://[::1]:80", "[::1]", "[::1]:80"),
+        ("http://bücher.example", "xn--bcher-kva.example", "xn--bcher-kva.example:80"),
+    ],
+)
+def test_the_names_of_servers(url: str, name: str, authority: str) -> None:
+    place = Place.of(url)
+    assert (place.name, place.authority) == (name, authority)
+    assert place.url == f"{url.split(':')[0]}://{name}"
+
+
+@pytest.mark.parametrize("url", ["example.com:6443", "ftp://example.com", "https://", "https://a:port"])
+def test_what_is_no_url_of_a_server(url: str) -> None:
+    with pytest.raises(ConfigError, match="is not the URL of a server"):
+        HttpTransport(ClientConfig(server=url, credentials=Credentials()), SystemClock())
+
+
+async def test_a_large_body_waits_for_a_slow_server_and_arrives_whole() -> None:
+    body, received = bytes(range(256)) * 40 * KIB, bytearray()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        while len(received) < len(body):
+            received.extend(await reader.read(2**16))
+            await asyncio.sleep(0)
+        writer.write(OK)
+
+    async with serving(handle) as address, transport_to(address) as transport:
+        response = await transport.send(Request(method="POST", path="/", body=body))
+        assert await response.read() == b"ok"
+    assert received == body
+
+
+async def test_a_server_that_answers_early_need_not_read_all_of_a_body() -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        await done.wait()
+
+    done = asyncio.Event()
+    async with serving(handle) as address, transport_to(address) as transport:
+        response = await transport.send(Request(method="POST", path="/", body=bytes(50 * KIB * KIB)))
+        assert response.status == 413
+        connection = response.connection
+        assert await response.read() == b""
+        assert connection is not None
+        assert not connection.is_open  # half of a request is still on its way
+        done.set()
+
+
+# How connections are used
+
+
+async def test_a_server_that_closed_a_kept_connection_is_asked_again_if_that_does_no_harm() -> None:
+    for repeatable in (True, False):
+        server = Server(OK, b"", OK)
+        async with serving(server) as address, transport_to(address) as transport:
+            await (await transport.send(get())).read()
+            asked = transport.send(get(repeatable=repeatable))
+            if repeatable:
+                assert await (await asked).read() == b"ok"
+            else:
+                with pytest.raises(ConnectionLost, match="it was closed without an answer") as caught:
+                    await asked
+                assert caught.value.sent
+        assert server.connections == (2 if repeatable else 1)
+
+
+async def test_a_kept_connection_that_the_server_closes_is_not_used_again() -> None:
+    connections = 0
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(OK)
+
+    async with serving(handle) as address, transport_to(address) as transport:
+        for _ in range(2):
+            response = await transport.send(get(repeatable=False))
+            connection = response.connection
+            assert connection is not None
+            await response.read()
+            while connection.is_open:  # noqa: ASYNC110  # until the event loop has heard of it
+                await asyncio.sleep(0)
+    assert connections == 2
+
+
+async def test_kept_connections_are_closed_when_nobody_has_needed_them_for_a_minute() -> None:
+    async with serving(Server(OK, OK)) as address, transport_to(address) as transport:
+        response = await transport.send(get())
+        connection, pool = response.connection, transport._pool
+        await response.read()
+        assert connection is not None
+        assert pool is not None
+        pool._sweep()
+        assert connection.is_open
+        connection.idle_since -= 61
+        pool._sweep()
+        assert not connection.is_open
+        assert pool.take(await transport._authenticator.identity()) is None
+
+
+async def test_an_answer_that_is_given_up_ends_its_connection() -> None:
+    gone = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n")
+        await reader.read()
+        gone.set()
+
+    async with serving(handle) as address, transport_to(address) as transport:
+        response = await transport.send(get(stream=True))
+        pieces = response.chunks()
+        assert await anext(pieces) == b"ok"
+        waiting = asyncio.ensure_future(anext(pieces))
+        await asyncio.sleep(0)
+        response.close()
+        with pytest.raises(ConnectionLost, match="it was given up") as caught:
+            await waiting
+        assert not caught.value.final  # the client goes on
+        assert [piece async for piece in response.chunks()] == []
+        await gone.wait()
+
+
+async def test_who_reads_nothing_is_sent_little() -> None:
+    sent = 0
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (1000 * len(block)))
+        for _ in range(1000):
+            writer.write(block)
+            await writer.drain()
+            sent += len(block)
+
+    block = bytes(2**16)
+    async with serving(handle) as address, transport_to(address) as transport:
+        response = await transport.send(get())
+        before = -1
+        while sent != before:  # until the server cannot send any more
+            before = sent
+            for _ in range(200):
+                await asyncio.sleep(0)
+        assert sent < 500 * len(block)
+        received = 0
+        async for piece in response.chunks():
+            received += len(piece)
+        assert received == 1000 * len(block)
+
+
+# Time
+
+
+async def test_the_time_of_a_request_is_that_of_its_body_too() -> None:
+    never = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")
+        await writer.drain()
+        await never.wait()
+
+    async with serving(handle) as address, transport_to(address) as transport:
+        response = await transport.send(get(timeout=0.05))
+        with pytest.raises(TimeoutError, match=r"no answer within 0\.0\d+ s"):
+            await response.read()
+        stream = await transport.send(get(timeout=0.05, stream=True))
+        with pytest.raises(ConnectionLost, match=r"broke: nothing came for 0\.05 s"):
+            await stream.read()
+        never.set()
+
+
+async def test_a_stream_is_late_only_when_nothing_comes_and_somebody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    connection = connection_module.Connection(True, lambda _: None)
+    timers: list[tuple[float, Callable[..., None], tuple[Any, ...]]] = []
+
+    class Loop:
+        def time(self) -> float:
+            return now
+
+        def call_later(self, delay: float, call: Callable[..., None], *arguments: Any) -> Any:
+            timers.append((now + delay, call, arguments))
+            return asyncio.get_running_loop().call_soon(lambda: None)
+
+    def passes(until: float) -> None:
+        nonlocal now
+        while timers and timers[0][0] <= until:
+            now, call, arguments = timers.pop(0)
+            call(*arguments)
+        now = until
+
+    monkeypatch.setattr(connection, "_loop", Loop())
+    connection._begin(300.0, between=True)
+    passes(299.0)
+    connection.data_received(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n")
+    passes(598.0)
+    assert connection._error is None
+    connection._read_paused = True  # nobody reads: it is not the server that is slow
+    passes(1500.0)
+    assert connection._error is None
+    connection._read_paused = False
+    passes(2000.0)
+    assert isinstance(connection._error, TimeoutError)
+
+
+# Opening
+
+
+async def test_a_client_that_is_closed_while_it_connects(monkeypatch: pytest.MonkeyPatch) -> None:
+    dialing = asyncio.Event()
+
+    async def dial(*_: object) -> None:
+        dialing.set()
+        await asyncio.Event().wait()
+
+    async with transport_to("http://127.0.0.1:1") as transport:
+        monkeypatch.setattr(transport._dialer, "dial", dial)
+        asking = asyncio.create_task(transport.send(get()))
+        await dialing.wait()
+        await transport.close()
+        with pytest.raises(ConnectionLost, match="the client was closed") as caught:
+            await asking
+        assert caught.value.final
+
+
+async def test_a_server_that_never_accepts_is_told_apart_from_one_that_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def dial(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("kubewright.client._pool._CONNECT_SECONDS", 0.02)
+    async with transport_to("http://127.0.0.1:1") as transport:
+        monkeypatch.setattr(transport._dialer, "dial", dial)
+        with pytest.raises(ConnectionLost, match=r"cannot connect to \S+ within 0\.02 s") as caught:
+            await transport.send(get())
+        assert not caught.value.sent
+        with pytest.raises(TimeoutError):
+            await transport.send(get(timeout=0.01))
+
+
+async def test_the_next_address_is_tried_when_one_does_not_answer() -> None:
+    server = Server(OK)
+    async with serving(server) as address, transport_to(address) as transport:
+        loop, port = asyncio.get_running_loop(), int(address.rpartition(":")[2])
+
+        async def getaddrinfo(*_: object, **__: object) -> list[Any]:
+            return [(2, 1, 6, "", ("127.0.0.1", 1)), (2, 1, 6, "", ("127.0.0.1", port))]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(loop, "getaddrinfo", getaddrinfo)
+            assert (await transport.send(get())).status == 200
+
+
+async def test_a_new_tls_context_opens_a_new_connection() -> None:
+    server = Server(OK, OK)
+    async with serving(server) as address, transport_to(address) as transport:
+        await (await transport.send(get())).read()
+        identity = await transport._authenticator.identity()
+        assert transport._pool is not None
+        other = type(identity)(identity.headers, ssl.create_default_context(), None)
+        assert transport._pool.take(other) is None
+        assert transport._pool.take(identity) is None  # it was closed: nobody has those credentials any more
