@@ -445,7 +445,7 @@ async def test_a_server_that_never_accepts_is_told_apart_from_one_that_is_slow(m
 
 async def test_the_next_address_is_tried_when_one_does_not_answer() -> None:
     server = Server(OK)
-    async with serving(server) as address, transport_to(address) as transport:
+    async with serving(server) as address, transport_to("http://several.example") as transport:
         loop, port = asyncio.get_running_loop(), int(address.rpartition(":")[2])
 
         async def getaddrinfo(*_: object, **__: object) -> list[Any]:

@@ -48,13 +48,18 @@ class Dialer:
 
 async def _opened(place: Place, security: Security, make: Callable[[], C]) -> C:
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
-    if not found:
-        raise OSError(f"{place.host} has no address")
-    connected = await _connected(loop, found)
+    connected = await _connected(loop, await _addresses(loop, place))
     context, name = security or (None, None)
     _, protocol = await loop.create_connection(make, sock=connected, ssl=context, server_hostname=name)
     return protocol
+
+
+async def _addresses(loop: asyncio.AbstractEventLoop, place: Place) -> list[Any]:
+    kind = socket.SOCK_STREAM
+    try:  # what is an address already needs no resolver, and so no thread
+        return socket.getaddrinfo(place.host, place.port, type=kind, flags=socket.AI_NUMERICHOST)
+    except socket.gaierror:
+        return await loop.getaddrinfo(place.host, place.port, type=kind)
 
 
 async def _connected(loop: asyncio.AbstractEventLoop, found: list[Any]) -> socket.socket:

@@ -28,7 +28,7 @@ class Request(Discreet, msgspec.Struct, kw_only=True):
     """A server may put a mapping here in which names occur several times."""
     body: bytes | None = None
     timeout: float | None = None
-    """Seconds for the whole exchange; for a stream, until its head has arrived."""
+    """Seconds for the whole exchange; for a stream, for the time between two pieces of it."""
     stream: bool = False
     verb: str = ""
     resource: str = ""
