@@ -43,7 +43,7 @@ class Connection(asyncio.Protocol):
         self.idle_since = 0.0
         self.transport: asyncio.Transport | None = None
         self.status = 0
-        self.headers = Headers(())
+        self.headers = Headers([])
         self._loop = asyncio.get_running_loop()
         self._lost = lost
         self._news: asyncio.Future[None] | None = None
@@ -132,7 +132,8 @@ class Connection(asyncio.Protocol):
             raise self._error
         self._asking = True
         self._answered = self._complete = self._keep_alive = False
-        self._pairs, self._head_size = [], 0
+        self._pairs.clear()  # of trailers
+        self._head_size = 0
         self._heard = self._loop.time()
         if timeout is not None:
             call = self._look if between else self._is_late
@@ -246,17 +247,15 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header, or a trailer, which nobody reads."""
-        if not self._answered:
-            self._pairs.append((name, value))
+        self._pairs.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         """The head of an answer, or that of one that says to wait for it."""
         status = self._parser.get_status_code()
-        if status < 200:
-            self._pairs = []
-            return
-        self.status, self.headers = status, Headers(self._pairs)
-        self._answered = True
+        pairs, self._pairs = self._pairs, []
+        if status >= 200:
+            self.status, self.headers = status, Headers(pairs)
+            self._answered = True
 
     def on_message_complete(self) -> None:
         """The end of an answer."""
