@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import samples
-from kubewright.client import Client, NotFound
+from kubewright.client import Client, NotFound, Status, Timeout, Unavailable
 
 __all__ = ["Load", "Written"]
 
 _WRITERS = 16
+_PATIENCE = 20
 _FOOS = f"/apis/{samples.GROUP}/{samples.VERSION}"
 _MERGE_PATCH = "application/merge-patch+json"
 
@@ -132,7 +133,17 @@ async def _write(client: Client, namespace: str, count: int, per_second: float, 
 
 async def _clear(client: Client, namespace: str) -> None:
     for path in (_foos(namespace), f"/api/v1/namespaces/{namespace}/configmaps"):
-        await client.request("DELETE", path)
+        await _delete_all(client, path)
+
+
+async def _delete_all(client: Client, path: str) -> None:
+    for _ in range(_PATIENCE):
+        try:
+            await client.request("DELETE", path)
+        except Timeout:  # the server gives itself a minute for all of them, and has deleted some by then
+            continue
+        return
+    raise Unavailable(Status(message=f"the server does not get done with deleting {path}"))
 
 
 def _foos(namespace: str) -> str:

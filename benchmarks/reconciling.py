@@ -91,9 +91,9 @@ class _Suite:
                     numbers[f"p{percent}"] = percentile(said["milliseconds"], percent)
                     numbers[f"write_p{percent}"] = percentile(written.answered, percent)
                 latency.add(program.name, numbers)
-        self._load.clear(namespace)
         yield fill
         yield latency
+        self._load.clear(namespace)
 
     def work(self) -> Case:
         """A child and a status for each object. Each turn has objects of its own."""
