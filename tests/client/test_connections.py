@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from kubewright.client import ClientConfig, ConfigError, Credentials, Request
+from kubewright.api import core
+from kubewright.client import Client, ClientConfig, ConfigError, Credentials, Request, Unavailable
 from kubewright.client import _connection as connection_module
 from kubewright.client._heads import Headers, Place, head_of
 from kubewright.client._http import HttpTransport
+from kubewright.client._pool import Closed
 from kubewright.client._transport import ConnectionLost
 from kubewright.clock import SystemClock
 from tests.client.http_server import serving
@@ -76,6 +78,8 @@ async def body_of(server: Server, **fields: Any) -> bytes:
         (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b""),
         (b"HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok", b"ok"),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: identity\r\nContent-Length: 2\r\n\r\nok", b"ok"),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n", b""),
     ],
 )
 async def test_answers_whose_end_is_told_leave_the_connection_to_the_next_request(answer: bytes, body: bytes) -> None:
@@ -139,6 +143,14 @@ async def test_headers_compare_without_case_and_may_come_several_times() -> None
     assert headers.all("warning") == ['299 - "a"', '299 - "b"']
     assert dict(headers) == {"warning": '299 - "b"', "retry-after": "5"}
     assert len(headers) == 2
+
+
+async def test_the_answer_to_head_has_no_body_whatever_it_says() -> None:
+    for length in (b"Content-Length: 9", b"Transfer-Encoding: chunked"):
+        server = Server(b"HTTP/1.1 200 OK\r\n" + length + b"\r\n\r\n", OK)
+        async with serving(server) as address, transport_to(address) as transport:
+            assert await (await transport.send(get(method="HEAD"))).read() == b""
+            assert await (await transport.send(get())).read() == b"ok"
 
 
 # Packed answers
@@ -327,6 +339,33 @@ async def test_an_answer_that_is_given_up_ends_its_connection() -> None:
         await gone.wait()
 
 
+async def test_who_goes_on_reading_after_the_end_does_not_read_what_others_get() -> None:
+    async with serving(Server(OK, OK.replace(b"ok", b"hi"))) as address, transport_to(address) as transport:
+        response = await transport.send(get())
+        pieces = response.chunks()
+        assert await anext(pieces) == b"ok"
+        response.close()
+        other = await transport.send(get())
+        assert [piece async for piece in pieces] == []
+        assert await other.read() == b"hi"
+
+
+async def test_an_answer_is_closed_when_the_search_for_new_credentials_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def rejected(_: object) -> bool:
+        raise asyncio.CancelledError
+
+    server = Server(b"HTTP/1.1 401 Who?\r\nContent-Length: 9\r\n\r\n")
+    async with serving(server) as address, transport_to(address) as transport:
+        monkeypatch.setattr(transport._authenticator, "rejected", rejected)
+        with pytest.raises(asyncio.CancelledError):
+            await transport.send(get())
+        assert transport._pool is not None
+        await asyncio.sleep(0)
+        assert not transport._pool._open
+
+
 async def test_who_reads_nothing_is_sent_little() -> None:
     sent = 0
 
@@ -357,12 +396,13 @@ async def test_who_reads_nothing_is_sent_little() -> None:
 # Time
 
 
-async def test_the_time_of_a_request_is_that_of_its_body_too() -> None:
+@pytest.mark.parametrize("length", [b"Content-Length: 9\r\n", b"Transfer-Encoding: chunked\r\n\r\n4", b""])
+async def test_the_time_of_a_request_is_that_of_its_body_too(length: bytes) -> None:
     never = asyncio.Event()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")
+        writer.write(b"HTTP/1.1 200 OK\r\n" + length + b"\r\nhalf")
         await writer.drain()
         await never.wait()
 
@@ -428,6 +468,58 @@ async def test_a_client_that_is_closed_while_it_connects(monkeypatch: pytest.Mon
         with pytest.raises(ConnectionLost, match="the client was closed") as caught:
             await asking
         assert caught.value.final
+
+
+async def test_who_is_cancelled_while_the_client_is_closed_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    dialing = asyncio.Event()
+
+    async def dial(*_: object) -> None:
+        dialing.set()
+        await asyncio.Event().wait()
+
+    async with transport_to("http://127.0.0.1:1") as transport:
+        monkeypatch.setattr(transport._dialer, "dial", dial)
+        asking = asyncio.create_task(transport.send(get()))
+        await dialing.wait()
+        pool = transport._pool
+        assert pool is not None
+        asking.cancel()
+        await transport.close()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        with pytest.raises(Closed):
+            await pool.open(await transport._authenticator.identity())
+
+
+async def test_a_watch_ends_when_its_client_is_closed() -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        watching.set()
+        await reader.read()
+
+    watching = asyncio.Event()
+    async with serving(handle) as address:
+        client = Client(ClientConfig(server=address))
+
+        async def watch() -> None:
+            async for _ in client.watch(core.Node, resource_version="1"):
+                pass
+
+        task = asyncio.create_task(watch())
+        await watching.wait()
+        transport: Any = client._transport
+        while not any(each.status for each in transport._pool._open):  # noqa: ASYNC110  # until the head is there, too
+            await asyncio.sleep(0)
+        await client.close()
+        with pytest.raises(Unavailable, match="the client was closed"):
+            await task
+
+
+async def test_a_host_that_cannot_be_one() -> None:
+    async with transport_to(f"http://{'x' * 70}.example") as transport:
+        with pytest.raises(ConnectionLost, match="cannot be the name of a server"):
+            await transport.send(get())
 
 
 async def test_a_server_that_never_accepts_is_told_apart_from_one_that_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:

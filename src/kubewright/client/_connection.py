@@ -51,6 +51,7 @@ class Connection(asyncio.Protocol):
         self._heard = 0.0
         self._error: BaseException | None = None
         self._asking = False
+        self._bodiless = False
         self._writing = False
         self._write_paused = False
         self._read_paused = False
@@ -67,16 +68,25 @@ class Connection(asyncio.Protocol):
     # Asking
 
     async def ask(
-        self, head: bytes, body: bytes, *, timeout: float | None, between: bool, before: Callable[[], None] | None
+        self,
+        head: bytes,
+        body: bytes,
+        *,
+        timeout: float | None,
+        between: bool,
+        bodiless: bool,
+        before: Callable[[], None] | None,
     ) -> None:
-        """Send a request and wait for the head of its answer.
+        """Send a request and wait for the head of its answer, which is all of it if it is `bodiless`, as of HEAD.
 
         `before` is asked in the last moment; what it raises is raised, and nothing was sent. The time-out is for the
         whole exchange or, with `between`, for the time between two pieces.
         """
+        self.check()
         if before is not None:
             before()
         self._begin(timeout, between=between)
+        self._bodiless = bodiless
         await self._write(head, body)
         while not self._answered:
             await self._until_news()
@@ -92,12 +102,17 @@ class Connection(asyncio.Protocol):
     @property
     def reusable(self) -> bool:
         """Whether another request can be sent on it."""
-        return self._complete and self._keep_alive and not self._writing and self.is_open
+        return self._complete and self._keep_alive and not self._writing and self._news is None and self.is_open
 
     @property
     def is_open(self) -> bool:
         """Whether nobody has closed it."""
         return self._error is None and self.transport is not None and not self.transport.is_closing()
+
+    def check(self) -> None:
+        """Raise what it has failed with."""
+        if self._error is not None:
+            raise self._error
 
     def rest(self, since: float) -> None:
         """Its exchange is over, read or not, and another may come."""
@@ -124,12 +139,11 @@ class Connection(asyncio.Protocol):
         self._unread = 0
         if self._read_paused and self.transport is not None:
             self._read_paused = False
+            self._heard = self._loop.time()  # that nothing came meanwhile was our doing
             self.transport.resume_reading()
         return piece
 
     def _begin(self, timeout: float | None, *, between: bool) -> None:
-        if self._error is not None:
-            raise self._error
         self._asking = True
         self._answered = self._complete = self._keep_alive = False
         self._pairs.clear()  # of trailers
@@ -155,8 +169,7 @@ class Connection(asyncio.Protocol):
     # Waiting
 
     async def _until_news(self) -> None:
-        if self._error is not None:
-            raise self._error
+        self.check()
         self._news = self._loop.create_future()
         try:
             await self._news
@@ -217,14 +230,13 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         """It is closed."""
         self._stop_timer()
-        if self._answered and not self._complete and error is None and self._ends_with_connection():
-            self._complete = True
-        elif self._error is None and not self._complete:
-            if self._answered:
-                self._error = Broken("its answer broke off", answered=True)
-            else:
-                self._error = Broken("it was closed without an answer")
-            self._error.__cause__ = error
+        if self._error is None and not self._complete:
+            # Not while reading rests: uvloop then drops what has not been read.
+            self._complete = error is None and self._ends_with_connection() and not self._read_paused
+            if not self._complete:
+                why = "its answer broke off" if self._answered else "it was closed without an answer"
+                self._error = Broken(why, answered=self._answered)
+                self._error.__cause__ = error
         self._error = self._error or Broken("it is closed")
         self._tell()
         self._lost(self)
@@ -256,6 +268,7 @@ class Connection(asyncio.Protocol):
         if status >= 200:
             self.status, self.headers = status, Headers(pairs)
             self._answered = True
+            self._complete = self._bodiless  # and not to be used again: the parser waits for the body
 
     def on_message_complete(self) -> None:
         """The end of an answer."""
@@ -264,8 +277,9 @@ class Connection(asyncio.Protocol):
             self._keep_alive = self._parser.should_keep_alive()
 
     def _ends_with_connection(self) -> bool:
-        """Whether nothing else tells the end of the answer."""
-        return "Content-Length" not in self.headers and "Transfer-Encoding" not in self.headers
+        """Whether nothing else tells the end of the answer that has begun."""
+        told = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
+        return self._answered and not told
 
 
 def _unreadable(why: str) -> Broken:

@@ -60,6 +60,8 @@ async def _addresses(loop: asyncio.AbstractEventLoop, place: Place) -> list[Any]
         return socket.getaddrinfo(place.host, place.port, type=kind, flags=socket.AI_NUMERICHOST)
     except socket.gaierror:
         return await loop.getaddrinfo(place.host, place.port, type=kind)
+    except UnicodeError as error:
+        raise OSError(f"{place.host} cannot be the name of a server") from error
 
 
 async def _connected(loop: asyncio.AbstractEventLoop, found: list[Any]) -> socket.socket:

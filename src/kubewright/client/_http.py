@@ -70,10 +70,9 @@ class HttpTransport:
 
     async def _renewed(self, identity: Identity, response: HttpResponse) -> bool:
         """Whether there are other credentials than the rejected ones; then the rejection is not needed any more."""
-        renewed = False
         try:
             renewed = await self._authenticator.rejected(identity)
-        except ConfigError:
+        except BaseException:
             response.close()
             raise
         if renewed:
@@ -84,7 +83,7 @@ class HttpTransport:
         if self._pool is None:
             self._pool = Pool(self._dialer)
         pool, head, timeout = self._pool, self._head(identity, request), request.timeout
-        connection = pool.take(identity)
+        connection, began = pool.take(identity), asyncio.get_running_loop().time()
         try:
             if connection is not None:
                 try:
@@ -93,10 +92,9 @@ class HttpTransport:
                     # The server closes a connection now and then in the very moment when it is used again.
                     if error.answered or not request.repeatable:
                         raise
-            began = asyncio.get_running_loop().time()
             connection = await self._opened(pool, identity, timeout)
             if timeout is not None and not request.stream:
-                timeout -= asyncio.get_running_loop().time() - began
+                timeout += began - asyncio.get_running_loop().time()
             return await _exchange(pool, connection, request, head, timeout, self._lost)
         except (Broken, Closed) as error:
             raise self._lost(error) from error
@@ -154,7 +152,14 @@ async def _exchange(
 ) -> HttpResponse:
     try:
         body = request.body or b""
-        await connection.ask(head, body, timeout=timeout, between=request.stream, before=request.before_send)
+        await connection.ask(
+            head,
+            body,
+            timeout=timeout,
+            between=request.stream,
+            bodiless=request.method == "HEAD",
+            before=request.before_send,
+        )
     except BaseException:
         pool.give_back(connection)
         raise

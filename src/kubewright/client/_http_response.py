@@ -47,7 +47,7 @@ class HttpResponse:
         bursts = Bursts(connection.transport, asyncio.get_running_loop())
         try:
             unpacking = Unpacking(self.headers["Content-Encoding"]) if packed else None
-            while piece := await connection.piece():
+            while self.connection is connection and (piece := await connection.piece()):  # it may be another's by now
                 bursts.arrived(len(piece))
                 if unpacking is None:
                     yield piece

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 
+from kubewright._foreign import being_cancelled
 from kubewright.client._auth import Identity
 from kubewright.client._connection import Broken, Connection
 from kubewright.client._dialing import Dialer
@@ -35,6 +36,7 @@ class Pool:
         self._idle: list[Connection] = []
         self._dialing: set[asyncio.Task[Connection]] = set()
         self._sweeper: asyncio.TimerHandle | None = None
+        self._closed = False
 
     def take(self, identity: Identity) -> Connection | None:
         """A connection that was used before, if there is one that will do. A new TLS context needs a new one."""
@@ -47,6 +49,8 @@ class Pool:
 
     async def open(self, identity: Identity) -> Connection:
         """A new connection. Raises what dialing raises, `Unreachable` when it takes too long, and `Closed`."""
+        if self._closed:
+            raise Closed
         task = self._loop.create_task(self._dialed(identity))
         self._dialing.add(task)
         try:
@@ -54,7 +58,7 @@ class Pool:
         except asyncio.CancelledError:
             if task.done() and not task.cancelled() and task.exception() is None:
                 task.result().give_up()  # nobody waits for it any more
-            if task not in self._dialing:  # it was cancelled by `close`, not by who asked
+            if task not in self._dialing and not being_cancelled():  # it was `close` that did it, not who asked
                 raise Closed from None
             raise
         finally:
@@ -62,7 +66,7 @@ class Pool:
 
     def give_back(self, connection: Connection) -> None:
         """The exchange is over, or is given up."""
-        if not connection.reusable or connection not in self._open:
+        if self._closed or not connection.reusable:
             connection.give_up()
             return
         connection.rest(self._loop.time())
@@ -71,7 +75,8 @@ class Pool:
             self._sweeper = self._loop.call_later(_IDLE_SECONDS, self._sweep)
 
     async def close(self) -> None:
-        """Close every connection. Who waits for one of them gets `Closed`."""
+        """Close every connection. Who waits for one of them gets `Closed`, and so does who asks for another."""
+        self._closed = True
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
@@ -92,8 +97,8 @@ class Pool:
                 connection = await self._dialer.dial(context, identity.server_name, lambda: self._made(identity))
         except TimeoutError as error:  # also the system's own
             raise Unreachable(f"within {_CONNECT_SECONDS:g} s") from error
-        if connection.is_open:
-            self._open.add(connection)
+        connection.check()  # it may be closed again
+        self._open.add(connection)
         return connection
 
     def _made(self, identity: Identity) -> Connection:

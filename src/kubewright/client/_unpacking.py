@@ -17,12 +17,18 @@ class Unpacking:
     """Unpacks one body, piece by piece. Raises `Broken` for what is no gzip."""
 
     def __init__(self, encoding: str) -> None:
-        if encoding.strip().lower() not in ("gzip", "x-gzip"):
+        self._plain = encoding.strip().lower() in ("", "identity")
+        if not self._plain and encoding.strip().lower() not in ("gzip", "x-gzip"):
             raise Broken("its answer is packed in a way that nobody has asked for", answered=True)
         self._gzip = zlib.decompressobj(wbits=_GZIP)
+        self._begun = False
 
     def pieces(self, packed: bytes) -> Iterator[bytes]:
         """What this piece holds, in pieces of a megabyte at most."""
+        if self._plain:
+            yield packed
+            return
+        self._begun = True
         try:
             while packed and not self._gzip.eof:
                 if piece := self._gzip.decompress(packed, _AT_ONCE):
@@ -34,6 +40,6 @@ class Unpacking:
     def rest(self) -> bytes:
         """What is left at the end of the body."""
         rest = self._gzip.flush()
-        if not self._gzip.eof:
+        if self._begun and not self._gzip.eof:  # that there is no body is another matter
             raise Broken("its answer broke off", answered=True)
         return rest

@@ -121,8 +121,8 @@ class Watch(Generic[R]):
                         event = self._event(line)
                         if event is not None:
                             yield event
-            except Unavailable:
-                if self._once:
+            except Unavailable as error:
+                if self._once or not _may_pass(error):
                     raise
             except TimeoutError:
                 if self._once:
