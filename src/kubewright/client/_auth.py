@@ -48,10 +48,9 @@ _MAX_MARGIN = timedelta(seconds=30)
 class Identity(Discreet, msgspec.Struct, frozen=True, eq=False):
     """What a request carries. Immutable; the same object for as long as nothing changed.
 
-    `headers` is a tuple of pairs, because a header such as Impersonate-Group may occur several times: aiohttp takes
-    it as it is, and so does `multidict.CIMultiDict`. `ssl` goes to aiohttp as it is, too: a context for https, True
-    for plain http. It is a new object exactly when the CA or the client certificate changed, so that the pool opens
-    new connections. `server_name` is for aiohttp's `server_hostname`.
+    `headers` is a tuple of pairs, because a header such as Impersonate-Group may occur several times. `ssl` is a
+    context for https, True for plain http. It is a new object exactly when the CA or the client certificate changed, so
+    that the pool opens new connections. `server_name`, where it is given, must be in the certificate, not the host.
     """
 
     unshown = frozenset({"headers"})
@@ -117,7 +116,6 @@ class Authenticator:
         """Why a connection failed, in words, if TLS was the reason: give it what connecting raised."""
         causes = list(_causes(error))
         for cause in causes:
-            # aiohttp's own error is a subclass without the code; the one that it wraps has it.
             if isinstance(cause, ssl.SSLCertVerificationError) and hasattr(cause, "verify_code"):
                 return explain_verification(cause, self._config)
         return self._expired_certificate() if any(isinstance(cause, ssl.SSLError) for cause in causes) else None
@@ -334,7 +332,7 @@ def _header_value(value: str, what: str) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what led to it. aiohttp keeps the certificate's error in an attribute of its own."""
+    """The error and what led to it."""
     seen: set[int] = set()
     pending: list[BaseException | None] = [error]
     while pending:
@@ -342,4 +340,4 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         if cause is not None and id(cause) not in seen:
             seen.add(id(cause))
             yield cause
-            pending += [getattr(cause, "certificate_error", None), cause.__cause__, cause.__context__]
+            pending += [cause.__cause__, cause.__context__]
