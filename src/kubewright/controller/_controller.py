@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from kubewright._foreign import being_cancelled, containment, has_to_pass, in_thread, no_exception
@@ -70,6 +71,7 @@ class Controller(Generic[R]):
         self._causes: dict[ObjectKey, ObjectKey] = {}
         self._gone: dict[ObjectKey, list[Snapshot[R]]] = {}
         self._finalized: dict[ObjectKey, set[tuple[str, str]]] = {}
+        self._session = partial(Session, environment, registration.kind, registration.info)
         self._sessions: set[Session[R]] = set()
         self._patrol = Patrol(environment.clock, self._sessions, lambda key: self.queue.state(key).running_for)
         self._handlers: list[HandlerRegistration[Any]] = []
@@ -344,7 +346,7 @@ class Controller(Generic[R]):
         obj: R | None = None
         if snapshot is not None and (self._finalizers or not self._by_key):
             obj = _decoded(snapshot)
-        session = Session(self._environment, self.kind, obj, run)
+        session = self._session(key, obj, run, run.trigger)
         if obj is not None and obj.metadata.deletion_timestamp is not None:
             result = await self._finalize(session, obj)
             if not self._by_key or result is not None:
@@ -382,7 +384,7 @@ class Controller(Generic[R]):
         while gone := self._gone.get(key):
             try:
                 obj = _decoded(gone[0])
-                session = Session(self._environment, self.kind, obj, run, trigger="deleted")
+                session = self._session(key, obj, run, "deleted")
                 for form in self._deleted:
                     await self._call(form, session)
             except (TerminalError, _Undecodable):
@@ -446,7 +448,7 @@ class Controller(Generic[R]):
     def _tell_undecodable(self, run: Reconcile, error: DecodeError) -> None:
         message = f"The object does not fit its model: {error.path}: {error.reason}" if error.path else str(error)
         self._log(run).error("%s; it is left alone until it changes", message)
-        session = Session(self._environment, self.kind, None, run)
+        session = self._session(run.key, None, run, run.trigger)
         with contextlib.suppress(Exception):  # an event never fails anything
             session.record("DecodeFailed", message, "Warning", "Decode")
 

@@ -47,42 +47,23 @@ class ObjectLogger(logging.LoggerAdapter[logging.Logger]):
         return f"{self._prefix}{msg}", kwargs
 
 
-class Session(Generic[R]):
+class Session(msgspec.Struct, Generic[R], eq=False):
     """The state of one reconcile. Everything that writes goes through here, and is seen by the caches at once."""
 
-    __slots__ = (
-        "_log",
-        "_pending",
-        "_raw",
-        "_stopped",
-        "changed",
-        "conditions",
-        "environment",
-        "info",
-        "key",
-        "kind",
-        "object",
-        "trace",
-        "trigger",
-    )
-
-    def __init__(
-        self, environment: Environment, kind: type[R], obj: R | None, run: Reconcile, *, trigger: str | None = None
-    ) -> None:
-        self.environment = environment
-        self.kind = kind
-        self.info: ResourceInfo = run.info
-        self.key = run.key
-        self.object = obj
-        self.trigger = trigger or run.trigger
-        self.trace = run
-        self.changed = False
-        self._raw: bytes | None = None
-        # Those that are to be written, by type; None is one to be removed.
-        self.conditions: dict[str, tuple[bool | ConditionStatus, str, str] | None] = {}
-        self._stopped: BaseException | None = None
-        self._pending: Future[Any] | None = None
-        self._log: ObjectLogger | None = None
+    environment: Environment
+    kind: type[R]
+    info: ResourceInfo
+    key: ObjectKey
+    object: R | None
+    trace: Reconcile
+    trigger: str
+    changed: bool = False
+    conditions: dict[str, tuple[bool | ConditionStatus, str, str] | None] = msgspec.field(default_factory=dict)
+    """Those that are to be written, by type; None is one to be removed."""
+    _raw: bytes | None = None
+    _stopped: BaseException | None = None
+    _pending: Future[Any] | None = None
+    _log: ObjectLogger | None = None
 
     @property
     def attempt(self) -> int:

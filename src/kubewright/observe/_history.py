@@ -51,6 +51,8 @@ class _Kept(msgspec.Struct, frozen=True, gc=False):
 
     times: bytes
     what: _What
+    size: int
+    """Bytes, as estimated: fewer where `what` is shared, since nothing of it is of this reconcile alone."""
 
     def entry(self) -> Entry:
         ended, seconds, waited = _TIMES.unpack(self.times)
@@ -107,12 +109,12 @@ class History:
         """Remember a reconcile."""
         key, kept = reconcile.key, self._kept
         before = kept.pop(key, None)
-        new = _Kept(_TIMES.pack(ended, seconds, waited), self._what(reconcile, ending, before))
-        self.size += _size(new)
+        new = self._shortened(reconcile, ending, _TIMES.pack(ended, seconds, waited), before)
+        self.size += new.size
         if before is not None:
             earlier = _several(before)
             if len(earlier) >= self.bounds.results:
-                self.size -= _size(earlier[0])
+                self.size -= earlier[0].size
                 earlier = earlier[1:]
             kept[key] = (*earlier, new)
         else:
@@ -125,24 +127,28 @@ class History:
         if reconcile.changes:
             self._keep(reconcile.changes)
 
-    def _what(self, reconcile: Reconcile, ending: Ending, before: _Kept | tuple[_Kept, ...] | None) -> _What:
+    def _shortened(
+        self, reconcile: Reconcile, ending: Ending, times: bytes, before: _Kept | tuple[_Kept, ...] | None
+    ) -> _Kept:
         cause, error, writes = reconcile.cause, reconcile.error, reconcile.writes
         trace_id = reconcile.__dict__.get("trace_id", "")
         if cause or error or writes or trace_id:
             if error and before is not None and (last := _several(before)[-1].what[4]) == error:
                 error = last  # the same text a thousand times is kept once
-            return ending, reconcile.attempt, reconcile.trigger, cause, error, writes, reconcile.more_writes, trace_id
+            what = ending, reconcile.attempt, reconcile.trigger, cause, error, writes, reconcile.more_writes, trace_id
+            return _Kept(times, what, _ENTRY + _OWN + len(error) + _WRITE * len(writes))
         what = ending, reconcile.attempt, reconcile.trigger, None, "", (), 0, ""
         if len(self._shared) > _SHARED_AT_MOST:
             self._shared.clear()  # to share saves memory, it does not carry meaning
-        return self._shared.setdefault(what, what)
+        return _Kept(times, self._shared.setdefault(what, what), _ENTRY)
 
     def _make_room(self) -> None:
         """Drop the least recent, some at a time: to find the first key of a dict costs more the more were dropped."""
         kept, bounds = self._kept, self.bounds
         while len(kept) > 1 and (len(kept) > bounds.objects or self.size > bounds.bytes):
             for key in [*islice(kept, max(len(kept) // 16, 1))]:
-                self.size -= _OBJECT + sum(map(_size, _several(kept.pop(key))))
+                gone = kept.pop(key)
+                self.size -= _OBJECT + (gone.size if isinstance(gone, _Kept) else sum(one.size for one in gone))
 
     def _keep(self, changes: Sequence[Change]) -> None:
         kept = self._changes
@@ -156,12 +162,6 @@ class History:
 def _several(kept: _Kept | tuple[_Kept, ...]) -> tuple[_Kept, ...]:
     """Most objects have one entry, which stands there without a tuple around it."""
     return (kept,) if isinstance(kept, _Kept) else kept
-
-
-def _size(kept: _Kept) -> int:
-    """Less for what is shared: nothing in it is of this reconcile alone."""
-    _, _, _, cause, error, writes, _, trace_id = kept.what
-    return _ENTRY + _OWN + len(error) + _WRITE * len(writes) if cause or error or writes or trace_id else _ENTRY
 
 
 def _change_size(change: Change) -> int:
