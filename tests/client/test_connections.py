@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import os
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kubewright.api import core
-from kubewright.client import Client, ClientConfig, ConfigError, Credentials, Request, Unavailable
+from kubewright.client import Client, ClientConfig, ConfigError, Credentials, ExecPlugin, Request, Unavailable
 from kubewright.client import _connection as connection_module
+from kubewright.client._auth import Identity
 from kubewright.client._heads import Headers, Place, head_of
 from kubewright.client._http import HttpTransport
 from kubewright.client._pool import Closed
@@ -468,6 +471,41 @@ async def test_a_client_that_is_closed_while_it_connects(monkeypatch: pytest.Mon
         with pytest.raises(ConnectionLost, match="the client was closed") as caught:
             await asking
         assert caught.value.final
+
+
+async def test_a_client_that_is_closed_while_it_waits_for_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server(OK)
+    async with serving(server) as address, transport_to(address) as transport:
+        asked, answered, identity = asyncio.Event(), asyncio.Event(), transport._authenticator.identity
+
+        async def slow() -> Identity:
+            asked.set()
+            await answered.wait()
+            return await identity()
+
+        monkeypatch.setattr(transport._authenticator, "identity", slow)
+        asking = asyncio.create_task(transport.send(get()))
+        await asked.wait()
+        await transport.close()
+        answered.set()
+        with pytest.raises(ConnectionLost, match="the client was closed") as caught:
+            await asking
+        assert caught.value.final
+        assert not server.connections
+
+
+async def test_a_plugin_that_ends_with_its_client_does_not_cancel_who_waits_for_it(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    os.mkfifo(started)
+    plugin = ExecPlugin(command="/bin/sh", args=("-c", 'echo > "$0"; sleep 60', str(started)))
+    config = ClientConfig(server="http://127.0.0.1:1", credentials=Credentials(exec=plugin))
+    transport = HttpTransport(config, SystemClock())
+    asking = asyncio.create_task(transport.send(get()))
+    await asyncio.to_thread(started.read_bytes)
+    await transport.close()
+    with pytest.raises(ConnectionLost, match="the client was closed") as caught:
+        await asking
+    assert caught.value.final
 
 
 async def test_who_is_cancelled_while_the_client_is_closed_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ import ssl
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from kubewright._foreign import being_cancelled
 from kubewright.client._auth import Authenticator, Identity
 from kubewright.client._config import ClientConfig
 from kubewright.client._config_errors import ConfigError
@@ -55,10 +56,17 @@ class HttpTransport:
 
     async def send(self, request: Request) -> HttpResponse:
         """Send one request and wait for the head of the answer."""
-        identity = await self._authenticator.identity()
-        response = await self._send_as(identity, request)
-        if response.status == 401 and await self._renewed(identity, response):
-            response = await self._send_as(await self._authenticator.identity(), request)
+        # Chosen before anything is waited for: who closes the client meanwhile has closed it for this request too.
+        pool = self._pool = self._pool or Pool(self._dialer)
+        try:
+            identity = await self._authenticator.identity()
+            response = await self._send_as(identity, request, pool)
+            if response.status == 401 and await self._renewed(identity, response):
+                response = await self._send_as(await self._authenticator.identity(), request, pool)
+        except asyncio.CancelledError:
+            if pool.closed and not being_cancelled():  # the plugin that it waited for was ended with the client
+                raise self._lost(Closed()) from None
+            raise
         return response
 
     async def close(self) -> None:
@@ -79,10 +87,8 @@ class HttpTransport:
             response.close()
         return renewed
 
-    async def _send_as(self, identity: Identity, request: Request) -> HttpResponse:
-        if self._pool is None:
-            self._pool = Pool(self._dialer)
-        pool, head, timeout = self._pool, self._head(identity, request), request.timeout
+    async def _send_as(self, identity: Identity, request: Request, pool: Pool) -> HttpResponse:
+        head, timeout = self._head(identity, request), request.timeout
         connection, began = pool.take(identity), asyncio.get_running_loop().time()
         try:
             if connection is not None:

@@ -36,7 +36,8 @@ class Pool:
         self._idle: list[Connection] = []
         self._dialing: set[asyncio.Task[Connection]] = set()
         self._sweeper: asyncio.TimerHandle | None = None
-        self._closed = False
+        self.closed = False
+        """Whether its owner has closed it. It is not opened again."""
 
     def take(self, identity: Identity) -> Connection | None:
         """A connection that was used before, if there is one that will do. A new TLS context needs a new one."""
@@ -49,7 +50,7 @@ class Pool:
 
     async def open(self, identity: Identity) -> Connection:
         """A new connection. Raises what dialing raises, `Unreachable` when it takes too long, and `Closed`."""
-        if self._closed:
+        if self.closed:
             raise Closed
         task = self._loop.create_task(self._dialed(identity))
         self._dialing.add(task)
@@ -66,7 +67,7 @@ class Pool:
 
     def give_back(self, connection: Connection) -> None:
         """The exchange is over, or is given up."""
-        if self._closed or not connection.reusable:
+        if self.closed or not connection.reusable:
             connection.give_up()
             return
         connection.rest(self._loop.time())
@@ -76,7 +77,7 @@ class Pool:
 
     async def close(self) -> None:
         """Close every connection. Who waits for one of them gets `Closed`, and so does who asks for another."""
-        self._closed = True
+        self.closed = True
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
