@@ -39,3 +39,20 @@ async def test_the_clock_is_the_one_that_the_operator_was_given(operator: Operat
         stage.put(thing())
         await clock.settle()
     assert clocks == [clock]
+
+
+async def test_what_a_traceback_shows_of_a_context_is_not_its_content(operator: Operator, clock: VirtualClock) -> None:
+    shown: list[str] = []
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        session = ctx._session
+        shown.extend([session.raw.decode(), repr(ctx), repr(session), repr(session.__rich_repr__())])
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.settle()
+    content, *others = shown
+    assert "resourceVersion" in content
+    assert not [text for text in others if "resourceVersion" in text]
+    assert shown[2] == "<Session of Thing default/one>"

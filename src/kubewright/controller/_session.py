@@ -65,6 +65,13 @@ class Session(msgspec.Struct, Generic[R], eq=False):
     _pending: Future[Any] | None = None
     _log: ObjectLogger | None = None
 
+    def __repr__(self) -> str:
+        # Never the content, which may be that of a Secret: some tracebacks show variables.
+        return f"<Session of {self.info.kind} {self.key}>"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("kind", self.info.kind), ("key", self.key)]
+
     @property
     def attempt(self) -> int:
         """1 at first; grows while the reconcile of this key fails."""
