@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from kubewright.api import Object, ResourceInfo, decode, info_of, remove_condition, set_condition, set_controller
+from kubewright.api._conditions import ConditionStatus
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.client import JsonPatch, NotFound, Propagation, Status, Trace
 from kubewright.controller._environment import Environment
@@ -19,7 +20,6 @@ from kubewright.controller._status import put_status, status_changes, status_of
 from kubewright.observe import Reconcile
 
 if TYPE_CHECKING:
-    from kubewright.api._conditions import ConditionStatus
     from kubewright.api.core.v1 import ObjectReference
     from kubewright.events import EventType
 
