@@ -456,7 +456,9 @@ async def test_a_stream_is_late_only_when_nothing_comes_and_somebody_reads(monke
 # Opening
 
 
-async def test_a_client_that_is_closed_while_it_connects(monkeypatch: pytest.MonkeyPatch) -> None:
+@asynccontextmanager
+async def dialing_for_ever(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[HttpTransport, asyncio.Task[Any]]]:
+    """A transport, and a request that waits for its connection."""
     dialing = asyncio.Event()
 
     async def dial(*_: object) -> None:
@@ -467,6 +469,11 @@ async def test_a_client_that_is_closed_while_it_connects(monkeypatch: pytest.Mon
         monkeypatch.setattr(transport._dialer, "dial", dial)
         asking = asyncio.create_task(transport.send(get()))
         await dialing.wait()
+        yield transport, asking
+
+
+async def test_a_client_that_is_closed_while_it_connects(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with dialing_for_ever(monkeypatch) as (transport, asking):
         await transport.close()
         with pytest.raises(ConnectionLost, match="the client was closed") as caught:
             await asking
@@ -509,16 +516,7 @@ async def test_a_plugin_that_ends_with_its_client_does_not_cancel_who_waits_for_
 
 
 async def test_who_is_cancelled_while_the_client_is_closed_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    dialing = asyncio.Event()
-
-    async def dial(*_: object) -> None:
-        dialing.set()
-        await asyncio.Event().wait()
-
-    async with transport_to("http://127.0.0.1:1") as transport:
-        monkeypatch.setattr(transport._dialer, "dial", dial)
-        asking = asyncio.create_task(transport.send(get()))
-        await dialing.wait()
+    async with dialing_for_ever(monkeypatch) as (transport, asking):
         pool = transport._pool
         assert pool is not None
         asking.cancel()

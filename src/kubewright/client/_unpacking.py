@@ -17,8 +17,9 @@ class Unpacking:
     """Unpacks one body, piece by piece. Raises `Broken` for what is no gzip."""
 
     def __init__(self, encoding: str) -> None:
-        self._plain = encoding.strip().lower() in ("", "identity")
-        if not self._plain and encoding.strip().lower() not in ("gzip", "x-gzip"):
+        name = encoding.strip().lower()
+        self._plain = name in ("", "identity")
+        if not self._plain and name not in ("gzip", "x-gzip"):
             raise Broken("its answer is packed in a way that nobody has asked for", answered=True)
         self._gzip = zlib.decompressobj(wbits=_GZIP)
         self._begun = False

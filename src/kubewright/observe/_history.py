@@ -147,8 +147,7 @@ class History:
         kept, bounds = self._kept, self.bounds
         while len(kept) > 1 and (len(kept) > bounds.objects or self.size > bounds.bytes):
             for key in [*islice(kept, max(len(kept) // 16, 1))]:
-                gone = kept.pop(key)
-                self.size -= _OBJECT + (gone.size if isinstance(gone, _Kept) else sum(one.size for one in gone))
+                self.size -= _OBJECT + sum(one.size for one in _several(kept.pop(key)))
 
     def _keep(self, changes: Sequence[Change]) -> None:
         kept = self._changes
