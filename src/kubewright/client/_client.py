@@ -205,7 +205,11 @@ class Client(Reads, Subresources):
         grace_period_seconds: int | None = None,
         dry_run: bool = False,
     ) -> None:
-        """Ask for the deletion of all objects that match, in one namespace (the client's own unless given)."""
+        """Ask for the deletion of all objects that match, in one namespace (the client's own unless given).
+
+        The server gives itself a minute. With more objects than it can delete in that, it deletes some and says
+        `Timeout`: ask again, and it goes on with the rest.
+        """
         info = info_of(kind)
         query = query_of(labelSelector=selector_text(labels), fieldSelector=selector_text(fields))
         request = self._for_kind("DELETE", "deletecollection", info, self._namespace(info, namespace), query=query)
