@@ -34,7 +34,6 @@ def pod(namespace: str) -> core.Pod:
     )
 
 
-@pytest.mark.clusters("real")  # the embedded one refuses evictions that a budget could forbid
 async def test_an_eviction_deletes_a_pod_unless_a_budget_forbids_it(client: Client, namespace: str) -> None:
     await client.create(pod(namespace))
     running = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}

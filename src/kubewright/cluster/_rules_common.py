@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kubewright.api._names import label_problems, label_value_problems, qualified_name_problems
-from kubewright.cluster._field_errors import FieldError, invalid, not_supported, required
+from kubewright.cluster._field_errors import FieldError, duplicate, invalid, not_supported, required, too_long
 from kubewright.cluster._kinds import JSONObject
 
 __all__ = [
     "MOST_SECONDS",
     "at_least_zero",
+    "condition_errors",
     "id_errors",
     "label_key_errors",
     "label_selector_errors",
@@ -26,6 +27,16 @@ __all__ = [
 
 MOST_SECONDS: Final = 2**31 - 1
 _MOST_PORT: Final = 65535
+_STATES: Final = ("False", "True", "Unknown")
+_REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+_REASON_RULE: Final = (
+    "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric "
+    "characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or "
+    "'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is "
+    "'[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')"
+)
+_LONGEST_REASON: Final = 1024
+_LONGEST_MESSAGE: Final = 32 * 1024
 
 
 def at_least_zero(spec: JSONObject, field: str, path: str) -> list[FieldError]:
@@ -34,6 +45,31 @@ def at_least_zero(spec: JSONObject, field: str, path: str) -> list[FieldError]:
     if value is None or value >= 0:
         return []
     return [invalid(f"{path}.{field}", value, "must be greater than or equal to 0")]
+
+
+def condition_errors(conditions: Sequence[JSONObject], path: str) -> list[FieldError]:
+    """The conditions of a status, those that have reasons and generations."""
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, each in enumerate(conditions):
+        place, type_, reason = f"{path}[{index}]", each.get("type", ""), each.get("reason", "")
+        if type_ in seen:
+            errors.append(duplicate(f"{place}.type", type_))
+        seen.add(type_)
+        errors += label_key_errors(type_, f"{place}.type")
+        if each.get("status", "") not in _STATES:
+            errors.append(not_supported(f"{place}.status", each.get("status", ""), _STATES))
+        if (generation := each.get("observedGeneration", 0)) < 0:
+            errors.append(invalid(f"{place}.observedGeneration", generation, "must be greater than or equal to zero"))
+        if not each.get("lastTransitionTime"):
+            errors.append(required(f"{place}.lastTransitionTime"))
+        if not reason:
+            errors.append(required(f"{place}.reason"))
+        elif not _REASON.fullmatch(reason):
+            errors.append(invalid(f"{place}.reason", reason, _REASON_RULE))
+        texts = (("reason", reason, _LONGEST_REASON), ("message", each.get("message", ""), _LONGEST_MESSAGE))
+        errors += [too_long(f"{place}.{name}", most) for name, text, most in texts if len(text.encode()) > most]
+    return errors
 
 
 def id_errors(spec: JSONObject, field: str, path: str) -> list[FieldError]:

@@ -11,11 +11,12 @@ from kubewright.api import Quantity
 from kubewright.api._names import label_problems, subdomain_problems
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._rules_common import at_least_zero, label_selector_errors, port_or_name_errors
+from kubewright.cluster._rules_common import at_least_zero, condition_errors, label_selector_errors, port_or_name_errors
 
 __all__ = [
     "autoscaler_errors",
     "budget_errors",
+    "budget_status_errors",
     "claim_errors",
     "claim_update_errors",
     "ingress_errors",
@@ -108,6 +109,14 @@ def budget_errors(spec: JSONObject) -> list[FieldError]:
     if policy is not None and policy not in ("AlwaysAllow", "IfHealthyBudget"):
         errors.append(not_supported("spec.unhealthyPodEvictionPolicy", policy, ["AlwaysAllow", "IfHealthyBudget"]))
     return errors + label_selector_errors(spec.get("selector"), "spec.selector")
+
+
+def budget_status_errors(status: JSONObject) -> list[FieldError]:
+    """The status of a PodDisruptionBudget."""
+    errors = condition_errors(status.get("conditions") or (), "status.conditions")
+    for number in ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"):
+        errors += at_least_zero(status, number, "status")
+    return errors
 
 
 def autoscaler_errors(spec: JSONObject) -> list[FieldError]:

@@ -11,6 +11,7 @@ from kubewright.cluster._rules_jobs import job_update_errors
 from kubewright.cluster._rules_others import (
     autoscaler_errors,
     budget_errors,
+    budget_status_errors,
     claim_errors,
     claim_update_errors,
     ingress_errors,
@@ -261,6 +262,11 @@ class BudgetStrategy(SpecStrategy):
     def rules(obj: JSONObject) -> list[FieldError]:
         """Those of its spec."""
         return budget_errors(obj["spec"])
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Those of its status, too."""
+        errors = super().validate_update(obj, old, subresource)
+        return [*errors, *budget_status_errors(obj.get("status") or {})] if subresource == "status" else errors
 
 
 class AutoscalerStrategy(SpecStrategy):

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from kubewright.api import Object, Quantity, apps, batch, core, discovery, meta, to_dict
-from kubewright.client import Client, Conflict
+from kubewright.api import Object, Quantity, apps, batch, core, discovery, meta, policy, to_dict
+from kubewright.client import Client, Conflict, TooManyRequests
 from kubewright.cluster import Cluster
 from kubewright.cluster.nodes import FakeNode, PodPlan
 from kubewright.cluster.workloads import Workloads
@@ -33,6 +33,7 @@ KINDS: tuple[type[Object], ...] = (
     core.PersistentVolumeClaim,
     core.Endpoints,
     discovery.EndpointSlice,
+    policy.PodDisruptionBudget,
 )
 PATIENCE = 60.0
 LOOKS = 150
@@ -401,7 +402,58 @@ async def pods_have_to_leave_a_tainted_node(client: Client) -> None:
     await until(client, core.Pod, "at-once", lambda pod: pod.metadata.deletion_timestamp is not None)
 
 
+def a_budget(name: str, selector: meta.LabelSelector | None = SELECTOR, **spec: Any) -> policy.PodDisruptionBudget:
+    made = policy.PodDisruptionBudgetSpec(selector=selector, **spec)
+    return policy.PodDisruptionBudget(metadata=meta.ObjectMeta(name=name), spec=made)
+
+
+async def budgets_are_counted(client: Client) -> None:
+    # Pods of its own for each: with several budgets for one pod, the real controller takes one of them by chance.
+    forms: dict[str, dict[str, Any]] = {
+        "at-least-two": {"min_available": 2},
+        "at-least-half": {"min_available": "50%"},
+        "one-may-miss": {"max_unavailable": 1},
+        "a-third-may-miss": {"max_unavailable": "33%"},
+        "all-must-stay": {"max_unavailable": 0},
+        "all-may-miss": {"max_unavailable": 5},
+    }
+    for name, form in forms.items():
+        selector = meta.LabelSelector(match_labels={"app": name})
+        pods = template()
+        pods.metadata.labels = {"app": name}
+        spec = apps.ReplicaSetSpec(replicas=3, selector=selector, template=pods)
+        await client.create(apps.ReplicaSet(metadata=meta.ObjectMeta(name=name), spec=spec))
+        await client.create(a_budget(name, selector, **form))
+    await client.create(a_budget("of-nobody", meta.LabelSelector(match_labels={"app": "none"}), max_unavailable=1))
+    await client.create(a_budget("without-selector", None, min_available=1))
+    await client.create(a_budget("of-a-daemon-set", max_unavailable=1))
+    daemons = apps.DaemonSetSpec(selector=SELECTOR, template=template())
+    await client.create(apps.DaemonSet(metadata=meta.ObjectMeta(name="web"), spec=daemons))
+    for name in forms:
+        await until(client, apps.ReplicaSet, name, lambda found: found.status.available_replicas == 3)
+    await until(client, apps.DaemonSet, "web", lambda found: found.status.number_available == 1)
+
+
+async def a_pod_goes_as_its_budget_allows(client: Client) -> None:
+    spec = apps.DeploymentSpec(replicas=3, selector=SELECTOR, template=template())
+    await client.create(apps.Deployment(metadata=meta.ObjectMeta(name="web"), spec=spec))
+    await client.create(a_budget("guard", max_unavailable=1))
+
+    def allows_one(budget: policy.PodDisruptionBudget) -> bool:
+        return (budget.status.current_healthy, budget.status.disruptions_allowed) == (3, 1)
+
+    await until(client, policy.PodDisruptionBudget, "guard", allows_one)
+    first, second, _ = await client.list(core.Pod, client.namespace)
+    await client.evict(first.metadata.name)
+    with pytest.raises(TooManyRequests):
+        await client.evict(second.metadata.name)
+    await until(client, policy.PodDisruptionBudget, "guard", lambda budget: not allows_one(budget))
+    await until(client, policy.PodDisruptionBudget, "guard", allows_one)
+
+
 CASES: list[Case] = [
+    budgets_are_counted,
+    a_pod_goes_as_its_budget_allows,
     pods_have_to_leave_a_tainted_node,
     a_deployment_goes_back,
     a_stateful_set_on_delete,

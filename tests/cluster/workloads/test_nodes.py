@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import apps, core, meta
-from kubewright.client import ApiError, Conflict
+from kubewright.client import Conflict
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster, ClusterError
 from kubewright.cluster.nodes import PodPlan
@@ -72,22 +72,6 @@ async def test_an_eviction_deletes_a_pod(world: World) -> None:
     await world.client.create(a_pod())
     assert (await evict(world, "alone"))["status"] == "Success"
     assert await world.names(core.Pod) == []
-
-
-async def test_an_eviction_that_a_budget_could_forbid_is_refused(world: World) -> None:
-    from kubewright.api import policy
-
-    selector = meta.LabelSelector(match_labels=dict(LABELS))
-    spec = policy.PodDisruptionBudgetSpec(selector=selector, min_available=1)
-    await world.client.create(policy.PodDisruptionBudget(metadata=meta.ObjectMeta(name="few"), spec=spec))
-    pod = await world.client.create(a_pod())
-    await bind(world, pod)
-    bound = await world.get(core.Pod, "alone")
-    bound.status.phase = "Running"
-    await world.client.update_status(bound)
-    with pytest.raises(ApiError, match="evictions of pods that a disruption budget protects, as few does"):
-        await evict(world, "alone")
-    assert await world.names(core.Pod) == ["alone"]
 
 
 def test_pods_that_are_meant_to_end_do_so_by_themselves() -> None:

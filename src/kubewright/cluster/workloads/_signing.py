@@ -19,6 +19,7 @@ _CONTROLLERS: Final = {
     "Job": "job-controller",
     "PersistentVolumeClaim": "persistentvolume-controller",
     "Pod": "taint-eviction-controller",
+    "PodDisruptionBudget": "controllermanager",
     "ReplicaSet": "replicaset-controller",
     "StatefulSet": "statefulset-controller",
 }

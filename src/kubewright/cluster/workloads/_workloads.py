@@ -46,6 +46,7 @@ def controller_manager(clock: Clock | None = None, rng: random.Random | None = N
         _cron_jobs,
         _daemon_sets,
         _deployments,
+        _disruptions,
         _endpoints,
         _job_pods,
         _jobs,
@@ -67,6 +68,7 @@ def controller_manager(clock: Clock | None = None, rng: random.Random | None = N
         _volumes,
         _endpoints,
         _nodes,
+        _disruptions,
     ):
         part.register(operator)
     return operator

@@ -1,0 +1,153 @@
+"""Disruption budgets: whether they let a pod go, and what that leaves of them.
+
+How much a budget allows stands in its status, which a controller counts (`kubewright.cluster.workloads`). Here it is
+spent: an eviction takes one from it, and leaves the pod's name there, so that the controller does not count a pod that
+is about to go.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Final
+
+from kubewright.api import Selector, find_condition, from_dict, is_condition_true, set_condition, to_dict
+from kubewright.api.core.v1 import PodStatus
+from kubewright.cluster._calls import User
+from kubewright.cluster._failures import Failure
+from kubewright.cluster._kinds import JSONObject, ResourceType
+from kubewright.cluster._managing import manager_of
+from kubewright.cluster._state import State
+from kubewright.cluster._storage import Entry, RevisionConflict
+from kubewright.cluster._views import decoded
+from kubewright.cluster._writes import commit
+from kubewright.cluster.admission import Attributes
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from kubewright.api.policy.v1 import PodDisruptionBudget, PodDisruptionBudgetStatus
+
+__all__ = ["DISRUPTION_ALLOWED", "SYNC_FAILED", "judge", "spend"]
+
+DISRUPTION_ALLOWED: Final = "DisruptionAllowed"
+SYNC_FAILED: Final = "SyncFailed"
+"""The reason of that condition while nobody could count."""
+
+_SERVER: Final = User("system:apiserver", ("system:masters", "system:authenticated"))
+_MANAGER: Final = "kube-apiserver"
+_NAMES_AT_MOST: Final = 2000
+_PAUSE: Final = 10
+
+
+def judge(status: PodDisruptionBudgetStatus, now: datetime) -> None:
+    """Let the condition say what the number says."""
+    allowed = bool(status.disruptions_allowed)
+    reason = "SufficientPods" if allowed else "InsufficientPods"
+    set_condition(status, DISRUPTION_ALLOWED, allowed, reason, now=now, observed_generation=status.observed_generation)
+
+
+async def spend(state: State, pod: JSONObject, *, dry_run: bool) -> None:
+    """Take the eviction of a pod that runs from its budget, if it has one. Raises the refusal."""
+    type_ = state.types.find("policy", "v1", "poddisruptionbudgets")
+    assert type_ is not None
+    while (found := _budget_of(state, type_, pod)) is not None:
+        entry, budget = found
+        if not _is_ready(pod) and _lets_unready_go(budget):
+            return
+        _check(budget)
+        if dry_run:
+            return
+        with contextlib.suppress(RevisionConflict):  # it changed while admission was asked
+            await _take(state, type_, entry, budget, pod["metadata"]["name"])
+            return
+
+
+def _budget_of(state: State, type_: ResourceType, pod: JSONObject) -> tuple[Entry, PodDisruptionBudget] | None:
+    from kubewright.api.policy.v1 import PodDisruptionBudget
+
+    metadata, found = pod["metadata"], []
+    for entry in state.storage.entries(type_.storage, metadata["namespace"]):
+        budget = from_dict(PodDisruptionBudget, entry.decode())
+        if Selector.from_label_selector(budget.spec.selector).matches(metadata.get("labels")):
+            found.append((entry, budget))
+    if len(found) > 1:
+        text = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        raise Failure(500, "", text)
+    return found[0] if found else None
+
+
+def _is_ready(pod: JSONObject) -> bool:
+    return is_condition_true(from_dict(PodStatus, pod.get("status") or {}), "Ready")
+
+
+def _lets_unready_go(budget: PodDisruptionBudget) -> bool:
+    """A pod that is not ready is missed by nobody, as long as enough others are, or always where that is said."""
+    if budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
+        return True
+    wanted = budget.status.desired_healthy or 0
+    return 0 < wanted <= (budget.status.current_healthy or 0)
+
+
+def _check(budget: PodDisruptionBudget) -> None:
+    name, status = budget.metadata.name, budget.status
+    if (status.observed_generation or 0) < (budget.metadata.generation or 0):
+        raise _refusal(f"The disruption budget {name} is still being processed by the server.", _PAUSE)
+    if len(status.disrupted_pods or ()) > _NAMES_AT_MOST:
+        raise _overfull(name)
+    if not status.disruptions_allowed:
+        raise _refusal(f"The disruption budget {name} {_reason(status)}", None)
+
+
+def _reason(status: PodDisruptionBudgetStatus) -> str:
+    nothing = "does not allow evicting pods currently"
+    wanted, healthy = status.desired_healthy or 0, status.current_healthy or 0
+    told = find_condition(status, DISRUPTION_ALLOWED)
+    if told is not None and (told.status != "False" or not told.message):
+        told = None
+    if told is not None and told.reason == SYNC_FAILED:
+        return f"{nothing} because it failed sync: {told.message}"
+    if healthy <= wanted:
+        return f"needs {wanted} healthy pods and has {healthy} currently"
+    return nothing if told is None else f"{nothing} ({told.reason}): {told.message}"
+
+
+def _overfull(name: str) -> Failure:
+    why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+    text = f'poddisruptionbudget.policy "{name}" is forbidden: {why}'
+    return Failure(403, "Forbidden", text, {"name": name, "group": "policy", "kind": "poddisruptionbudget"})
+
+
+def _refusal(why: str, pause: int | None) -> Failure:
+    text = "Cannot evict pod as it would violate the pod's disruption budget."
+    details: JSONObject = {"causes": [{"reason": "DisruptionBudget", "message": why}]}
+    if pause is not None:
+        details["retryAfterSeconds"] = pause
+    return Failure(429, "TooManyRequests", text, details, retry_after=pause)
+
+
+async def _take(state: State, type_: ResourceType, entry: Entry, budget: PodDisruptionBudget, pod: str) -> None:
+    """Write the budget, as the real server does, which asks itself for that, and admission with it."""
+    now, status = state.clock.now().replace(microsecond=0), budget.status
+    status.disruptions_allowed = (status.disruptions_allowed or 0) - 1
+    status.disrupted_pods = {**(status.disrupted_pods or {}), pod: now}
+    if not status.disruptions_allowed:
+        judge(status, now)
+    old = decoded(type_, entry)
+    given = {**old, "status": to_dict(status)}
+    changed = manager_of(state, type_, "status").update(old, given, _MANAGER, state.now())
+    asked = Attributes(
+        operation="UPDATE",
+        type=type_,
+        user=_SERVER,
+        verb="update",
+        namespace=entry.namespace,
+        name=entry.name,
+        subresource="status",
+        object=changed,
+        old=old,
+        options={"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1"},
+    )
+    await state.admission.mutate(asked)
+    await state.admission.validate(asked)
+    assert asked.object is not None
+    commit(state, type_, asked.object, entry)

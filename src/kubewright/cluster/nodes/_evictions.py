@@ -1,0 +1,60 @@
+"""`pods/eviction`: how those who empty nodes take pods away, unless a disruption budget forbids it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubewright.cluster._answers import Answer
+from kubewright.cluster._bodies import decode_body
+from kubewright.cluster._calls import Call
+from kubewright.cluster._deletes import DeleteOptions, check_preconditions, delete_object
+from kubewright.cluster._failures import bad_request
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._state import State
+from kubewright.cluster._writes import commit
+from kubewright.cluster.nodes._budgets import spend
+from kubewright.cluster.nodes._pod_calls import admit, pod_of, success, with_condition
+
+__all__ = ["evict"]
+
+_NOT_RUNNING: Final = ("Succeeded", "Failed", "Pending")
+
+
+async def evict(state: State, call: Call) -> Answer:
+    """Delete a pod, and tell in its status why, if its budget lets it go."""
+    eviction = decode_body(state, call, None)
+    name = (eviction.get("metadata") or {}).get("name")
+    if name and name != call.name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    await admit(state, call, eviction)
+    options = _options_of(call, eviction)
+    found, pod = pod_of(state, call)
+    if _is_missed(pod):
+        await spend(state, pod, dry_run=options.dry_run)
+        found, pod = pod_of(state, call)
+    check_preconditions(call.type, pod, options)
+    if not options.dry_run:
+        # First the reason, for those who watch; a second write takes the pod away.
+        reason, message = "EvictionByEvictionAPI", "Eviction API: evicting"
+        told = with_condition(state, pod, type="DisruptionTarget", status="True", reason=reason, message=message)
+        found, options.resource_version = commit(state, call.type, told, found), None
+    await delete_object(state, call.type, found, options, None)
+    return success(call)
+
+
+def _options_of(call: Call, eviction: JSONObject) -> DeleteOptions:
+    given = eviction.get("deleteOptions") or {}
+    preconditions = given.get("preconditions") or {}
+    return DeleteOptions(
+        grace=given.get("gracePeriodSeconds"),
+        policy=given.get("propagationPolicy"),
+        uid=preconditions.get("uid"),
+        resource_version=preconditions.get("resourceVersion"),
+        dry_run=call.dry_run or bool(given.get("dryRun")),
+    )
+
+
+def _is_missed(pod: JSONObject) -> bool:
+    """Whether anybody loses by its end. Budgets are not asked about pods that do not run, or are going already."""
+    phase, metadata = (pod.get("status") or {}).get("phase"), pod["metadata"]
+    return phase not in _NOT_RUNNING and not metadata.get("deletionTimestamp")

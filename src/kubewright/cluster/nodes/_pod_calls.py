@@ -1,0 +1,50 @@
+"""What bindings and evictions have in common: both are about one pod, and neither is an object that is kept."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubewright.cluster._answers import Answer, encode
+from kubewright.cluster._calls import Call
+from kubewright.cluster._failures import not_found
+from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster._state import State
+from kubewright.cluster._storage import Entry
+from kubewright.cluster._views import decoded
+from kubewright.cluster.admission._attributes import attributes_of, kind_of
+
+__all__ = ["admit", "pod_of", "success", "with_condition"]
+
+_CREATED: Final = 201
+
+
+def pod_of(state: State, call: Call) -> tuple[Entry, JSONObject]:
+    """The pod that a call is about, as it is stored and read. Raises the 404."""
+    found = state.storage.get(call.type.storage, call.namespace, call.name)
+    if found is None:
+        raise not_found(call.type, call.name)
+    return found, decoded(call.type, found)
+
+
+def with_condition(state: State, pod: JSONObject, **condition: str) -> JSONObject:
+    """The pod with this condition, in place of the one of its type."""
+    status = dict(pod.get("status") or {})
+    others = [each for each in status.get("conditions") or () if each["type"] != condition["type"]]
+    made = {"lastProbeTime": None, "lastTransitionTime": state.now(), **condition}
+    return {**pod, "status": {**status, "conditions": [*others, made]}}
+
+
+async def admit(state: State, call: Call, obj: JSONObject) -> None:
+    """Ask admission about the creation of a Binding or an Eviction."""
+    kind = kind_of(call.type, call.subresource)
+    version = f"{kind['group']}/{kind['version']}" if kind["group"] else kind["version"]
+    metadata = {"name": call.name, "namespace": call.namespace, **(obj.get("metadata") or {})}
+    asked = attributes_of(call, "CREATE", {**obj, "kind": kind["kind"], "apiVersion": version, "metadata": metadata})
+    await state.admission.mutate(asked)
+    await state.admission.validate(asked)
+
+
+def success(call: Call) -> Answer:
+    """It is done."""
+    status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": _CREATED}
+    return Answer(encode(status), status=_CREATED, warnings=call.warnings)
