@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from playwright.async_api import Page, expect
 
 import kubewright as kw
 from kubewright.api import ObjectMeta
-from kubewright.client import Client, Timeout
+from kubewright.client import Client
 from kubewright.crd import install
+from kubewright.testing import ControlPlane
 from tests.console.kinds import AnyCluster
 
 # Chromium, the console and the API server share the machine, and ten thousand writes to a real server take a while.
@@ -30,21 +31,18 @@ class Crate(kw.Resource[CrateSpec, None]):
     """A kind of which there are many."""
 
 
+@pytest.fixture(scope="module")
+def control_plane() -> Iterator[ControlPlane]:
+    """A plane of this module's own, which ends with all it has: to delete so much takes a busy server minutes."""
+    with ControlPlane() as plane:
+        yield plane
+
+
 @pytest.fixture
-async def client(cluster: AnyCluster, cluster_namespace: str) -> AsyncIterator[Client]:
+async def client(cluster: AnyCluster) -> AsyncIterator[Client]:
     async with cluster.client() as made:
         await install(made, Crate)
         yield made
-        await clear(made, cluster_namespace)
-
-
-async def clear(client: Client, namespace: str) -> None:
-    """Delete all of them. The server gives itself a minute for one request; on a busy machine that is not enough."""
-    while True:
-        try:
-            return await client.delete_collection(Crate, namespace)
-        except Timeout:  # it has deleted some by then, and goes on when it is asked again
-            continue
 
 
 def crate(number: int, namespace: str) -> Crate:
