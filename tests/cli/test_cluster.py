@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.api import ObjectMeta, authorization
-from kubewright.api.core.v1 import ConfigMap
+from kubewright.api.core.v1 import ConfigMap, Node
 from kubewright.cli._main import run
 from kubewright.client import BlockingClient
 
@@ -68,6 +68,16 @@ def test_users_may_do_everything_or_what_roles_grant(tmp_path: Path, arguments: 
 def test_what_cannot_be_is_refused_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["cluster", "start", "--port", "70000"]) != 0
     assert "70000 is not in the range 0<=x<=65535" in capsys.readouterr().err
+    assert run(["cluster", "start", "--nodes", "3"]) == 2
+    assert "--nodes needs --workloads: without them there is nothing to run on nodes" in capsys.readouterr().err
+
+
+def test_workloads_have_as_many_nodes_as_are_asked_for(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "config"
+    for more, nodes in ((["--nodes", "3"], ["node-1", "node-2", "node-3"]), ([], ["node-1"])):
+        arguments = ("--write-kubeconfig", str(kubeconfig), "--workloads", *more)
+        with started(*arguments), BlockingClient.connect(kubeconfig=kubeconfig) as client:
+            assert [node.metadata.name for node in client.list(Node)] == nodes
 
 
 def test_a_file_that_holds_something_else_is_not_overwritten(

@@ -176,6 +176,20 @@ async def test_waiting_for_an_object_to_be_there_and_to_meet_a_condition(client:
             await client.wait_for(core.ConfigMap, "never", lambda _: True, namespace)
 
 
+async def test_what_is_no_condition_no_name_and_no_kind_is_told_at_once(client: Client, namespace: str) -> None:
+    unchecked: Any = client
+    with pytest.raises(TypeError, match="condition is a function over the object, not a str"):
+        await unchecked.wait_for(core.ConfigMap, "c", namespace)
+    with pytest.raises(TypeError, match="the name of a Pod is a text, not a Pod"):
+        await unchecked.evict(core.Pod(spec=core.PodSpec(containers=[])))
+    with pytest.raises(TypeError, match="the name of a Pod is a text, not the class Pod"):
+        await unchecked.evict(core.Pod, "p")
+    with pytest.raises(TypeError, match=r"a kind is a class, such as core\.ConfigMap, not 'ConfigMap'"):
+        await unchecked.get("ConfigMap", "c")
+    with pytest.raises(TypeError, match=r"a kind is a class, such as core\.ConfigMap, not a dict$"):
+        await unchecked.create({"kind": "Secret", "stringData": {"password": "hush"}})
+
+
 async def test_waiting_until_an_object_is_gone_with_its_finalizers(client: Client, namespace: str) -> None:
     await client.wait_until_gone(core.ConfigMap, "c", namespace)  # it never was there
     kept = config_map(namespace)

@@ -62,6 +62,17 @@ async def test_of_the_embedded_one(cluster_kind, client):
 def test_of_none(): ...
 """
 
+PLAIN = """
+from kubewright.api import core
+
+async def test_of_the_chosen_cluster(client, namespace, cluster):
+    async with cluster.client() as other:
+        assert namespace in [each.metadata.name for each in await other.list(core.Namespace)]
+
+async def test_of_the_real_one(client, namespace, control_plane):
+    assert control_plane.request("GET", f"/api/v1/namespaces/{namespace}")
+"""
+
 
 def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
     pytester.makepyfile(test_plain=TEST, test_virtual=VIRTUAL)
@@ -79,6 +90,32 @@ def test_the_same_tests_run_on_the_real_one_except_those_that_move_time(
     # The inner run has a home of its own, where no binaries are.
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(control_plane.binaries))
     run(pytester, "--cluster=real", "-m", "control_plane").assert_outcomes(passed=2, skipped=1)
+
+
+def test_client_and_namespace_are_of_the_cluster_that_is_named(
+    pytester: pytest.Pytester, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(control_plane.binaries))
+    pytester.makepyfile(test_unmarked=PLAIN)
+    pytester.makeini("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n")
+    for options, passed in (
+        (["--cluster=embedded"], 2),
+        (["--cluster=real"], 2),
+        (["--cluster=embedded", "-m", "not control_plane"], 1),
+        (["-m", "not control_plane"], 0),
+    ):
+        result = pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
+        result.assert_outcomes(passed=passed, deselected=2 - passed)
+
+
+@pytest.mark.parametrize("given", ["'embeded'", "kind='real'"])
+def test_a_typo_in_the_marker_is_told(pytester: pytest.Pytester, given: str) -> None:
+    pytester.makepyfile(
+        f"import pytest\n\n@pytest.mark.clusters({given})\ndef test_it(cluster_kind):\n    assert False\n"
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    assert result.ret != 0
+    assert f"the marker clusters takes names of clusters, 'embedded' and 'real', not {given}" in result.stdout.str()
 
 
 def names(result: pytest.RunResult, outcome: str = "") -> list[str]:

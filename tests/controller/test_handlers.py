@@ -10,7 +10,7 @@ import pytest
 
 from kubewright.api import core
 from kubewright.cache import ObjectKey
-from kubewright.controller import BlockingContext, Context, Result
+from kubewright.controller import BlockingContext, Context, Owns, Result, generation_changed
 from kubewright.controller._handlers import form_of
 from kubewright.operator import Operator
 from tests.controller.conftest import Part, Thing
@@ -37,7 +37,12 @@ def test_a_misspelled_option_fails_at_once_with_the_nearest_name_and_all_of_them
         ({"resync": 0}, ValueError, "resync must be more than 0 seconds"),
         ({"resync": "1m"}, TypeError, "resync is a number of seconds or a timedelta, not '1m'"),
         ({"timeout": timedelta(seconds=-1)}, ValueError, "timeout must be more than 0 seconds"),
-        ({"when": "generation"}, TypeError, "when takes one predicate"),
+        (
+            {"when": "generation"},
+            TypeError,
+            "when takes a predicate, such as .*, not the text 'generation'",
+        ),
+        ({"when": [generation_changed]}, TypeError, "when takes one predicate: combine several with &"),
         ({"when": 5}, TypeError, "a predicate is a function of a Change"),
         ({"rate_limiter": 5}, TypeError, "rate_limiter is a rate limiter"),
     ],
@@ -47,6 +52,11 @@ def test_a_wrong_value_fails_at_once(
 ) -> None:
     with pytest.raises(error, match=message):
         operator.reconciles(Thing, **options)
+
+
+def test_a_typo_in_an_option_of_what_is_owned_names_it_and_what_was_meant() -> None:
+    with pytest.raises(TypeError, match=r"Owns has no option 'wen'\. Did you mean 'when'\?"):
+        Owns(Part, wen=generation_changed)  # type: ignore[call-arg]
 
 
 def test_what_is_no_kind_cannot_be_reconciled(operator: Operator) -> None:

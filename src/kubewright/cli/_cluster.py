@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from kubewright.cli._numbers import PORT
+from kubewright.cli._numbers import PORT, up_to
 from kubewright.cli._output import Output, output_option
 
 __all__ = ["command"]
@@ -31,6 +31,12 @@ def command() -> None:
 @command.command("start")
 @click.option(
     "--workloads", is_flag=True, help="Also run the controllers of workloads: Deployments get pods, and so on."
+)
+@click.option(
+    "--nodes",
+    type=up_to(1000),
+    metavar="N",
+    help="With --workloads: so many nodes; one unless given.",
 )
 @click.option("--rbac", is_flag=True, help="Let users do only what roles grant.")
 @click.option(
@@ -54,7 +60,13 @@ def command() -> None:
 )
 @output_option
 def start(
-    workloads: bool, rbac: bool, port: int, write_kubeconfig: Path | None, snapshot: Path | None, output: Output
+    workloads: bool,
+    nodes: int | None,
+    rbac: bool,
+    port: int,
+    write_kubeconfig: Path | None,
+    snapshot: Path | None,
+    output: Output,
 ) -> None:
     """Run a cluster until Ctrl-C, on this machine alone.
 
@@ -62,12 +74,14 @@ def start(
     Example:
       kubewright cluster start --workloads --write-kubeconfig kubeconfig
     """
+    if nodes is not None and not workloads:
+        raise click.UsageError("--nodes needs --workloads: without them there is nothing to run on nodes")
     if write_kubeconfig is not None:
         from kubewright.cli._controlplane import check_replaceable
 
         check_replaceable(write_kubeconfig)
     try:
-        _run(_serve(output, port, write_kubeconfig, snapshot, workloads=workloads, rbac=rbac))
+        _run(_serve(output, port, write_kubeconfig, snapshot, nodes=(nodes or 1) if workloads else 0, rbac=rbac))
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise click.ClickException(
@@ -92,15 +106,17 @@ def _run(serving: Coroutine[None, None, None]) -> None:
 
 
 async def _serve(
-    output: Output, port: int, write_kubeconfig: Path | None, snapshot: Path | None, *, workloads: bool, rbac: bool
+    output: Output, port: int, write_kubeconfig: Path | None, snapshot: Path | None, *, nodes: int, rbac: bool
 ) -> None:
     from kubewright.cluster import Cluster
+    from kubewright.cluster.workloads import Workloads
 
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
             loop.add_signal_handler(number, stopped.set)
+    workloads = Workloads(nodes=nodes) if nodes else False
     async with Cluster(snapshot=snapshot, workloads=workloads, rbac=rbac) as cluster:
         url = await cluster.serve(port=port)
         kubeconfig = cluster.kubeconfig(write_kubeconfig)

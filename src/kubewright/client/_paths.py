@@ -34,11 +34,18 @@ def qualified(info: ResourceInfo, subresource: str | None = None) -> str:
 
 def segment(value: str, what: str, info: ResourceInfo) -> str:
     """One segment of a path. A name must not lead to another path, whatever it holds."""
+    if not isinstance(value, str):
+        raise TypeError(f"the {what} of a {info.kind} is a text, not {_described(value)}")
     if not value:
         raise ValueError(f"a {info.kind} needs a {what}, got {value!r}")
     if value in (".", "..") or "/" in value or "%" in value:
         raise ValueError(f"{value!r} is not a {what} of a {info.kind}: it must not be . or .. or contain / or %")
     return quote(value, safe=_SAFE)
+
+
+def _described(value: object) -> str:
+    """Not the value itself: objects may hold secrets, and are long."""
+    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
 
 def name_of(obj: Object) -> str:

@@ -138,6 +138,8 @@ class Reads(Requests):
         self, kind: type[R], name: str, condition: Callable[[R], bool], namespace: str | None = None
     ) -> R:
         """Wait until an object is there and meets a condition, by watching it. Set a limit with `asyncio.timeout`."""
+        if not callable(condition):
+            raise TypeError(f"condition is a function over the object, not a {type(condition).__name__}")
         where = self._namespace(info_of(kind), namespace)
         while True:
             watch = self.watch(kind, where, fields={"metadata.name": name})

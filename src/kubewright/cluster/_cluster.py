@@ -97,6 +97,11 @@ class Cluster:
         self._rbac = rbac
         self._services = dict(services or {})
         self._controllers: Controllers | None = None
+        if not isinstance(workloads, bool):
+            from kubewright.cluster.workloads import Workloads
+
+            if not isinstance(workloads, Workloads):
+                raise TypeError(f"workloads is True, False or Workloads(...), not {workloads!r}")
         self._with_workloads = workloads
         self._workloads: RunningWorkloads | None = None
         self._dispatcher: Dispatcher | None = None

@@ -30,12 +30,13 @@ def known_options(function: Callable[P, T]) -> Callable[P, T]:
     parameters = inspect.signature(function).parameters.values()
     valid = [parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
     accepted = {parameter.name for parameter in parameters}
+    shown = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        for name in kwargs:
-            if name not in accepted:
-                raise TypeError(unknown_name(function.__name__, name, valid))
+        for option in kwargs:
+            if option not in accepted:
+                raise TypeError(unknown_name(shown, option, valid))
         return function(*args, **kwargs)
 
     return call

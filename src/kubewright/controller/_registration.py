@@ -106,6 +106,8 @@ def check_when(given: PredicateFunction | Sequence[PredicateFunction] | None) ->
     """`when=`: one predicate; for several say how they combine."""
     if given is None:
         return None
+    if isinstance(given, str):
+        raise TypeError(f"when takes a predicate, such as kw.generation_changed, not the text {given!r}")
     if isinstance(given, Sequence):
         raise TypeError("when takes one predicate: combine several with &, | and ~")
     return predicate(given)

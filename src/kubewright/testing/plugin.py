@@ -6,6 +6,7 @@ with a `ControlPlane(controllers=True)` of their own, as a fixture of their modu
 `namespace`: the name of a namespace that only this test uses; deleted afterwards, without waiting for it.
 `fake_node`: a `FakeNode` for that namespace.
 `client`: an async `kubewright.client.Client` of an administrator, closed after the test (needs pytest-asyncio).
+With `--cluster=embedded` these three are of an embedded cluster, unless the test uses `control_plane`, too.
 
 `cluster`: with `--cluster=embedded`, which is the default, an embedded cluster of this test's own; with
 `--cluster=real` the control plane of the run. Both have `client()`, `client_as()`, `serve()` and `kubeconfig()`, so the
@@ -77,7 +78,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--cluster",
         choices=_KINDS,
         help="what the fixture `cluster` is: an embedded cluster for each test, which is the default, or the real "
-        "control plane of the run; tests with the marker `clusters` run on both unless this is given",
+        "control plane of the run; `client` and `namespace` are of the real one, and tests with the marker `clusters` "
+        "run on both, unless this is given",
     )
     group.addoption(
         "--cluster-rbac",
@@ -110,6 +112,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker(_CLUSTERS)
     if marker is None or "cluster_kind" not in metafunc.fixturenames:
         return
+    if marker.kwargs or not {*marker.args} <= {*_KINDS}:
+        given = [*map(repr, marker.args), *(f"{name}={value!r}" for name, value in marker.kwargs.items())]
+        text = f"the marker {_CLUSTERS} takes names of clusters, {' and '.join(map(repr, _KINDS))}"
+        raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid}: {text}, not {', '.join(given)}")
     asked = metafunc.config.getoption("--cluster")
     wanted = ("real",) if _MARKER in metafunc.fixturenames else marker.args or _KINDS
     metafunc.parametrize("cluster_kind", [kind for kind in wanted if asked in (None, kind)], indirect=True)
@@ -126,7 +132,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _needs_control_plane(item: pytest.Item, fixtures: Sequence[str]) -> bool:
     if item.get_closest_marker(_CLUSTERS) is not None:
         return bool(item.callspec.params.get("cluster_kind") == "real")  # type: ignore[attr-defined]
-    return "_home" in fixtures or item.config.getoption("--cluster") == "real"
+    return item.config.getoption("--cluster") in ((None, "real") if "_home" in fixtures else ("real",))
 
 
 @pytest.fixture(scope="session")
@@ -164,11 +170,13 @@ def cluster_kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def _home(request: pytest.FixtureRequest, cluster_kind: str) -> Cluster | ControlPlane:
-    """Where `client` and `namespace` are: on the real control plane, unless the test is marked for several clusters."""
-    marked = request.node.get_closest_marker(_CLUSTERS) is not None
-    found: Cluster | ControlPlane = request.getfixturevalue(
-        "cluster" if marked and cluster_kind == "embedded" else "control_plane"
-    )
+    """Where `client` and `namespace` are: on the real control plane, unless a marker or an option says otherwise.
+
+    A test that asks for the control plane itself means that one.
+    """
+    chosen = request.node.get_closest_marker(_CLUSTERS) is not None or request.config.getoption("--cluster") is not None
+    embedded = chosen and cluster_kind == "embedded" and _MARKER not in request.node.fixturenames
+    found: Cluster | ControlPlane = request.getfixturevalue("cluster" if embedded else "control_plane")
     return found
 
 

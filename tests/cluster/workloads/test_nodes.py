@@ -91,6 +91,20 @@ def test_there_are_no_less_than_no_nodes() -> None:
         Workloads(nodes=-1)
 
 
+def test_what_cannot_be_a_plan_or_workloads_is_told_at_once() -> None:
+    with pytest.raises(ValueError, match="nodes is a number of nodes, not '3'"):
+        Workloads(nodes="3")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="plan is a PodPlan, or a function from a pod to one, not 'slow'"):
+        Workloads(plan="slow")  # type: ignore[arg-type]
+    wrong: Any
+    for name, wrong in (("ready_delay", -3), ("ready_delay", "3"), ("exit_after", -1), ("start_delay", None)):
+        with pytest.raises(ValueError, match=f"^{name} is a number of seconds, from 0 on, not {wrong!r}"):
+            PodPlan(**{name: wrong})
+    for other in (3, "yes", PodPlan()):
+        with pytest.raises(TypeError, match=r"workloads is True, False or Workloads\(\.\.\.\), not "):
+            Cluster(workloads=other)  # type: ignore[arg-type]
+
+
 async def test_workloads_go_on_where_a_snapshot_left_them(tmp_path: Path) -> None:
     snapshot = tmp_path / "snapshot"
     clock = VirtualClock()

@@ -12,6 +12,7 @@ __all__ = ["Plan", "PodPlan"]
 
 _FIRST_BACKOFF: Final = 10.0
 _LONGEST_BACKOFF: Final = 300.0
+_TIMES: Final = ("schedule_delay", "start_delay", "ready_delay", "stop_delay", "restart_delay", "exit_after")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,14 @@ class PodPlan:
     image_missing: bool = False
     becomes_ready: bool = True
     unschedulable: str = ""
+
+    def __post_init__(self) -> None:
+        for name in _TIMES:
+            value: object = getattr(self, name)
+            if value is None and name == "exit_after":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+                raise ValueError(f"{name} is a number of seconds, from 0 on, not {value!r}")
 
     def delay_before(self, restart: int) -> float:
         """Seconds from the end of a container to its restart with that number; the first is 1."""

@@ -36,8 +36,11 @@ class Workloads:
     nodes: int = 1
 
     def __post_init__(self) -> None:
-        if self.nodes < 0:
-            raise ValueError(f"nodes is a number of nodes, not {self.nodes}")
+        if not isinstance(self.plan, PodPlan) and not callable(self.plan):
+            raise TypeError(f"plan is a PodPlan, or a function from a pod to one, not {self.plan!r}")
+        nodes: object = self.nodes
+        if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
+            raise ValueError(f"nodes is a number of nodes, not {nodes!r}")
 
 
 def controller_manager(clock: Clock | None = None, rng: random.Random | None = None) -> kw.Operator:
