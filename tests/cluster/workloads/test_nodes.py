@@ -12,7 +12,7 @@ from kubewright.api import apps, core, meta
 from kubewright.client import Conflict
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster, ClusterError
-from kubewright.cluster.nodes import PodPlan
+from kubewright.cluster.nodes import FakeNode, PodPlan
 from kubewright.cluster.workloads import Workloads, usual_plan
 from tests.cluster.workloads.conftest import LABELS, World, a_deployment, a_job, template
 
@@ -103,6 +103,13 @@ def test_what_cannot_be_a_plan_or_workloads_is_told_at_once() -> None:
     for other in (3, "yes", PodPlan()):
         with pytest.raises(TypeError, match=r"workloads is True, False or Workloads\(\.\.\.\), not "):
             Cluster(workloads=other)  # type: ignore[arg-type]
+
+
+async def test_a_function_that_forgets_to_return_a_plan_is_told_of_with_the_pod(world: World) -> None:
+    pod = await world.client.create(a_pod())
+    node = FakeNode(world.client, name="other", plan=lambda _: None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="must return a PodPlan, and returned None for default/alone"):
+        node.plan_of(pod)
 
 
 async def test_workloads_go_on_where_a_snapshot_left_them(tmp_path: Path) -> None:

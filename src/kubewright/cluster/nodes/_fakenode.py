@@ -199,7 +199,13 @@ class FakeNode:
 
     def plan_of(self, pod: core.Pod) -> PodPlan:
         """What becomes of the pod here."""
-        return self.plan if isinstance(self.plan, PodPlan) else self.plan(pod)
+        if isinstance(self.plan, PodPlan):
+            return self.plan
+        made: object = self.plan(pod)
+        if not isinstance(made, PodPlan):
+            where = f"{pod.metadata.namespace}/{pod.metadata.name}"
+            raise TypeError(f"the function that plans pods must return a PodPlan, and returned {made!r} for {where}")
+        return made
 
     # The stages of a pod's life
 
