@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import enum
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import pytest
 
-from kubewright.api import Model, encode
+from kubewright.api import Model, apps, encode
 from kubewright.api._model import Default, wire_name
 
 
@@ -85,7 +85,7 @@ def test_constructors_take_keywords_only_also_in_subclasses() -> None:
     class Derived(Inner):
         more: int
 
-    with pytest.raises(TypeError, match="positional"):
+    with pytest.raises(TypeError, match="Derived takes its fields by name: size, more"):
         Derived(1)  # type: ignore[call-arg]
     assert Derived(more=1).size == 1
 
@@ -104,3 +104,29 @@ def test_defaults_stay_readable_for_schema_writers() -> None:
     factory = next(f for f in msgspec.structs.fields(Everything) if f.name == "zero").default_factory
     assert isinstance(factory, Default)
     assert factory.value == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"replica": 3}, "DeploymentSpec has no field 'replica'. Did you mean 'replicas'? The fields are: selector, "),
+        ({"minReadySeconds": 3}, "DeploymentSpec has no field 'minReadySeconds'. Did you mean 'min_ready_seconds'?"),
+        ({"xyzzy": 3}, "DeploymentSpec has no field 'xyzzy'. The fields are: selector, "),
+        ({}, "DeploymentSpec needs the field 'selector'"),
+    ],
+)
+def test_a_typo_in_a_field_is_told_with_the_model_and_what_was_meant(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError) as told:
+        apps.DeploymentSpec(**fields)
+    assert str(told.value).startswith(message)
+
+
+def test_what_a_model_of_the_user_raises_is_passed_on() -> None:
+    class Odd(Model):
+        number: int = 0
+
+        def __post_init__(self) -> None:
+            raise TypeError("my own")
+
+    with pytest.raises(TypeError, match=r"^my own$"):
+        Odd(number=1)

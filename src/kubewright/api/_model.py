@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform, get_origin
 
@@ -30,6 +31,7 @@ def wire_name(attribute: str) -> str:
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
+_MISSING, _POSITIONAL = "Missing required argument ", "Extra positional arguments"  # how msgspec begins to say so
 _MUTABLE = (list, dict, set, msgspec.Struct)
 
 
@@ -95,6 +97,34 @@ class ModelType(type(msgspec.Struct)):  # type: ignore[misc]  # msgspec's metacl
                 namespace[attribute] = _always_sent(namespace[attribute])
         made: ModelType = super().__new__(mcls, name, bases, namespace, **config)
         return made
+
+    if not TYPE_CHECKING:
+
+        def __call__(self, *args: Any, **fields: Any) -> Any:
+            try:
+                return super().__call__(*args, **fields)
+            except TypeError as error:
+                if (explained := _explained(self, fields, str(error))) is None:
+                    raise
+                raise TypeError(explained) from None
+
+
+def _explained(model: Any, given: Iterable[str], error: str) -> str | None:
+    """What is wrong with the fields that a model was given, if it is them. msgspec does not say whose they are."""
+    known = model.__struct_fields__
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is not None:
+        from difflib import get_close_matches
+
+        on_the_wire = dict(zip(model.__struct_encode_fields__, known, strict=True))
+        near = on_the_wire.get(unknown) or next(iter(get_close_matches(unknown, known, 1)), None)
+        hint = f" Did you mean {near!r}?" if near else ""
+        return f"{model.__name__} has no field {unknown!r}.{hint} The fields are: {', '.join(known)}"
+    if error.startswith(_POSITIONAL):
+        return f"{model.__name__} takes its fields by name: {', '.join(known)}"
+    if error.startswith(_MISSING):
+        return f"{model.__name__} needs the field {error.removeprefix(_MISSING)}"
+    return None
 
 
 def _fields_with_default(namespace: dict[str, Any]) -> list[str]:
