@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from kubewright._collection import collection_paused
+from kubewright._typos import nearest
 
 __all__ = ["door"]
 
@@ -31,7 +32,6 @@ def door(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 def _unknown(package: str, name: str, homes: Mapping[str, str]) -> str:
-    from difflib import get_close_matches
-
-    near = "".join(f". Did you mean {one!r}?" for one in get_close_matches(name, homes, 1))
-    return f"module {package!r} has no attribute {name!r}{near}"
+    meant = nearest(name, homes)
+    hint = f". Did you mean {meant!r}?" if meant else ""
+    return f"module {package!r} has no attribute {name!r}{hint}"

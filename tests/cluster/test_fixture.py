@@ -74,9 +74,13 @@ async def test_of_the_real_one(client, namespace, control_plane):
 """
 
 
-def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
-    pytester.makepyfile(test_plain=TEST, test_virtual=VIRTUAL)
+def write(pytester: pytest.Pytester, **files: str) -> None:
+    pytester.makepyfile(**files)
     pytester.makeini("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n")
+
+
+def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+    write(pytester, test_plain=TEST, test_virtual=VIRTUAL)
     return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
 
 
@@ -96,8 +100,7 @@ def test_client_and_namespace_are_of_the_cluster_that_is_named(
     pytester: pytest.Pytester, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(control_plane.binaries))
-    pytester.makepyfile(test_unmarked=PLAIN)
-    pytester.makeini("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n")
+    write(pytester, test_unmarked=PLAIN)
     for options, passed in (
         (["--cluster=embedded"], 2),
         (["--cluster=real"], 2),
@@ -126,8 +129,7 @@ def test_marked_tests_run_on_both_clusters_or_on_the_one_that_is_named(
     pytester: pytest.Pytester, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(control_plane.binaries))
-    pytester.makepyfile(test_both=BOTH)
-    pytester.makeini("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n")
+    write(pytester, test_both=BOTH)
     everything = names(pytester.runpytest_subprocess("-v", "-p", "no:cacheprovider"), "PASSED")
     assert everything == [
         "test_everything_is_of_one_cluster[embedded]",

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform, get_origin
 
 import msgspec
 
+from kubewright._typos import nearest
+
 __all__ = ["Default", "Model", "wire_name"]
 
 
@@ -114,11 +116,9 @@ def _explained(model: Any, given: Iterable[str], error: str) -> str | None:
     known = model.__struct_fields__
     unknown = next((name for name in given if name not in known), None)
     if unknown is not None:
-        from difflib import get_close_matches
-
         on_the_wire = dict(zip(model.__struct_encode_fields__, known, strict=True))
-        near = on_the_wire.get(unknown) or next(iter(get_close_matches(unknown, known, 1)), None)
-        hint = f" Did you mean {near!r}?" if near else ""
+        meant = on_the_wire.get(unknown) or nearest(unknown, known)
+        hint = f" Did you mean {meant!r}?" if meant else ""
         return f"{model.__name__} has no field {unknown!r}.{hint} The fields are: {', '.join(known)}"
     if error.startswith(_POSITIONAL):
         return f"{model.__name__} takes its fields by name: {', '.join(known)}"

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright._typos import nearest
 from kubewright.api._pydantic import members_of
 from kubewright.api._shapes import Shape, fields_of, shape_of
 
@@ -81,12 +82,8 @@ def _next(shape: Shape, step: Step, where: str) -> Any:
         members |= members_of(shape.foreign)
     if members:
         if step.member not in members:
-            from difflib import get_close_matches
-
-            close = get_close_matches(step.member, members, 1) or get_close_matches(
-                step.member.replace("_", ""), members, 1
-            )
-            did = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(members)}"
+            meant = nearest(step.member, members) or nearest(step.member.replace("_", ""), members)
+            did = f"; did you mean {meant}?" if meant else f"; there are {', '.join(members)}"
             raise TypeError(f"{where} does not exist{did}")
         return members[step.member]
     if shape.place == "object" and shape.model is None and shape.foreign is None:

@@ -9,11 +9,15 @@ import shlex
 import signal
 from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kubewright.cli._numbers import PORT, up_to
 from kubewright.cli._output import Output, output_option
+
+if TYPE_CHECKING:
+    from kubewright.cluster.workloads import Workloads
 
 __all__ = ["command"]
 
@@ -105,19 +109,25 @@ def _run(serving: Coroutine[None, None, None]) -> None:
         runner.run(serving)
 
 
+def _workloads(nodes: int) -> Workloads | bool:
+    if not nodes:
+        return False
+    from kubewright.cluster.workloads import Workloads
+
+    return Workloads(nodes=nodes)
+
+
 async def _serve(
     output: Output, port: int, write_kubeconfig: Path | None, snapshot: Path | None, *, nodes: int, rbac: bool
 ) -> None:
     from kubewright.cluster import Cluster
-    from kubewright.cluster.workloads import Workloads
 
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
             loop.add_signal_handler(number, stopped.set)
-    workloads = Workloads(nodes=nodes) if nodes else False
-    async with Cluster(snapshot=snapshot, workloads=workloads, rbac=rbac) as cluster:
+    async with Cluster(snapshot=snapshot, workloads=_workloads(nodes), rbac=rbac) as cluster:
         url = await cluster.serve(port=port)
         kubeconfig = cluster.kubeconfig(write_kubeconfig)
         output.line(f"The embedded cluster is ready at {url}. In another terminal:\n")

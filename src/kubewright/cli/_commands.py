@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import click
 from click.shell_completion import CompletionItem
 
+from kubewright._typos import nearest
+
 __all__ = ["COMMANDS", "Entry", "LazyGroup"]
 
 
@@ -79,12 +81,10 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with a suggestion for a misspelled name."""
-        import difflib
-
         name = args[0] if args else ""
         if name not in COMMANDS and not name.startswith("-"):
-            near = difflib.get_close_matches(name, COMMANDS, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else f" There are: {', '.join(sorted(COMMANDS))}."
+            meant = nearest(name, COMMANDS)
+            hint = f" Did you mean {meant!r}?" if meant else f" There are: {', '.join(sorted(COMMANDS))}."
             ctx.fail(f"No such command {name!r}.{hint}")
         return super().resolve_command(ctx, args)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import urllib.error
 import urllib.request
@@ -14,6 +13,7 @@ from urllib.parse import quote
 import click
 import msgspec
 
+from kubewright._typos import nearest
 from kubewright.cli._completing import objects
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._output import Output, output_option
@@ -84,8 +84,8 @@ def _controllers(server: str, kind: str) -> list[str]:
     found = [one["name"] for one in controllers if one["kind"].lower() == kind.lower()]
     if not found:
         kinds = sorted({one["kind"] for one in controllers})
-        near = difflib.get_close_matches(kind, kinds, 1)
-        hint = f"did you mean {near[0]}?" if near else f"it reconciles {', '.join(kinds) or 'nothing'}"
+        meant = nearest(kind, kinds)
+        hint = f"did you mean {meant}?" if meant else f"it reconciles {', '.join(kinds) or 'nothing'}"
         raise WrongUse(f"the operator at {server} reconciles no {kind}; {hint}")
     return found
 

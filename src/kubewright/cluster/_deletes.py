@@ -209,8 +209,7 @@ async def delete_object(
 async def admit_deletion(state: State, asked: Attributes, old: JSONObject, options: DeleteOptions) -> None:
     """Both phases. The real server asks twice about an object that it first marks and then deletes."""
     told = replace(asked, old=old, options=options.shown(), dry_run=options.dry_run)
-    await state.admission.mutate(told)
-    await state.admission.validate(told)
+    await state.admission.admit(told)
 
 
 def check_preconditions(type_: ResourceType, obj: JSONObject, options: DeleteOptions) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
+
+from kubewright._typos import nearest
 
 __all__ = ["Selection"]
 
@@ -30,5 +31,5 @@ class Selection:
 
     def near(self, name: str) -> str:
         """The end of a sentence about a name that no kind had: the kind that was meant, if one looks like it."""
-        close = difflib.get_close_matches(name.lower(), self._seen, 1)
-        return f"; did you mean {self._seen[close[0]]}?" if close else ""
+        meant = nearest(name.lower(), self._seen)
+        return f"; did you mean {self._seen[meant]}?" if meant else ""

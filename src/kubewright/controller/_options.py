@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
+from kubewright._typos import nearest
 from kubewright.api import Object, ResourceInfo, info_of
 
 __all__ = ["check_kind", "known_options", "unknown_name"]
@@ -18,10 +19,8 @@ T = TypeVar("T")
 def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:
     """The sentence for a name that does not exist: the nearest one, and all of them."""
     names = sorted(valid)
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, names, 1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    meant = nearest(name, names)
+    hint = f" Did you mean {meant!r}?" if meant else ""
     return f"{what} has no option {name!r}.{hint} The options are: {', '.join(names)}"
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from kubewright._typos import nearest
 from kubewright.api import ResourceInfo
 from kubewright.controller._reconcile import TerminalError
 
@@ -89,10 +90,8 @@ def check_verbs(what: str, verbs: Sequence[str], *, must: Iterable[str] = ()) ->
     for text in verbs:
         verb, _, part = text.partition(" ")
         if verb not in VERBS or part != part.strip("/ "):
-            from difflib import get_close_matches
-
-            near = get_close_matches(verb, VERBS, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            meant = nearest(verb, VERBS)
+            hint = f" Did you mean {meant!r}?" if meant else ""
             raise ValueError(f"{what}: {text!r} is no verb.{hint} The verbs are: {', '.join(VERBS)}")
     if missing := [verb for verb in must if verb not in verbs]:
         raise ValueError(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 import traceback
 from pathlib import Path
 from types import TracebackType
 from typing import Final
+
+from kubewright._typos import nearest
 
 __all__ = ["place_of", "told"]
 
@@ -31,7 +32,8 @@ def _meant(error: BaseException) -> str:
     """The attribute that was meant: Python says so itself from 3.12 on, where it makes the text."""
     if sys.version_info >= (3, 12) or not isinstance(error, AttributeError) or error.name is None:
         return ""
-    return "".join(f". Did you mean: {one!r}?" for one in difflib.get_close_matches(error.name, dir(error.obj), 1))
+    meant = nearest(error.name, dir(error.obj))
+    return f". Did you mean: {meant!r}?" if meant else ""
 
 
 def place_of(error: BaseException) -> tuple[str, int]:

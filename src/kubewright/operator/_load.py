@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from kubewright._typos import nearest
 from kubewright.operator._operator import Operator
 
 __all__ = ["LoadError", "is_file", "load_module", "load_operator", "missing", "operator_in", "split_target"]
@@ -62,17 +63,15 @@ def is_file(where: str) -> bool:
 
 def missing(where: str, folder: Path | None = None) -> str:
     """That there is no such file or module, and which one may have been meant."""
-    import difflib
-
     if is_file(where):
         path = Path(where)
-        near = difflib.get_close_matches(path.name, sorted(each.name for each in path.parent.glob("*.py")), 1)
-        return f"there is no file {where}{f'; did you mean {path.with_name(near[0])}?' if near else ''}"
+        near = nearest(path.name, sorted(each.name for each in path.parent.glob("*.py")))
+        return f"there is no file {where}{f'; did you mean {path.with_name(near)}?' if near else ''}"
     package, dot, name = where.rpartition(".")
     around = (folder or Path.cwd()).joinpath(*package.split("."))
     names = {each.stem for each in around.glob("*.py")} | {each.parent.name for each in around.glob("*/__init__.py")}
-    near = difflib.get_close_matches(name, sorted(names), 1)
-    return f"there is no file or module {where!r}{f'; did you mean {package}{dot}{near[0]}?' if near else ''}"
+    near = nearest(name, sorted(names))
+    return f"there is no file or module {where!r}{f'; did you mean {package}{dot}{near}?' if near else ''}"
 
 
 def _import_file(path: Path) -> ModuleType:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypedDict
 
 import msgspec
 
+from kubewright._typos import nearest
 from kubewright.controller._options import unknown_name
 from kubewright.controller._registration import DEFAULT_CONCURRENCY
 from kubewright.operator import _values as values
@@ -247,9 +248,4 @@ def misspelled(environ: Mapping[str, str]) -> list[tuple[str, str]]:
     """
     known = {setting.variable for setting in TABLE.values()}
     strangers = [name for name in environ if name.startswith(PREFIX) and name not in known]
-    if not strangers:
-        return []
-    from difflib import get_close_matches
-
-    near = ((name, get_close_matches(name, known, 1, cutoff=0.85)) for name in strangers)
-    return [(name, found[0]) for name, found in near if found]
+    return [(name, meant) for name in strangers if (meant := nearest(name, known, likeness=0.85))]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 from dataclasses import dataclass
 
 import kubewright.api
+from kubewright._typos import nearest
 from kubewright.api import Object
 from kubewright.scaffold._names import ScaffoldError
 
@@ -31,12 +31,9 @@ def find_owned(name: str) -> OwnedKind:
     known = [one for one in all_owned() if not group or one.group == group]
     found = [one for one in known if one.kind.lower() == kind.lower()]
     if not found:
-        near = difflib.get_close_matches(kind.lower(), {one.kind.lower(): one for one in known}, 1)
-        hint = (
-            "; repeat --owns for each kind"
-            if "," in name
-            else next((f"; did you mean {one.kind}?" for one in known if near and one.kind.lower() == near[0]), "")
-        )
+        kinds = {one.kind.lower(): one.kind for one in known}
+        meant = nearest(kind.lower(), kinds)
+        hint = "; repeat --owns for each kind" if "," in name else f"; did you mean {kinds[meant]}?" if meant else ""
         raise ScaffoldError(f"--owns names a kind of Kubernetes, such as Deployment, and {name!r} is none{hint}")
     if len(found) > 1:
         these = " or ".join(f"{one.group}/{one.kind}" for one in found)

@@ -85,6 +85,11 @@ class Chain:
         """The plugin of that name."""
         return next((plugin for plugin in self._plugins if plugin.name == name), None)
 
+    async def admit(self, attributes: Attributes) -> None:
+        """Both phases, for a write to which nothing happens between them."""
+        await self.mutate(attributes)
+        await self.validate(attributes)
+
     async def mutate(self, attributes: Attributes) -> None:
         """The first phase. Raises the refusal of the first plugin that refuses."""
         for plugin in self._mutating:

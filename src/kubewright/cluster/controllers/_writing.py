@@ -58,8 +58,7 @@ async def update(
         old=old,
         options={"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1"},
     )
-    await state.admission.mutate(asked)
-    await state.admission.validate(asked)
+    await state.admission.admit(asked)
     assert asked.object is not None
     changed = asked.object
     metadata = changed["metadata"]
@@ -99,7 +98,6 @@ async def create(state: State, type_: ResourceType, obj: JSONObject, user: User)
         object=manager_of(state, type_).update(None, full, MANAGER, state.now()),
         options={"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
     )
-    await state.admission.mutate(asked)
-    await state.admission.validate(asked)
+    await state.admission.admit(asked)
     assert asked.object is not None
     return commit(state, type_, asked.object, None)

@@ -147,7 +147,6 @@ async def _take(state: State, type_: ResourceType, entry: Entry, budget: PodDisr
         old=old,
         options={"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1"},
     )
-    await state.admission.mutate(asked)
-    await state.admission.validate(asked)
+    await state.admission.admit(asked)
     assert asked.object is not None
     commit(state, type_, asked.object, entry)

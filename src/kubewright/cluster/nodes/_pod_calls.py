@@ -40,8 +40,7 @@ async def admit(state: State, call: Call, obj: JSONObject) -> None:
     version = f"{kind['group']}/{kind['version']}" if kind["group"] else kind["version"]
     metadata = {"name": call.name, "namespace": call.namespace, **(obj.get("metadata") or {})}
     asked = attributes_of(call, "CREATE", {**obj, "kind": kind["kind"], "apiVersion": version, "metadata": metadata})
-    await state.admission.mutate(asked)
-    await state.admission.validate(asked)
+    await state.admission.admit(asked)
 
 
 def success(call: Call) -> Answer:
