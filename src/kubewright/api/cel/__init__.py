@@ -22,6 +22,7 @@ from kubewright.api.cel._estimates import UNBOUNDED, estimate
 from kubewright.api.cel._field_paths import PathProblem, field_path
 from kubewright.api.cel._interpreter import PER_CALL_LIMIT, Program
 from kubewright.api.cel._issues import CompileError
+from kubewright.api.cel._patches import JSON_PATCH, OBJECT, misnamed, to_json
 from kubewright.api.cel._rules import OMITTED, Broken, CompiledRule, Outcome, Rules, compile_node, has_rules
 from kubewright.api.cel._schemas import Declared, declare, escape, structs_of, to_value
 from kubewright.api.cel._syntax import ExtraMissing, is_available
@@ -29,6 +30,8 @@ from kubewright.api.cel._types import Type
 from kubewright.api.cel._values import CostExceeded, EvaluationError, Struct
 
 __all__ = [
+    "JSON_PATCH",
+    "OBJECT",
     "OMITTED",
     "PER_CALL_LIMIT",
     "UNBOUNDED",
@@ -54,7 +57,9 @@ __all__ = [
     "field_path",
     "has_rules",
     "is_available",
+    "misnamed",
     "structs_of",
+    "to_json",
     "to_value",
     "types",
 ]

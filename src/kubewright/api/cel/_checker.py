@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kubewright.api.cel import _types as types
-from kubewright.api.cel._declarations import TYPE_NAMES, functions
+from kubewright.api.cel._declarations import TYPE_NAMES, Overload, functions
 from kubewright.api.cel._issues import Issues
 from kubewright.api.cel._nodes import (
     Call,
@@ -25,6 +25,7 @@ from kubewright.api.cel._nodes import (
     Syntax,
     qualified_name,
 )
+from kubewright.api.cel._patches import PATCH_FUNCTIONS, field_of_patch, patch_type
 from kubewright.api.cel._types import BOOL, DYN, ERROR, Substitutions, Type
 from kubewright.api.cel._values import type_of_value
 
@@ -37,6 +38,8 @@ class Environment:
 
     variables: Mapping[str, Type]
     structs: Mapping[str, Mapping[str, Type]] = field(default_factory=dict)
+    patches: bool = False
+    """Whether it may write patches, as in a mutating policy: `Object{...}`, `JSONPatch{...}`."""
 
 
 @dataclass(slots=True)
@@ -77,6 +80,7 @@ class _Checker:
         self.issues = Issues(syntax)
         self.known = Substitutions()
         self._structs = environment.structs
+        self._patches = environment.patches
         self._scopes: list[dict[str, Type]] = [dict(environment.variables)]
         self._free = 0
 
@@ -109,6 +113,8 @@ class _Checker:
                 return scope[name]
         if name in TYPE_NAMES and name.islower():
             return types.type_of(TYPE_NAMES[name])
+        if self._patches and (patch := patch_type(name)) is not None:
+            return types.type_of(patch)
         return _TYPE_IDENTIFIERS.get(name)
 
     def _ident(self, node: Ident) -> Type:
@@ -134,9 +140,9 @@ class _Checker:
             case "map":
                 found = target.parameters[1]
             case "struct":
-                fields = self._structs.get(target.name, {})
-                if name in fields:
-                    found = fields[name]
+                known = self._field_type(target, name)
+                if known is not None:
+                    found = known
                 else:
                     self.issues.add(id_, f"undefined field '{name}'")
             case "parameter":
@@ -149,6 +155,11 @@ class _Checker:
                 found = DYN
         return types.optional_of(found) if given.is_optional or optional else found
 
+    def _field_type(self, struct: Type, name: str) -> Type | None:
+        if self._patches and patch_type(struct.name) is not None:
+            return field_of_patch(struct, name)
+        return self._structs.get(struct.name, {}).get(name)
+
     # Calls
 
     def _call(self, node: Call) -> Type:
@@ -160,7 +171,7 @@ class _Checker:
             return self._resolved(node, node.function, node.arguments, is_member=False)
         prefix = qualified_name(node.target)
         full = f"{prefix}.{node.function}"
-        if prefix and full in functions():
+        if prefix and self._overloads(full) is not None:
             self.made.functions[node.id] = full
             return self._resolved(node, full, node.arguments, is_member=False)
         self.visit(node.target)
@@ -174,7 +185,7 @@ class _Checker:
         return self.known.applied(self._field(node.id, operand, name.value, optional=True))
 
     def _resolved(self, node: Call, name: str, arguments: list[Node], *, is_member: bool) -> Type:
-        overloads = functions().get(name)
+        overloads = self._overloads(name)
         if overloads is None:
             self.issues.undeclared(node.id, name)
             return ERROR
@@ -203,6 +214,9 @@ class _Checker:
             return ERROR
         self.made.overloads[node.id] = ids
         return result
+
+    def _overloads(self, name: str) -> tuple[Overload, ...] | None:
+        return None if name in PATCH_FUNCTIONS and not self._patches else functions().get(name)
 
     def _logical(self, node: Call, name: str, given: list[Type]) -> Type:
         self.made.overloads[node.id] = ["logical_and" if name == "_&&_" else "logical_or"]
@@ -248,8 +262,22 @@ class _Checker:
         return types.map_of(key or self._free_type(), value or self._free_type())
 
     def _struct(self, node: StructNode) -> Type:
-        self.issues.undeclared(node.id, node.name)
-        return ERROR
+        made = patch_type(node.name) if self._patches else None
+        if made is None:
+            self.issues.undeclared(node.id, node.name)
+            return ERROR
+        for entry in node.entries:
+            assert isinstance(entry.key, str)
+            given = self.visit(entry.value)
+            if entry.is_optional:
+                given = self._unwrapped(entry.value, given)
+            expected = field_of_patch(made, entry.key)
+            if expected is None:
+                self.issues.add(entry.id, f"undefined field '{entry.key}'")
+            elif not self.known.fits(expected, given):
+                text = f"expected type of field '{entry.key}' is '{expected}' but provided type is '{given}'"
+                self.issues.add(entry.id, text)
+        return made
 
     def _unwrapped(self, node: Node, found: Type) -> Type:
         if not found.is_optional and not found.is_dyn:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from kubewright.api.cel._checker import Checked, Environment, check
 from kubewright.api.cel._interpreter import Program
 from kubewright.api.cel._issues import Issues
-from kubewright.api.cel._nodes import Call, Entry, Fold, Ident, ListNode, Literal, MapNode, Node, Select, StructNode
+from kubewright.api.cel._nodes import Call, ListNode, Literal, MapNode, Node, children
 from kubewright.api.cel._regexes import problem_of
 from kubewright.api.cel._syntax import parse
 from kubewright.api.cel._times import parse_duration, parse_timestamp
@@ -49,7 +49,7 @@ def _check_literals(checked: Checked, node: Node, issues: Issues) -> None:
                 ],
                 issues,
             )
-    for child in _children(node):
+    for child in children(node):
         _check_literals(checked, child, issues)
 
 
@@ -91,25 +91,5 @@ def _fits(function: str, text: str) -> bool:
 
 def _nodes(node: Node) -> Iterator[Node]:
     yield node
-    for child in _children(node):
+    for child in children(node):
         yield from _nodes(child)
-
-
-def _children(node: Node) -> list[Node]:
-    match node:
-        case Literal() | Ident():
-            return []
-        case Select(operand=operand):
-            return [operand]
-        case Call(target=target, arguments=arguments):
-            return [*([target] if target is not None else []), *arguments]
-        case ListNode(elements=elements):
-            return elements
-        case MapNode(entries=entries) | StructNode(entries=entries):
-            return [part for entry in entries for part in _parts(entry)]
-        case Fold():
-            return [node.range, node.initial, node.condition, node.step, node.result]
-
-
-def _parts(entry: Entry) -> list[Node]:
-    return [entry.value] if isinstance(entry.key, str) else [entry.key, entry.value]

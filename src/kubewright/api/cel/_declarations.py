@@ -313,6 +313,8 @@ ip
   cidr_ip.(CIDR) IP
 isIP
   is_ip(string) bool
+jsonpatch.escapeKey
+  string_jsonpatch_escapeKey_string(string) string
 ip.isCanonical
   ip_is_canonical(string) bool
 family

@@ -141,6 +141,7 @@ IMPLEMENTATIONS: Final[dict[str, Callable[..., Any]]] = {
     "findAll": _find_all,
     "ip": _ip,
     "isIP": _parses(Address.parse),
+    "jsonpatch.escapeKey": lambda key: key.replace("~", "~0").replace("/", "~1"),
     "ip.isCanonical": lambda text: str(Address.parse(text)) == text,
     "family": lambda address: address.value.version,
     "isUnspecified": lambda address: address.value.is_unspecified,

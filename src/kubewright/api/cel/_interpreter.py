@@ -14,6 +14,7 @@ from kubewright.api.cel._declarations import TYPE_NAMES
 from kubewright.api.cel._functions import IMPLEMENTATIONS
 from kubewright.api.cel._nodes import Call, Fold, Ident, ListNode, Literal, MapNode, Node, Select, StructNode
 from kubewright.api.cel._overloads import guarded
+from kubewright.api.cel._patches import made_patch
 from kubewright.api.cel._spending import BEFORE, call_cost, cost_before, costs_one
 from kubewright.api.cel._types import ANY_LIST, DYN, NULL, Type, map_of, optional_of, type_of
 from kubewright.api.cel._values import (
@@ -37,6 +38,7 @@ _CHECKING_THEMSELVES: Final = frozenset(
 )
 _CONVERSIONS: Final = frozenset({"bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"})
 _MAP_COST: Final = 30
+_STRUCT_COST: Final = 40
 
 
 class _Run:
@@ -96,7 +98,7 @@ class _Compiler:
             case MapNode():
                 return self._map(node)
             case StructNode():
-                raise AssertionError("the checker refuses structs")
+                return self._struct(node)
             case Fold():
                 return self._fold(node)
 
@@ -204,9 +206,7 @@ class _Compiler:
             for step, is_optional in steps:
                 value = step(run)
                 if is_optional:
-                    if not isinstance(value, Optional):
-                        raise no_overload()
-                    if not value.is_there:
+                    if not _is_there(value):
                         continue
                     value = value.value
                 made.append(value)
@@ -226,9 +226,7 @@ class _Compiler:
             for key, value, is_optional in steps:
                 name, found = key(run), value(run)
                 if is_optional:
-                    if not isinstance(found, Optional):
-                        raise no_overload()
-                    if not found.is_there:
+                    if not _is_there(found):
                         continue
                     found = found.value
                 if isinstance(name, float | list | dict) or name is None:
@@ -236,6 +234,24 @@ class _Compiler:
                 made[name] = found
             run.spend(_MAP_COST)
             return made
+
+        return build
+
+    def _struct(self, node: StructNode) -> _Step:
+        type_ = self._checked.types[node.id]
+        steps = [(str(entry.key), self.step(entry.value), entry.is_optional) for entry in node.entries]
+
+        def build(run: _Run) -> Struct:
+            fields = {}
+            for name, step, is_optional in steps:
+                value = step(run)
+                if is_optional:
+                    if not _is_there(value):
+                        continue
+                    value = value.value
+                fields[name] = value
+            run.spend(_STRUCT_COST)
+            return made_patch(type_, fields)
 
         return build
 
@@ -269,6 +285,13 @@ class _Compiler:
                 variables.update(kept)
 
         return fold
+
+
+def _is_there(value: Any) -> bool:
+    """Whether what stands behind a `?` is to be taken."""
+    if not isinstance(value, Optional):
+        raise no_overload()
+    return value.is_there
 
 
 def _is_constant(node: Node | None) -> bool:

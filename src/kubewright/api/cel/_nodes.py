@@ -17,6 +17,7 @@ __all__ = [
     "Select",
     "StructNode",
     "Syntax",
+    "children",
     "qualified_name",
 ]
 
@@ -130,3 +131,24 @@ def qualified_name(node: Node) -> str:
             return f"{prefix}.{field}" if prefix else ""
         case _:
             return ""
+
+
+def children(node: Node) -> list[Node]:
+    """The nodes that stand directly in a node."""
+    match node:
+        case Literal() | Ident():
+            return []
+        case Select(operand=operand):
+            return [operand]
+        case Call(target=target, arguments=arguments):
+            return [*([target] if target is not None else []), *arguments]
+        case ListNode(elements=elements):
+            return elements
+        case MapNode(entries=entries) | StructNode(entries=entries):
+            return [part for entry in entries for part in _parts(entry)]
+        case Fold():
+            return [node.range, node.initial, node.condition, node.step, node.result]
+
+
+def _parts(entry: Entry) -> list[Node]:
+    return [entry.value] if isinstance(entry.key, str) else [entry.key, entry.value]

@@ -25,6 +25,7 @@ from kubewright.api.cel._nodes import (
     Select,
     StructNode,
     Syntax,
+    children,
 )
 from kubewright.api.cel._values import Uint
 
@@ -77,7 +78,16 @@ def parse(text: str) -> Syntax:
     parsed = _Message(_Message(serialized).bytes(2))
     syntax = Syntax(text, _node(_Message(parsed.bytes(2))), dict(_offsets(_Message(parsed.bytes(3)))))
     _refuse_quoted_names(syntax)
+    _mark_structs_at_their_braces(syntax, syntax.root)
     return syntax
+
+
+def _mark_structs_at_their_braces(syntax: Syntax, node: Node) -> None:
+    """The server's compiler points there, the library at the name."""
+    if isinstance(node, StructNode) and node.id in syntax.offsets:
+        syntax.offsets[node.id] = max(syntax.text.find("{", syntax.offsets[node.id]), 0)
+    for child in children(node):
+        _mark_structs_at_their_braces(syntax, child)
 
 
 def _refuse_quoted_names(syntax: Syntax) -> None:

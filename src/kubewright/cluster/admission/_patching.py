@@ -9,7 +9,7 @@ import msgspec
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.merge import Refused, json_patch
 
-__all__ = ["PatchError", "patched", "read_patch"]
+__all__ = ["PatchError", "TestFailed", "patched", "read_patch"]
 
 
 class PatchError(Exception):
@@ -18,6 +18,12 @@ class PatchError(Exception):
     def __init__(self, problem: str, *, undecodable: bool = False) -> None:
         super().__init__(problem)
         self.undecodable = undecodable
+
+
+class TestFailed(PatchError):
+    """A patch that does not apply because one of its tests failed."""
+
+    __test__ = False  # pytest takes every class of such a name for one of its own
 
 
 def read_patch(patch: bytes) -> list[JSONObject]:
@@ -38,48 +44,50 @@ def patched(document: JSONObject, operations: list[JSONObject]) -> JSONObject:
     try:
         made = json_patch(document, msgspec.json.encode(operations))
     except Refused:
-        raise PatchError(_why(document, operations)) from None
+        raise _why(document, operations) from None
     if not isinstance(made, dict) or not isinstance(made.setdefault("metadata", {}), dict):
         raise PatchError("the patch leaves something that is not an object")
     return made
 
 
-def _why(document: Any, operations: list[JSONObject]) -> str:
+def _why(document: Any, operations: list[JSONObject]) -> PatchError:
     """What is wrong with the first operation that does not apply, in the words of the library of the real server."""
     for operation in operations:
         try:
             document = json_patch(document, msgspec.json.encode([operation]))
         except Refused:
             return _problem(document, operation)
-    return "the patch does not apply"
+    return PatchError("the patch does not apply")
 
 
-def _problem(document: Any, operation: JSONObject) -> str:
+def _problem(document: Any, operation: JSONObject) -> PatchError:
     kind, path = operation.get("op"), operation.get("path")
     if kind not in ("add", "remove", "replace", "move", "copy", "test"):
-        return f"Unexpected kind: {kind or 'unknown'}"
+        return PatchError(f"Unexpected kind: {kind or 'unknown'}")
     if not isinstance(path, str):
-        return f"{kind} operation failed to decode path: missing value"
+        return PatchError(f"{kind} operation failed to decode path: missing value")
     if kind == "test":
         if not _has_holder(document, path):
-            return f"test operation does not apply: is missing path: {path}: missing value"
-        return f"testing value {path} failed: test failed"
+            return PatchError(f"test operation does not apply: is missing path: {path}: missing value")
+        return TestFailed(f"testing value {path} failed: test failed")
     if kind in ("move", "copy"):
         source = operation.get("from")
         if not isinstance(source, str):
-            return f"{kind} operation failed to decode from: missing value"
+            return PatchError(f"{kind} operation failed to decode from: missing value")
         if not _has_holder(document, source):
-            return f"{kind} operation does not apply: doc is missing from path: {source}: missing value"
-        return f"{kind} operation does not apply: doc is missing destination path: {path}: missing value"
+            return PatchError(f"{kind} operation does not apply: doc is missing from path: {source}: missing value")
+        return PatchError(f"{kind} operation does not apply: doc is missing destination path: {path}: missing value")
     if not _has_holder(document, path):
         shown = path if kind == "replace" else f'"{path}"'
-        return f"{kind} operation does not apply: doc is missing path: {shown}: missing value"
+        return PatchError(f"{kind} operation does not apply: doc is missing path: {shown}: missing value")
     if kind == "replace":
-        return f"replace operation does not apply: doc is missing key: {path}: missing value"
+        return PatchError(f"replace operation does not apply: doc is missing key: {path}: missing value")
     last = path.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
     if kind == "remove" and not last.lstrip("-").isdigit():
-        return f"error in remove for path: '{path}': Unable to remove nonexistent key: {last}: missing value"
-    return f"error in {kind} for path: '{path}': Unable to access invalid index: {last}: invalid index referenced"
+        problem = f"Unable to remove nonexistent key: {last}: missing value"
+    else:
+        problem = f"Unable to access invalid index: {last}: invalid index referenced"
+    return PatchError(f"error in {kind} for path: '{path}': {problem}")
 
 
 def _has_holder(document: Any, path: str) -> bool:

@@ -10,7 +10,16 @@ from kubewright.cluster._failures import Failure
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster.admission._attributes import Attributes, kind_of
 
-__all__ = ["KNOWN_VERSIONS", "Response", "ReviewError", "read_response", "refusal_of", "request_of", "review_of"]
+__all__ = [
+    "KNOWN_VERSIONS",
+    "Response",
+    "ReviewError",
+    "read_response",
+    "refusal_of",
+    "request_about",
+    "request_of",
+    "review_of",
+]
 
 KNOWN_VERSIONS: Final = ("v1", "v1beta1")
 _GROUP: Final = "admission.k8s.io"
@@ -64,6 +73,14 @@ def request_of(
         "dryRun": attributes.dry_run,
         "options": attributes.options or None,
     }
+    return request
+
+
+def request_about(attributes: Attributes, type_: ResourceType) -> JSONObject:
+    """The AdmissionRequest, as far as expressions see it."""
+    request = request_of(attributes, type_, "", None, None)
+    for name in ("uid", "object", "oldObject"):
+        del request[name]
     return request
 
 

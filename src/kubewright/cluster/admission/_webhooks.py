@@ -11,9 +11,8 @@ from copy import deepcopy
 from typing import Final
 
 from kubewright.cluster._calling import Callees, CallError, UnusableConfig
-from kubewright.cluster._converting import convert
 from kubewright.cluster._failures import Failure, bad_request, internal
-from kubewright.cluster._kinds import JSONObject, ResourceType, UnreadableObject
+from kubewright.cluster._kinds import ResourceType, UnreadableObject
 from kubewright.cluster._state import State
 from kubewright.cluster.admission._attributes import Attributes
 from kubewright.cluster.admission._chain import Plugin
@@ -26,56 +25,15 @@ from kubewright.cluster.admission._review import (
     ReviewError,
     read_response,
     refusal_of,
+    request_about,
     request_of,
     review_of,
 )
+from kubewright.cluster.admission._shown import Memory, Shown
 
 __all__ = ["MutatingWebhooks", "ValidatingWebhooks"]
 
 _WITHOUT_EFFECTS: Final = ("None", "NoneOnDryRun")
-
-
-class _Shown:
-    """The object of a write, and what it was, in the version that webhooks are shown."""
-
-    def __init__(self, attributes: Attributes) -> None:
-        self._attributes = attributes
-        self.type = attributes.type
-        self.object = attributes.object
-        self.old = attributes.old
-        self.changed = False
-
-    async def turn(self, type_: ResourceType) -> None:
-        """Show another version from now on. The Scale of an object is the same in all of them."""
-        if type_ is self.type:
-            return
-        source, self.type = self.type, type_
-        if not self.is_whole:
-            return
-        if self._attributes.old is not None:
-            self.old = await convert(self._attributes.old, self._attributes.type, type_)
-        if self.object is not None:
-            self.object = await convert(self.object, source, type_)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the object is one of the resource itself."""
-        attributes = self._attributes
-        return attributes.kind.kind == attributes.type.kind
-
-    def put(self, obj: JSONObject) -> bool:
-        """Take a patched object in place of the one before. Whether it differs."""
-        before = self.object
-        if self.is_whole:
-            strategy = self.type.strategy
-            obj = strategy.read(obj, problems=None)
-            obj["apiVersion"], obj["kind"] = self.type.api_version, self.type.kind
-            differs = obj != before
-            strategy.default(obj)
-        else:
-            differs = obj != before
-        self.object, self.changed = obj, True
-        return differs
 
 
 class _Webhooks(Plugin):
@@ -93,7 +51,7 @@ class _Webhooks(Plugin):
         """Whether there are any webhooks that could be asked."""
         return bool(self._hooks.all()) and not is_exempt(attributes)
 
-    async def _wanted(self, hook: Hook, attributes: Attributes, shown: _Shown) -> ResourceType | None:
+    async def _wanted(self, hook: Hook, attributes: Attributes, shown: Shown) -> ResourceType | None:
         """The version of the resource in which a webhook is to be asked about a write; None when it is not."""
         if not matches_object(hook.objects, shown.object, attributes.old):
             return None
@@ -115,12 +73,10 @@ class _Webhooks(Plugin):
                 return None
         return type_
 
-    def _conditions_hold(self, hook: Hook, attributes: Attributes, shown: _Shown) -> bool:
+    def _conditions_hold(self, hook: Hook, attributes: Attributes, shown: Shown) -> bool:
         conditions = self._state.admission.conditions
         assert conditions is not None  # a configuration with conditions would have been refused
-        request = request_of(attributes, shown.type, "", None, None)
-        for name in ("uid", "object", "oldObject"):
-            del request[name]
+        request = request_about(attributes, shown.type)
         try:
             return conditions.matches(hook.spec["matchConditions"], attributes, request, shown.object, shown.old)
         except ConditionError as error:
@@ -128,7 +84,7 @@ class _Webhooks(Plugin):
                 raise attributes.forbidden(str(error)) from None
             return False
 
-    async def _ask(self, hook: Hook, attributes: Attributes, shown: _Shown, key: str) -> Response | None:
+    async def _ask(self, hook: Hook, attributes: Attributes, shown: Shown, key: str) -> Response | None:
         """What a webhook says; None when it could not be asked, and that does not matter. Raises the refusal."""
         if attributes.dry_run and hook.spec.get("sideEffects") not in _WITHOUT_EFFECTS:
             raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
@@ -160,20 +116,6 @@ def _reason(error: Exception) -> str:
     return f"failed to call webhook: {error}" if isinstance(error, CallError) else str(error)
 
 
-class _Memory:
-    """Which webhooks are to be asked a second time."""
-
-    def __init__(self) -> None:
-        self.last: JSONObject | None = None
-        self.asked: set[str] = set()
-        self.again: set[str] = set()
-
-    def repeat(self) -> None:
-        """The object has changed: those that were asked before want to see it once more."""
-        self.again |= self.asked
-        self.asked = set()
-
-
 class MutatingWebhooks(_Webhooks):
     """Asks the webhooks of MutatingWebhookConfigurations, in the first phase."""
 
@@ -183,10 +125,10 @@ class MutatingWebhooks(_Webhooks):
 
     async def mutate(self, attributes: Attributes) -> None:
         """Ask each, and apply its patch."""
-        memory: _Memory = attributes.notes.setdefault(self.name, _Memory())
+        memory: Memory = attributes.notes.setdefault(self.name, Memory())
         if attributes.round and attributes.object != memory.last:
             memory.repeat()
-        shown = _Shown(attributes)
+        shown = Shown(attributes)
         for index, hook in enumerate(self._hooks.all()):
             type_ = await self._wanted(hook, attributes, shown)
             if type_ is None or (attributes.round and hook.key not in memory.again):
@@ -202,7 +144,7 @@ class MutatingWebhooks(_Webhooks):
             attributes.replace(shown.object)
         memory.last = deepcopy(attributes.object)
 
-    async def _changed(self, hook: Hook, attributes: Attributes, shown: _Shown, index: int) -> bool:
+    async def _changed(self, hook: Hook, attributes: Attributes, shown: Shown, index: int) -> bool:
         key = f"mutation.webhook.admission.k8s.io/round_{attributes.round}_index_{index}"
         response = await self._ask(hook, attributes, shown, key)
         if response is None or not response.patch:
@@ -235,10 +177,10 @@ class ValidatingWebhooks(_Webhooks):
 
     async def validate(self, attributes: Attributes) -> None:
         """Ask all of them at once. Of several refusals the first one counts, in the order of the webhooks."""
-        views: dict[ResourceType, _Shown] = {}
-        asked: list[tuple[Hook, _Shown]] = []
+        views: dict[ResourceType, Shown] = {}
+        asked: list[tuple[Hook, Shown]] = []
         for hook in self._hooks.all():
-            shown = _Shown(attributes)
+            shown = Shown(attributes)
             type_ = await self._wanted(hook, attributes, shown)
             if type_ is None:
                 continue

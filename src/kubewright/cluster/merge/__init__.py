@@ -8,6 +8,7 @@ Patches, to be followed by decoding (pruning, defaulting) and `FieldManager.upda
     json_patch(document, patch: bytes) -> Any               # RFC 6902; at most 10,000 operations
     merge_patch(document, patch) -> Any                     # RFC 7386
     strategic_merge_patch(document, patch, schema) -> dict  # built-in kinds only: schema from `builtin_schema`
+    structured_merge(document, patch, schema) -> dict       # as an apply merges, but owned by nobody
 
     strict_patch_errors(patch: bytes, is_json_patch=False) -> list[str]   # for fieldValidation Strict and Warn
 
@@ -66,6 +67,7 @@ from kubewright.cluster.merge._reset import RESET_ALL_BUT_STATUS, RESET_STATUS, 
 from kubewright.cluster.merge._scale import parent_managed_fields, scale_managed_fields
 from kubewright.cluster.merge._strategic import strategic_merge_patch
 from kubewright.cluster.merge._strict_patches import strict_patch_errors
+from kubewright.cluster.merge._structured import structured_merge
 
 __all__ = [
     "RESET_ALL_BUT_STATUS",
@@ -84,4 +86,5 @@ __all__ = [
     "scale_managed_fields",
     "strategic_merge_patch",
     "strict_patch_errors",
+    "structured_merge",
 ]

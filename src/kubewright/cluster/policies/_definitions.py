@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 from kubewright.api import Selector, SelectorError, from_dict
-from kubewright.api.cel import types
+from kubewright.api.cel import JSON_PATCH, OBJECT, types
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._storage import Entry, Storage
 from kubewright.cluster.policies._expressions import Expression, Scope, compiled
 
-__all__ = ["Binding", "Definitions", "Match", "Policy", "Validation", "selector_of"]
+__all__ = [
+    "Binding",
+    "Definitions",
+    "Match",
+    "MutatingPolicy",
+    "Mutation",
+    "Policy",
+    "ValidatingPolicy",
+    "Validation",
+    "mutating_policies",
+    "selector_of",
+    "validating_policies",
+]
 
-_POLICIES: Final = "admissionregistration.k8s.io/validatingadmissionpolicies"
-_BINDINGS: Final = "admissionregistration.k8s.io/validatingadmissionpolicybindings"
+P = TypeVar("P", bound="Policy")
+
+_GROUP: Final = "admissionregistration.k8s.io"
 
 
 def selector_of(given: JSONObject | None) -> Selector:
@@ -49,6 +63,23 @@ class Binding:
     match: Match | None
 
 
+@dataclass(slots=True, kw_only=True)
+class Policy:
+    """What policies of both kinds are, compiled."""
+
+    name: str
+    spec: JSONObject
+    match: Match
+    conditions: list[Expression]
+    variables: list[tuple[str, Expression]]
+    bindings: list[Binding] = field(default_factory=list)
+
+    @property
+    def fails(self) -> bool:
+        """Whether an error refuses the write."""
+        return self.spec.get("failurePolicy") != "Ignore"
+
+
 @dataclass(frozen=True, slots=True)
 class Validation:
     """One rule of a policy."""
@@ -58,55 +89,72 @@ class Validation:
     message: Expression | None
 
 
-@dataclass(slots=True)
-class Policy:
-    """One policy, compiled."""
+@dataclass(slots=True, kw_only=True)
+class ValidatingPolicy(Policy):
+    """One ValidatingAdmissionPolicy."""
 
-    name: str
-    spec: JSONObject
-    match: Match
-    conditions: list[Expression]
-    variables: list[tuple[str, Expression]]
     validations: list[Validation]
     annotations: list[tuple[str, Expression]]
-    bindings: list[Binding] = field(default_factory=list)
-
-    @property
-    def fails(self) -> bool:
-        """Whether an error refuses the write."""
-        return self.spec.get("failurePolicy") != "Ignore"
 
 
-class Definitions:
-    """The policies of a cluster that have a binding, by name."""
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """One change that a policy makes: an `Object` to be applied or, as a JSON patch, a list of operations."""
 
-    def __init__(self, storage: Storage) -> None:
+    is_json_patch: bool
+    expression: Expression
+
+
+@dataclass(slots=True, kw_only=True)
+class MutatingPolicy(Policy):
+    """One MutatingAdmissionPolicy."""
+
+    mutations: list[Mutation]
+
+
+class Definitions(Generic[P]):
+    """The policies of one kind that have a binding, by name."""
+
+    def __init__(self, storage: Storage, kind: str, read: Callable[[str, JSONObject], P]) -> None:
         self._storage = storage
-        self._entries: tuple[list[Entry], list[Entry]] = ([], [])
-        self._policies: list[Policy] = []
+        self._places = (f"{_GROUP}/{kind}admissionpolicies", f"{_GROUP}/{kind}admissionpolicybindings")
+        self._compile = read
+        self._entries: tuple[list[Entry], ...] = ()
+        self._policies: list[P] = []
 
-    def all(self) -> list[Policy]:
+    def all(self) -> list[P]:
         """Every policy that somebody has bound."""
-        entries = (list(self._storage.entries(_POLICIES)), list(self._storage.entries(_BINDINGS)))
+        entries = tuple(list(self._storage.entries(place)) for place in self._places)
         if entries != self._entries:
             self._entries = entries
-            self._policies = self._read()
+            self._policies = self._read(*entries)
         return self._policies
 
-    def _read(self) -> list[Policy]:
+    def _read(self, policies: list[Entry], bindings: list[Entry]) -> list[P]:
         bound: dict[str, list[Binding]] = {}
-        for entry in self._entries[1]:
+        for entry in bindings:
             spec = entry.decode()["spec"]
             match = spec.get("matchResources")
             made = Binding(entry.name, spec, None if match is None else _match(match))
             bound.setdefault(spec["policyName"], []).append(made)
-        policies = [_policy(entry.name, entry.decode()["spec"]) for entry in self._entries[0] if entry.name in bound]
-        for policy in policies:
+        found = [self._compile(entry.name, entry.decode()["spec"]) for entry in policies if entry.name in bound]
+        for policy in found:
             policy.bindings = bound[policy.name]
-        return policies
+        return found
 
 
-def _policy(name: str, spec: JSONObject) -> Policy:
+def validating_policies(storage: Storage) -> Definitions[ValidatingPolicy]:
+    """The ValidatingAdmissionPolicies of a cluster."""
+    return Definitions(storage, "validating", _validating)
+
+
+def mutating_policies(storage: Storage) -> Definitions[MutatingPolicy]:
+    """The MutatingAdmissionPolicies of a cluster."""
+    return Definitions(storage, "mutating", _mutating)
+
+
+def _common(name: str, spec: JSONObject) -> tuple[Scope, dict[str, Any]]:
+    """What its expressions may name, and what every policy has."""
     scope = Scope(has_params=spec.get("paramKind") is not None, has_variables=True, fields={})
     assert scope.fields is not None
     variables = []
@@ -114,12 +162,15 @@ def _policy(name: str, spec: JSONObject) -> Policy:
         expression = compiled(variable["expression"], scope)
         variables.append((variable["name"], expression))
         scope.fields[variable["name"]] = types.DYN if expression.program is None else expression.program.checked.type
-    return Policy(
-        name=name,
-        spec=spec,
-        match=_match(spec["matchConstraints"]),
-        conditions=[compiled(each["expression"], scope, types.BOOL) for each in spec.get("matchConditions") or ()],
-        variables=variables,
+    conditions = [compiled(each["expression"], scope, types.BOOL) for each in spec.get("matchConditions") or ()]
+    match = _match(spec["matchConstraints"])
+    return scope, {"name": name, "spec": spec, "match": match, "conditions": conditions, "variables": variables}
+
+
+def _validating(name: str, spec: JSONObject) -> ValidatingPolicy:
+    scope, common = _common(name, spec)
+    return ValidatingPolicy(
+        **common,
         validations=[_validation(each, scope) for each in spec.get("validations") or ()],
         annotations=[
             (each["key"], compiled(each["valueExpression"], scope, types.STRING, types.NULL))
@@ -132,3 +183,14 @@ def _validation(raw: JSONObject, scope: Scope) -> Validation:
     message = raw.get("messageExpression")
     said = compiled(message, scope, types.STRING) if message else None
     return Validation(raw, compiled(raw["expression"], scope, types.BOOL), said)
+
+
+def _mutating(name: str, spec: JSONObject) -> MutatingPolicy:
+    scope, common = _common(name, spec)
+    return MutatingPolicy(**common, mutations=[_mutation(each, scope.for_patches()) for each in spec["mutations"]])
+
+
+def _mutation(raw: JSONObject, scope: Scope) -> Mutation:
+    if raw["patchType"] == "JSONPatch":
+        return Mutation(True, compiled(raw["jsonPatch"]["expression"], scope, types.list_of(JSON_PATCH)))
+    return Mutation(False, compiled(raw["applyConfiguration"]["expression"], scope, OBJECT))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kubewright.api.cel import (
@@ -146,11 +146,19 @@ class Budget:
 
 @dataclass(slots=True)
 class Scope:
-    """What expressions may name: `params` only where a policy has a kind of them, `variables` one after the other."""
+    """What expressions may name.
+
+    `params` only where a policy has a kind of them, `variables` one after the other, types of patches only in patches.
+    """
 
     has_params: bool = False
     has_variables: bool = False
     fields: dict[str, Type] | None = None
+    patches: bool = False
+
+    def for_patches(self) -> Scope:
+        """The same, for an expression that makes a patch."""
+        return replace(self, patches=True)
 
     @property
     def environment(self) -> Environment:
@@ -167,7 +175,7 @@ class Scope:
         if self.has_variables:
             variables["variables"] = types.struct(_VARIABLES)
             structs[_VARIABLES] = self.fields or {}
-        return Environment(variables, structs)
+        return Environment(variables, structs, self.patches)
 
 
 @dataclass(frozen=True, slots=True)

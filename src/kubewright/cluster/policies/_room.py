@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kubewright.cluster.policies._conditions import PolicyConditions
-from kubewright.cluster.policies._plugin import Policies
-from kubewright.cluster.policies._strategies import BindingStrategy, PolicyStrategy
+from kubewright.cluster.policies._mutating import MutatingPolicies
+from kubewright.cluster.policies._strategies import (
+    MutatingBinding,
+    MutatingPolicy,
+    ValidatingBinding,
+    ValidatingPolicy,
+)
+from kubewright.cluster.policies._validating import ValidatingPolicies
 
 if TYPE_CHECKING:
     from kubewright.cluster._dispatch import Dispatcher
@@ -15,8 +21,10 @@ __all__ = ["add_policies"]
 
 _GROUP: Final = "admissionregistration.k8s.io"
 _STRATEGIES: Final = {
-    "validatingadmissionpolicies": PolicyStrategy,
-    "validatingadmissionpolicybindings": BindingStrategy,
+    "mutatingadmissionpolicies": MutatingPolicy,
+    "mutatingadmissionpolicybindings": MutatingBinding,
+    "validatingadmissionpolicies": ValidatingPolicy,
+    "validatingadmissionpolicybindings": ValidatingBinding,
 }
 
 
@@ -33,4 +41,5 @@ def add_policies(dispatcher: Dispatcher) -> None:
         found.strategy = strategy(found.api_version, found.kind, found.qualified)
         dispatcher.supported.add(found.qualified)
     state.admission.conditions = PolicyConditions()
-    state.admission.add(Policies(state))
+    state.admission.add(MutatingPolicies(state))
+    state.admission.add(ValidatingPolicies(state))

@@ -1,4 +1,4 @@
-"""`Policies`: the admission plugin that asks policies."""
+"""`ValidatingPolicies`: the admission plugin that asks ValidatingAdmissionPolicies."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ from typing import Any, Final
 import msgspec
 
 from kubewright.api.cel import EvaluationError
-from kubewright.cluster._converting import convert
 from kubewright.cluster._failures import Failure
-from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._state import State
 from kubewright.cluster.admission._attributes import Attributes
-from kubewright.cluster.admission._chain import Plugin
 from kubewright.cluster.admission._conditions import ConditionError
-from kubewright.cluster.admission._matching import is_exempt, matched_type, matches_namespace, matches_object
-from kubewright.cluster.admission._review import request_of
+from kubewright.cluster.admission._review import request_about
+from kubewright.cluster.admission._shown import Shown
+from kubewright.cluster.policies._asking import PolicyPlugin
 from kubewright.cluster.policies._conditions import all_hold
-from kubewright.cluster.policies._definitions import Binding, Definitions, Match, Policy, Validation
+from kubewright.cluster.policies._definitions import Binding, ValidatingPolicy, Validation, validating_policies
 from kubewright.cluster.policies._expressions import Budget, OutOfBudget, values_of, with_variables
 from kubewright.cluster.policies._params import ParamsError, params_of
 
-__all__ = ["Policies"]
+__all__ = ["ValidatingPolicies"]
 
 _CODES: Final = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413}
 _LONGEST_MESSAGE: Final = 5 * 1024
@@ -34,7 +32,7 @@ _FAILURE: Final = "validation.policy.admission.k8s.io/validation_failure"
 class _Denial:
     """Why a policy is against a write."""
 
-    policy: Policy
+    policy: ValidatingPolicy
     binding: Binding | None
     message: str
     reason: str = "Invalid"
@@ -45,92 +43,52 @@ class _Denial:
         return f"ValidatingAdmissionPolicy '{self.policy.name}'{by} denied request: {self.message}"
 
 
-@dataclass(slots=True)
-class _Write:
-    """A write in the version that a policy wants to see."""
-
-    request: JSONObject
-    object: JSONObject | None
-    old: JSONObject | None
-    namespace: JSONObject | None
-
-
-class Policies(Plugin):
+class ValidatingPolicies(PolicyPlugin[ValidatingPolicy]):
     """Asks every policy whose binding matches a write."""
 
     name = "ValidatingAdmissionPolicy"
 
     def __init__(self, state: State) -> None:
-        self._state = state
-        self._definitions = Definitions(state.storage)
-
-    def handles(self, attributes: Attributes) -> bool:
-        """Whether there is any policy that could be asked."""
-        return bool(self._definitions.all()) and not is_exempt(attributes)
+        super().__init__(state, validating_policies(state.storage))
 
     async def validate(self, attributes: Attributes) -> None:
         """Refuse what a policy denies: the first denial is told."""
         denials: list[_Denial] = []
-        for policy in self._definitions.all():
-            type_ = self._matched(policy.match, attributes)
+        for policy in self.definitions.all():
+            type_ = self.matched(policy.match, attributes)
             if type_ is None:
                 continue
-            write = await self._write(attributes, type_)
+            shown = Shown(attributes)
+            await shown.turn(type_)
+            request, namespace = request_about(attributes, type_), self.namespace_of(attributes)
+            values = values_of(request, shown.object, shown.old, namespace)
             collected: dict[str, list[str]] = {}
             for binding in policy.bindings:
-                if binding.match is None or self._matched(binding.match, attributes) is not None:
-                    denials += self._ask(policy, binding, attributes, write, collected)
-            for key, values in collected.items():
-                attributes.annotations[f"{policy.name}/{key}"] = ", ".join(values)
+                if self.is_bound(binding, attributes):
+                    denials += self._ask(policy, binding, attributes, values, collected)
+            for key, texts in collected.items():
+                attributes.annotations[f"{policy.name}/{key}"] = ", ".join(texts)
         if denials:
             raise _refusal(attributes, denials[0])
-
-    def _matched(self, match: Match, attributes: Attributes) -> ResourceType | None:
-        """The version of the resource in which the write matches; None when it does not."""
-        if not matches_namespace(self._state, match.namespaces, attributes):
-            return None
-        if not matches_object(match.objects, attributes.object, attributes.old):
-            return None
-        spec, policy = match.spec, match.spec.get("matchPolicy") or ""
-        excluded = _named(spec.get("excludeResourceRules"), attributes)
-        if matched_type(self._state, excluded, policy, attributes) is not None:
-            return None
-        if not spec.get("resourceRules"):
-            return attributes.type
-        return matched_type(self._state, _named(spec["resourceRules"], attributes), policy, attributes)
-
-    async def _write(self, attributes: Attributes, type_: ResourceType) -> _Write:
-        request = request_of(attributes, type_, "", None, None)
-        for name in ("uid", "object", "oldObject"):
-            del request[name]
-        obj, old = attributes.object, attributes.old
-        if type_ is not attributes.type and attributes.kind.kind == attributes.type.kind:
-            obj = None if obj is None else await convert(obj, attributes.type, type_)
-            old = None if old is None else await convert(old, attributes.type, type_)
-        namespace = None
-        if attributes.type.storage != "/namespaces" and attributes.namespace:
-            found = self._state.storage.get("/namespaces", "", attributes.namespace)
-            namespace = None if found is None else found.decode()
-        return _Write(request, obj, old, namespace)
 
     # One policy
 
     def _ask(
         self,
-        policy: Policy,
+        policy: ValidatingPolicy,
         binding: Binding,
         attributes: Attributes,
-        write: _Write,
+        values: dict[str, Any],
         collected: dict[str, list[str]],
     ) -> list[_Denial]:
         try:
-            params = params_of(self._state, policy, binding, attributes.namespace)
+            params = params_of(self.state, policy, binding, attributes.namespace)
         except ParamsError as error:
             message = f"failed to configure binding: {error}"
             return [_Denial(policy, binding, message)] if policy.fails else []
         denied: list[_Denial] = []
         for param in params:
-            for number, denial in self._decisions(policy, binding, write, param, collected):
+            for number, denial in self._decisions(policy, binding, {**values, "params": param}, collected):
                 for action in binding.spec.get("validationActions") or ():
                     self._act(action, denial, number, attributes, denied)
         return denied
@@ -156,15 +114,13 @@ class Policies(Plugin):
 
     def _decisions(
         self,
-        policy: Policy,
+        policy: ValidatingPolicy,
         binding: Binding,
-        write: _Write,
-        param: JSONObject | None,
+        values: dict[str, Any],
         collected: dict[str, list[str]],
     ) -> list[tuple[int, _Denial]]:
         """Which of the policy's rules are against the write, by their number."""
         budget = Budget()
-        values = values_of(write.request, write.object, write.old, write.namespace, param)
         values = with_variables(values, policy.variables, budget)
         try:
             # Conditions do not see the namespace.
@@ -183,13 +139,8 @@ class Policies(Plugin):
         return [*found, *_annotate(policy, binding, values, collected)]
 
 
-def _named(rules: list[JSONObject] | None, attributes: Attributes) -> list[JSONObject]:
-    """The rules that do not name other objects."""
-    return [rule for rule in rules or () if attributes.name in (rule.get("resourceNames") or [attributes.name])]
-
-
 def _decision(
-    policy: Policy, binding: Binding, validation: Validation, values: dict[str, Any], budget: Budget
+    policy: ValidatingPolicy, binding: Binding, validation: Validation, values: dict[str, Any], budget: Budget
 ) -> _Denial | None:
     expression = validation.expression
     if expression.program is None:
@@ -220,7 +171,7 @@ def _said(validation: Validation, values: dict[str, Any], budget: Budget) -> str
 
 
 def _annotate(
-    policy: Policy, binding: Binding, values: dict[str, Any], collected: dict[str, list[str]]
+    policy: ValidatingPolicy, binding: Binding, values: dict[str, Any], collected: dict[str, list[str]]
 ) -> list[tuple[int, _Denial]]:
     """Collect the audit annotations. One that cannot be had is against the write."""
     budget, found = Budget(), []

@@ -1,0 +1,162 @@
+"""`MutatingPolicies`: the admission plugin that lets MutatingAdmissionPolicies change what is written.
+
+They are asked one after the other, by their names, and their changes in the order in which they stand; each sees what
+the ones before it have made. Those with the policy IfNeeded are asked once more when the object was changed.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+
+from kubewright.api.cel import EvaluationError
+from kubewright.cluster._failures import Failure, internal, unsupported
+from kubewright.cluster._kinds import JSONObject, ResourceType, UnreadableObject
+from kubewright.cluster._state import State
+from kubewright.cluster.admission._attributes import Attributes
+from kubewright.cluster.admission._conditions import ConditionError
+from kubewright.cluster.admission._review import request_about
+from kubewright.cluster.admission._shown import Memory, Shown
+from kubewright.cluster.policies._asking import PolicyPlugin
+from kubewright.cluster.policies._conditions import all_hold
+from kubewright.cluster.policies._definitions import Binding, MutatingPolicy, Mutation, mutating_policies
+from kubewright.cluster.policies._expressions import Budget, OutOfBudget, values_of, with_variables
+from kubewright.cluster.policies._params import ParamsError, params_of
+from kubewright.cluster.policies._patchers import Unmutable, applied, json_patched
+
+__all__ = ["MutatingPolicies"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Invocation:
+    """A policy that is to be asked about a write, once for each of its parameters."""
+
+    policy: MutatingPolicy
+    binding: Binding
+    type: ResourceType
+    params: JSONObject | None
+
+    @property
+    def key(self) -> str:
+        metadata = (self.params or {}).get("metadata") or {}
+        return "/".join((self.policy.name, self.binding.name, metadata.get("namespace", ""), metadata.get("name", "")))
+
+
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """Something that went wrong with a policy."""
+
+    policy: MutatingPolicy
+    binding: Binding
+    message: str
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"policy '{self.policy.name}' with binding '{self.binding.name}' denied request: {self.message}"
+
+
+class MutatingPolicies(PolicyPlugin[MutatingPolicy]):
+    """Asks every policy whose binding matches a write, in the first phase."""
+
+    name = "MutatingAdmissionPolicy"
+
+    def __init__(self, state: State) -> None:
+        super().__init__(state, mutating_policies(state.storage))
+
+    async def mutate(self, attributes: Attributes) -> None:
+        """Make the changes of all policies. What goes wrong refuses the write, unless the policy is to ignore it."""
+        errors: list[_Error] = []
+        invocations = self._invocations(attributes, errors)
+        if invocations:
+            await self._invoke(invocations, attributes, errors)
+        errors = [error for error in errors if error.policy.fails]
+        if errors:
+            raise _refusal(attributes, errors)
+
+    def _invocations(self, attributes: Attributes, errors: list[_Error]) -> list[_Invocation]:
+        found = []
+        for policy in self.definitions.all():
+            type_ = self.matched(policy.match, attributes)
+            if type_ is None:
+                continue
+            for binding in policy.bindings:
+                if not self.is_bound(binding, attributes):
+                    continue
+                try:
+                    params = params_of(self.state, policy, binding, attributes.namespace)
+                except ParamsError as error:
+                    errors.append(_Error(policy, binding, f"failed to configure binding: {error}"))
+                    continue
+                found += [_Invocation(policy, binding, type_, each) for each in params]
+        return found
+
+    async def _invoke(self, invocations: list[_Invocation], attributes: Attributes, errors: list[_Error]) -> None:
+        memory: Memory = attributes.notes.setdefault(self.name, Memory())
+        if attributes.round and attributes.object != memory.last:
+            memory.repeat()
+        shown, namespace = Shown(attributes), self.namespace_of(attributes)
+        for invocation in invocations:
+            await shown.turn(invocation.type)
+            values = values_of(
+                request_about(attributes, invocation.type), shown.object, shown.old, namespace, invocation.params
+            )
+            if not self._concerns(invocation, values, errors):
+                continue
+            if attributes.round and invocation.key not in memory.again:
+                continue
+            if not shown.is_whole:
+                raise unsupported(f"mutating policies about {attributes.type.plural}/{attributes.subresource}")
+            before = shown.object
+            for mutation in invocation.policy.mutations:
+                if shown.object is None:
+                    continue
+                values["object"] = shown.object
+                try:
+                    shown.put(_mutated(invocation, mutation, values))
+                except Unmutable as error:
+                    errors.append(_Error(invocation.policy, invocation.binding, str(error), "Invalid"))
+                except UnreadableObject as error:
+                    raise internal(str(error)) from None
+            if shown.object != before:
+                memory.repeat()
+            if invocation.policy.spec.get("reinvocationPolicy") == "IfNeeded":
+                memory.asked.add(invocation.key)
+        if shown.changed and shown.object is not None:
+            memory.repeat()
+            attributes.reinvoke = True
+            await shown.turn(attributes.type)
+            attributes.replace(shown.object)
+        memory.last = deepcopy(attributes.object)
+
+    def _concerns(self, invocation: _Invocation, values: JSONObject, errors: list[_Error]) -> bool:
+        """Whether the conditions of the policy hold."""
+        policy = invocation.policy
+        try:  # conditions do not see the namespace
+            told = with_variables({**values, "namespaceObject": None}, policy.variables, Budget())
+            return all_hold(policy.conditions, told)
+        except ConditionError as error:
+            errors.append(_Error(policy, invocation.binding, str(error), "Invalid"))
+            return False
+
+
+def _mutated(invocation: _Invocation, mutation: Mutation, values: JSONObject) -> JSONObject:
+    """The object after one change. Raises `Unmutable`."""
+    budget, expression = Budget(), mutation.expression
+    if expression.program is None:
+        raise Unmutable(expression.problem)
+    try:
+        made = budget.run(expression.program, with_variables(values, invocation.policy.variables, budget))
+    except EvaluationError as error:
+        raise Unmutable(f"expression '{expression.text}' resulted in error: {error}") from None
+    except OutOfBudget as error:
+        raise Unmutable(str(error)) from None
+    return (json_patched if mutation.is_json_patch else applied)(invocation.type, values["object"], made)
+
+
+def _refusal(attributes: Attributes, errors: list[_Error]) -> Failure:
+    failure = attributes.forbidden(errors[0].text)
+    failure.message = errors[0].text
+    failure.reason = errors[0].reason or failure.reason
+    failure.details = {**(failure.details or {}), "causes": [{"message": error.text} for error in errors]}
+    return failure

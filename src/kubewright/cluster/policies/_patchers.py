@@ -1,0 +1,59 @@
+"""What the patch of a mutating policy makes of an object."""
+
+from __future__ import annotations
+
+from kubewright.api.cel import EvaluationError, Struct, misnamed, to_json
+from kubewright.cluster._failures import internal
+from kubewright.cluster._kinds import JSONObject, ReadProblem, ResourceType
+from kubewright.cluster.admission._patching import PatchError, TestFailed, patched
+from kubewright.cluster.merge import Refused, structured_merge
+
+__all__ = ["Unmutable", "applied", "json_patched"]
+
+
+class Unmutable(Exception):
+    """A patch that cannot be applied; the text says why, as the real server would."""
+
+
+def applied(type_: ResourceType, obj: JSONObject, made: Struct) -> JSONObject:
+    """The object with all that an `Object` says, merged as an apply would do it."""
+    if problems := misnamed(made):
+        raise Unmutable("type mismatch: " + "\n".join(problems))
+    try:
+        patch = {**to_json(made), "apiVersion": type_.api_version, "kind": type_.kind}
+        return structured_merge(obj, patch, type_.schema())
+    except EvaluationError as error:
+        raise Unmutable(str(error)) from None
+    except Refused as error:
+        raise Unmutable(f"error applying patch: {error}") from None
+
+
+def json_patched(type_: ResourceType, obj: JSONObject, operations: list[Struct]) -> JSONObject:
+    """The object after all operations; the object itself when one of them is a test, and fails.
+
+    Raises the refusal of what no object of that kind has.
+    """
+    made = [_operation(each) for each in operations]
+    try:
+        after = patched(obj, made)
+    except TestFailed:
+        return obj
+    except PatchError as error:
+        raise Unmutable(f"JSON Patch: {error}") from None
+    problems: list[ReadProblem] = []
+    type_.strategy.read(after, problems=problems)
+    if problems and not type_.custom:
+        raise internal(f"strict decoding error: {', '.join(problem.message for problem in problems)}")
+    return after
+
+
+def _operation(made: Struct) -> JSONObject:
+    if "value" in made and isinstance(made["value"], Struct) and (problems := misnamed(made["value"])):
+        raise Unmutable("type mismatch: " + "\n".join(problems))
+    operation: JSONObject = {"op": "", "path": ""}
+    try:
+        operation |= {name: to_json(made[name]) for name in made if made[name] != "" or name != "from"}
+    except EvaluationError as error:
+        text = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
+        raise Unmutable(f"{text}: {error}") from None
+    return operation
