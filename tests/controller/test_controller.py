@@ -16,6 +16,7 @@ from kubewright.controller import (
     BlockingContext,
     Context,
     Result,
+    TerminalError,
 )
 from kubewright.operator import Operator
 from tests.controller.conftest import Part, Thing, key, thing, working
@@ -170,6 +171,60 @@ async def test_an_object_made_anew_before_its_end_was_told_is_told_first_and_rec
         stage.put(thing(uid="second"))
         await clock.settle()
     assert seen == [("reconciled", "first"), ("deleted", "first"), ("reconciled", "second")]
+
+
+@pytest.mark.parametrize("error", [TerminalError("never"), RuntimeError("the other system is down")])
+async def test_an_object_does_not_wait_for_the_end_of_the_one_before_it_to_be_told(
+    operator: Operator, clock: VirtualClock, error: Exception
+) -> None:
+    seen: list[tuple[str, str]] = []
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        seen.append(("reconciled", obj.metadata.uid))
+
+    @operator.deleted(Thing)
+    async def gone(obj: Thing, ctx: Context[Thing]) -> None:
+        if len(seen) < 3:
+            seen.append(("deleted", obj.metadata.uid))
+            raise error
+
+    async with working(operator, clock) as stage:
+        stage.put(thing(uid="first"))
+        await clock.settle()
+        stage.remove(thing(uid="first"))
+        stage.put(thing(uid="second"))
+        await clock.settle()
+        assert seen == [("reconciled", "first"), ("deleted", "first"), ("reconciled", "second")]
+        ending = "terminal_error" if isinstance(error, TerminalError) else "error"
+        assert stage.controller.stats.reconciles == {"success": 1, ending: 1}
+        await clock.advance(60)
+        assert stage.controller.queue.keys() == set()
+
+
+async def test_a_callback_is_called_again_although_the_next_object_failed_for_good(
+    operator: Operator, clock: VirtualClock
+) -> None:
+    told: list[int] = []
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        if obj.metadata.uid == "second":
+            raise TerminalError("never")
+
+    @operator.deleted(Thing)
+    async def gone(obj: Thing, ctx: Context[Thing]) -> None:
+        told.append(ctx.attempt)
+        if ctx.attempt == 1:
+            raise RuntimeError("the other system is down")
+
+    async with working(operator, clock) as stage:
+        stage.put(thing(uid="first"))
+        await clock.settle()
+        stage.remove(thing(uid="first"))
+        stage.put(thing(uid="second"))
+        await clock.advance(60)
+    assert told == [1, 2]
 
 
 async def test_a_deletion_callback_needs_no_reconciler(operator: Operator, clock: VirtualClock) -> None:

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from kubewright.api import Object
 from kubewright.cache._handlers import Handlers
-from kubewright.cache._overlay import Overlay
+from kubewright.cache._overlay import Overlay, Tombstones
 from kubewright.cache._snapshot import Change, Snapshot
 from kubewright.cache._store import Store
 
@@ -56,6 +56,11 @@ class Feed(Generic[R]):
                 if old is not None:
                     self.overlay.deleted(key, old.uid, revision)
                     self.handlers.deliver(Change("deleted", key, old, None, missed=True))
+
+    def reveal(self, tombstones: Tombstones) -> None:
+        """A whole list that was begun with these tombstones is in the store: those who hear of it look again."""
+        for snapshot in self.overlay.disproved(tombstones):
+            self.handlers.deliver(Change("resync", snapshot.key, snapshot, snapshot))
 
 
 def _same_state(old: Snapshot[R], new: Snapshot[R]) -> bool:

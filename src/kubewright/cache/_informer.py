@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
 from kubewright.api import DecodeError, FieldSelector, Object, ResourceInfo, encode, info_of
+from kubewright.api._deletion import is_kept
 from kubewright.cache._errors import CacheSyncError
 from kubewright.cache._feed import Feed
 from kubewright.cache._handlers import Handler, HandlerRegistration, Handlers
@@ -252,7 +253,7 @@ class Informer(Generic[R]):
         key = snapshot.key
         if self.namespaces and key.namespace not in self.namespaces:
             return
-        if snapshot.is_gone:
+        if snapshot.deleting and not is_kept(self._info, raw):  # as the write that removes the last finalizer answers
             self._overlay.removed(key, snapshot.uid, certain=True)
         elif not self._fields or self._overlay.get(key) is not None:
             # Whether a new object has the fields that we select by, only the server can tell.

@@ -11,7 +11,7 @@ here finds in the store what was here a moment ago, or something newer.
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -20,7 +20,7 @@ from kubewright.cache._key import ObjectKey
 from kubewright.cache._snapshot import Snapshot
 from kubewright.cache._store import Store, matches
 
-__all__ = ["Overlay"]
+__all__ = ["Overlay", "Tombstones"]
 
 R = TypeVar("R", bound=Object)
 
@@ -36,6 +36,9 @@ class _Pending(msgspec.Struct, Generic[R], frozen=True):
     """The write took the object out of what is cached: readers are to see nothing."""
     certain: bool = False
     """The object is gone, not only asked to go."""
+
+
+Tombstones: TypeAlias = dict[ObjectKey, _Pending[Any]]
 
 
 class Overlay(Generic[R]):
@@ -106,6 +109,27 @@ class Overlay(Generic[R]):
             if pending.snapshot is None and confirmed is not None and confirmed.uid == pending.uid:
                 continue  # its deletion is still to come
             self._pending.pop(key, None)
+
+    def tombstones(self, namespace: str | None) -> Tombstones:
+        """What readers are not to see, because we deleted it."""
+        return {
+            key: pending
+            for key, pending in self._pending.items()
+            if pending.snapshot is None and (namespace is None or key.namespace == namespace)
+        }
+
+    def disproved(self, tombstones: Tombstones) -> list[Snapshot[R]]:
+        """A whole list was begun with these tombstones in place: what it has is there, and to be seen again.
+
+        A server that was restored from a backup has objects that we deleted, and never tells of their end.
+        """
+        found = []
+        for key, pending in tombstones.items():
+            confirmed = self._store.get(key)
+            if self._pending.get(key) is pending and confirmed is not None and confirmed.uid == pending.uid:
+                self._pending.pop(key, None)
+                found.append(confirmed)
+        return found
 
     def clear(self, namespace: str | None) -> None:
         """Forget all: the server's revisions went back, as they do when it is restored from a backup."""

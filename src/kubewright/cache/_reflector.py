@@ -30,6 +30,7 @@ from kubewright.cache._header import bookmark_decoder, revision_of
 from kubewright.cache._health import WatchHealth
 from kubewright.cache._intake import Intake, UnreadableObject, split_event
 from kubewright.cache._key import ObjectKey
+from kubewright.cache._overlay import Tombstones
 from kubewright.cache._snapshot import Snapshot
 from kubewright.cache._source import PAGE_SIZE, Source
 from kubewright.cache._watchdog import Stalled, Watchdog
@@ -57,7 +58,8 @@ _status_decoder = msgspec.json.Decoder(Status)
 class _List(Generic[R]):
     """A list that is being read: what it has shown so far."""
 
-    def __init__(self, *, anything_to_lose: bool) -> None:
+    def __init__(self, *, anything_to_lose: bool, tombstones: Tombstones) -> None:
+        self.tombstones = tombstones
         # The keys are only needed to find what the store has and the list has not. Mostly the store is empty.
         self.seen: set[ObjectKey] | None = set() if anything_to_lose else None
         self.deleted: dict[ObjectKey, Snapshot[R]] = {}
@@ -202,7 +204,7 @@ class Reflector(Generic[R]):
 
     async def _list_pages(self) -> None:
         self._verb = "list"
-        self._begin_list()
+        self._begin_list(self._tombstones())
         token, size = "", PAGE_SIZE
         while True:
             with Watchdog(self._clock, self._stall_timeout):
@@ -212,7 +214,7 @@ class Reflector(Generic[R]):
                     if not token:
                         raise
                     # The pages so far are of a state that the server has forgotten: all at once, then.
-                    self._begin_list()
+                    self._begin_list(self._tombstones())
                     token, size = "", 0
                     continue
             self._heard()
@@ -231,11 +233,12 @@ class Reflector(Generic[R]):
     async def _watch(self, *, initial: bool) -> None:
         self._verb = "watch"
         seconds = self._rng.randint(*_WATCH_SECONDS)
+        tombstones = self._tombstones() if initial else {}  # before the server is asked
         with Watchdog(self._clock, self._stall_timeout) as watchdog:
             stream = await self._source.watch(self._position, seconds=seconds, initial=initial)
             watchdog.heard()
             if initial:
-                self._begin_list()
+                self._begin_list(tombstones)
             else:
                 self._well()
                 self._mark_synced()
@@ -331,9 +334,13 @@ class Reflector(Generic[R]):
         self.health.undecodable += 1
         logger.error("%s: the server sent something unreadable, which is left out: %s", self, error)
 
-    def _begin_list(self) -> None:
+    def _tombstones(self) -> Tombstones:
+        return self._feed.overlay.tombstones(self._source.namespace)
+
+    def _begin_list(self, tombstones: Tombstones) -> None:
         # A list that broke off has left objects in the store, so "nothing was ever listed" is not "empty".
-        self._list = _List(anything_to_lose=bool(self._feed.store.ordered_keys(self._source.namespace)))
+        anything = bool(self._feed.store.ordered_keys(self._source.namespace))
+        self._list = _List(anything_to_lose=anything, tombstones=tombstones)
 
     def _end_list(self, resource_version: str) -> None:
         """The list is whole: what it lacks is gone."""
@@ -348,6 +355,7 @@ class Reflector(Generic[R]):
             self._feed.remove(last)
         if reading.seen is not None:
             self._feed.remove_all_but(reading.seen, self._source.namespace, revision)
+        self._feed.reveal(reading.tombstones)
         self._position = resource_version
         self._passed()
 

@@ -37,7 +37,6 @@ class Owner(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 class _LazyMeta(msgspec.Struct, gc=False, rename="camel"):
     annotations: dict[str, str] | None = None
     finalizers: list[str] | None = None
-    deletion_grace_period_seconds: int | None = None
 
 
 class _LazyHeader(msgspec.Struct, gc=False):
@@ -97,14 +96,6 @@ class Snapshot(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
     def finalizers(self) -> list[str]:
         """The finalizers; a list of your own, decoded each time."""
         return _lazy_decoder.decode(self.raw).metadata.finalizers or []
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether nothing keeps the object any more, as in the answer to the write that removed its last finalizer."""
-        if not self.deleting:
-            return False
-        metadata = _lazy_decoder.decode(self.raw).metadata
-        return not metadata.finalizers and not metadata.deletion_grace_period_seconds
 
     @property
     def only_created(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from kubewright.api import DecodeError, Object, Untyped, decode, encode, info_of, to_dict
+from kubewright.api._deletion import is_kept
 from kubewright.client._diff import Operation, diff
 from kubewright.client._list_keys import ListKeys
 
@@ -95,8 +96,6 @@ def _top_level(obj: Object) -> dict[str, Any]:
 
 class _Going(msgspec.Struct, gc=False, rename="camel"):
     deletion_timestamp: str | None = None
-    deletion_grace_period_seconds: int | None = None
-    finalizers: list[str] | None = None
 
 
 class _Answer(msgspec.Struct, gc=False):
@@ -117,6 +116,6 @@ def kept_object(kind: type[Object], answer: bytes) -> Object | None:
         going = told.metadata
         if told.kind == "Status" or going is None or going.deletion_timestamp is None:
             return None
-        return decode(kind, answer) if going.finalizers or going.deletion_grace_period_seconds else None
+        return decode(kind, answer) if is_kept(info_of(kind), answer) else None
     except (msgspec.DecodeError, DecodeError):
         return None  # the deletion was accepted, and that is what matters

@@ -113,6 +113,11 @@ class BadRequest(ApiError):
 class NotFound(ApiError):
     """404: the object, its namespace, or its kind is not there."""
 
+    @property
+    def missing(self) -> str:
+        """The name of the object that is not there; empty when it is its kind, or when the server does not say."""
+        return self.status.details.name if self.status.details else ""
+
 
 class AlreadyExists(ApiError):
     """409: an object of that name is there already."""

@@ -302,8 +302,9 @@ class Applier:
                     # The version too: what we know about its owner must still be true when it goes.
                     resource_version=str(current.resource_version),
                 )
-            except NotFound:
-                self._cache.removed(current.kind, current.key, current.uid)
+            except NotFound as error:
+                if error.missing == current.name:  # and not only its kind, for a moment
+                    self._cache.removed(current.kind, current.key, current.uid)
                 return False
             except Conflict:
                 current = await self._read(current.kind, current.key)

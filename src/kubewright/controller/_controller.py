@@ -9,7 +9,7 @@ from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from kubewright._foreign import being_cancelled, containment, has_to_pass, in_thread, no_exception
 from kubewright.api import DecodeError, Object, ResourceInfo
@@ -333,13 +333,13 @@ class Controller(Generic[R]):
         elif isinstance(error, BUGS):
             self.stats.bugs += 1
 
-    async def _process(self, key: ObjectKey, run: Reconcile) -> Result | None:
+    async def _process(self, key: ObjectKey, run: Reconcile, *, tell: bool = True) -> Result | None:
         """Tell of the end of earlier objects of this name, then see to the one that is there.
 
         One in deletion is finalized; for others we make sure of the finalizers, and reconcile.
         """
-        if self._gone:
-            await self._tell_deleted(key, run)
+        if tell and self._gone and (failure := await self._tell_deleted(key, run)) is not None:
+            await self._process_despite(failure, key, run)
         snapshot = self._informer.lister.snapshot(key)
         if snapshot is None and not self._by_key:
             return None
@@ -351,11 +351,10 @@ class Controller(Generic[R]):
             result = await self._finalize(session, obj)
             if not self._by_key or result is not None:
                 return result
-        elif obj is not None:
+        elif obj is not None and self._finalizers:
+            self._finalized.pop(key, None)  # it lives, perhaps again, from a backup: what was done for it is to be done
             for name, _ in self._finalizers:
                 obj = session.object = await add_finalizer(self._environment, obj, name)
-                if obj is None:
-                    return None  # somebody was faster and deleted it
         if self._reconcile is None:
             return None
         if self._by_key:
@@ -379,18 +378,35 @@ class Controller(Generic[R]):
                 session.saw(left)
         return None
 
-    async def _tell_deleted(self, key: ObjectKey, run: Reconcile) -> None:
-        """Call the `deleted` callbacks for each object of this name that went; one that fails is called again."""
+    async def _tell_deleted(self, key: ObjectKey, run: Reconcile) -> Exception | None:
+        """Call the `deleted` callbacks for each object of this name that went; what went wrong first is returned.
+
+        One that fails is called again, unless for good.
+        """
+        failure: Exception | None = None
         while gone := self._gone.get(key):
             try:
                 obj = _decoded(gone[0])
                 session = self._session(key, obj, run, "deleted")
                 for form in self._deleted:
                     await self._call(form, session)
-            except (TerminalError, _Undecodable):
-                self._forget_gone(key)
-                raise
+            except _FOR_GOOD as error:
+                failure = failure or error
+            except Exception as error:
+                return error
             self._forget_gone(key)
+        return failure
+
+    async def _process_despite(self, failure: Exception, key: ObjectKey, run: Reconcile) -> NoReturn:
+        """See to the object that is there, although its predecessor's end could not be told; then raise why.
+
+        It has nothing to do with that, and must not wait until another system is well again.
+        """
+        try:
+            await self._process(key, run, tell=False)
+        except _FOR_GOOD as error:
+            raise (error if isinstance(failure, _FOR_GOOD) else failure) from error
+        raise failure
 
     def _forget_gone(self, key: ObjectKey) -> None:
         gone = self._gone[key]
@@ -412,8 +428,7 @@ class Controller(Generic[R]):
         except BaseException as error:
             if has_to_pass(error):
                 raise
-            with contextlib.suppress(Exception):  # what made the reconciler fail is what must be told
-                await session.flush()
+            await self._flush_after(error, session)
             if isinstance(error, Exception):
                 raise
             raise no_exception(error) from error
@@ -425,6 +440,17 @@ class Controller(Generic[R]):
         if result is not None and not isinstance(result, Result):
             raise TerminalError(f"{form.name} must return a Result or None, but returned {result!r}")
         return result
+
+    async def _flush_after(self, error: BaseException, session: Session[R]) -> None:
+        """Write the conditions of a reconcile that failed. What made it fail is what must be told.
+
+        But after a `TerminalError` nobody would write them later: then it is this that failed, and the key comes back.
+        """
+        try:
+            await session.flush()
+        except Exception as unwritten:
+            if isinstance(error, TerminalError):
+                raise unwritten from error
 
     def _invoked(self, form: Form, session: Session[R]) -> Awaitable[Any]:
         # To be awaited by who calls it, and not in here: a coroutine more for each reconcile would be felt.
@@ -459,6 +485,9 @@ class _Undecodable(Exception):
     def __init__(self, error: DecodeError) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+_FOR_GOOD = (TerminalError, _Undecodable)
 
 
 def _decoded(snapshot: Snapshot[R]) -> R:

@@ -9,6 +9,7 @@ from kubewright.api import Object, ResourceInfo
 from kubewright.cache import ObjectKey
 from kubewright.client import Conflict, NotFound
 from kubewright.controller._environment import Environment
+from kubewright.controller._ownership import Outdated
 
 __all__ = ["add_finalizer", "finalizer_name", "remove_finalizer"]
 
@@ -32,27 +33,27 @@ def finalizer_name(info: ResourceInfo, operator: str, name: str | None) -> str:
     return name
 
 
-async def add_finalizer(environment: Environment, obj: R, name: str) -> R | None:
-    """The object with the finalizer, written unless it has it; None when the object is gone.
+async def add_finalizer(environment: Environment, obj: R, name: str) -> R:
+    """The object with the finalizer, written unless it has it.
 
-    Raises `Conflict` when the object has changed.
+    Raises `Conflict` when the object has changed, and `Outdated` when the server does not find it.
     """
     if name in obj.metadata.finalizers:
         return obj
     obj.metadata.finalizers.append(name)
     try:
         updated = await environment.client.update(obj)
-    except NotFound:
-        return None
+    except NotFound as error:
+        raise _not_found(obj, error) from error
     environment.caches.written(updated)
     return updated
 
 
 async def remove_finalizer(environment: Environment, obj: R, name: str) -> R | None:
-    """Take the finalizer off this very object, and return it as it is then; None when it is gone already.
+    """Take the finalizer off this very object, and return it as it is then; None when another has taken its name.
 
     The clean-up is done by now, and must not be done again only because somebody changed a label meanwhile: after a
-    conflict the finalizer is taken off the object as it is now.
+    conflict the finalizer is taken off the object as it is now. Raises `Outdated` when the server does not find it.
     """
     kind, key, uid = type(obj), ObjectKey.of(obj), obj.metadata.uid
     for left in range(_TRIES - 1, -1, -1):
@@ -61,8 +62,8 @@ async def remove_finalizer(environment: Environment, obj: R, name: str) -> R | N
         obj.metadata.finalizers.remove(name)
         try:
             updated = await environment.client.update(obj)
-        except NotFound:
-            return None
+        except NotFound as error:
+            raise _not_found(obj, error) from error
         except Conflict:
             if not left:
                 raise
@@ -71,6 +72,15 @@ async def remove_finalizer(environment: Environment, obj: R, name: str) -> R | N
             return updated
         try:
             obj = await environment.client.get(kind, key.name, key.namespace or None)
-        except NotFound:
-            return None
+        except NotFound as error:
+            raise _not_found(obj, error) from error
     return None
+
+
+def _not_found(obj: Object, error: NotFound) -> Outdated:
+    """Look again: most likely it is gone, and the watch is about to tell.
+
+    But a server says 404 as well when it does not serve the kind, for a moment or not yet, and webhooks can, too.
+    Whoever took that for the end of the object would never look at it again.
+    """
+    return Outdated(f"{type(obj).__name__} {ObjectKey.of(obj)} was not found: {error}")

@@ -305,16 +305,24 @@ class Session(msgspec.Struct, Generic[R], eq=False):
         known = status_of(wanted)
         put_status(wanted, status)
         operations = status_changes(self.kind, self.raw, known, status_of(wanted))
-        self.conditions.clear()
+        told = dict(self.conditions)
         if not operations:
+            self._forget_conditions(told)
             return wanted
         subresource = "status" if "status" in self.info.subresources else None
         before = self.raw
         written = await self.environment.client.patch(
             self.kind, self.key.name, JsonPatch(operations), self.key.namespace or None, subresource=subresource
         )
+        self._forget_conditions(told)
         self._noted(written, before)
         return written
+
+    def _forget_conditions(self, told: dict[str, Any]) -> None:
+        """These are written; not those that were set meanwhile."""
+        for type_, wanted in told.items():
+            if self.conditions.get(type_, ...) is wanted:
+                del self.conditions[type_]
 
     # Inside
 

@@ -1,0 +1,228 @@
+"""What happens on few nights: an operator loses no object to it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+import kubewright as kw
+from kubewright.api import core, meta
+from kubewright.client import Client
+from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster
+from kubewright.operator import Running
+from tests.cluster.laboratory.test_operator import quiet
+
+
+class KeySpec(kw.Model):
+    size: int = 0
+
+
+class KeyStatus(kw.Model):
+    conditions: list[meta.Condition] | None = None
+
+
+@kw.resource("night.example.com/v1")
+class Lock(kw.Resource[KeySpec, KeyStatus]):
+    """What the operator is there for."""
+
+
+@kw.resource("night.example.com/v1")
+class Bolt(kw.Resource[KeySpec, None]):
+    """What a lock has."""
+
+
+def lock(size: int = 1, *finalizers: str) -> Lock:
+    place = meta.ObjectMeta(name="one", namespace="default", finalizers=list(finalizers))
+    return Lock(metadata=place, spec=KeySpec(size=size))
+
+
+class Night:
+    """A cluster, an operator on it, and what it does."""
+
+    def __init__(self, cluster: Cluster, clock: VirtualClock, running: Running) -> None:
+        self.client = cluster.client()
+        self.lab = cluster.lab
+        self._clock = clock
+        self._running = running
+
+    async def passes(self) -> None:
+        """Wait until nothing is left to do."""
+        await self._clock.run(quiet(self._clock, self._running))
+
+    async def resize(self, size: int) -> None:
+        found = await self.client.get(Lock, "one", "default")
+        found.spec.size = size
+        await self.client.update(found)
+
+    def cached(self, kind: type[Any], name: str, namespace: str = "") -> Any:
+        assert self._running.caches is not None
+        return next(each for each in self._running.caches.informers if each.kind is kind).lister.get(name, namespace)
+
+
+@asynccontextmanager
+async def night(operator: kw.Operator) -> AsyncIterator[Night]:
+    clock = VirtualClock()
+    operator.clock = clock
+    async with Cluster(clock=clock, seed="night") as cluster, operator.running(cluster.client()) as running:
+        yield Night(cluster, clock, running)
+
+
+@pytest.fixture
+def operator() -> kw.Operator:
+    return kw.Operator("watchman")
+
+
+async def exists(client: Client, kind: type[Any], name: str) -> bool:
+    return any(each.metadata.name == name for each in await client.list(kind, "default"))
+
+
+def record(operator: kw.Operator) -> list[str]:
+    """Let the operator reconcile and finalize locks, and tell of it."""
+    seen: list[str] = []
+
+    @operator.reconciles(Lock, when=kw.generation_changed)
+    async def sync(obj: Lock, ctx: kw.Context[Lock]) -> None:
+        seen.append(f"reconciled {obj.spec.size}")
+
+    @operator.finalizes(Lock)
+    async def finalize(obj: Lock, ctx: kw.Context[Lock]) -> None:
+        seen.append("cleaned up")
+
+    return seen
+
+
+async def test_a_404_is_not_taken_for_the_end_of_an_object_that_gets_its_finalizer(operator: kw.Operator) -> None:
+    seen = record(operator)
+    async with night(operator) as here:
+        here.lab.fail(verb="patch", kind=Lock, status=404)  # as a server says that does not know the definition yet
+        await here.client.create(lock())
+        await here.passes()
+        made = await here.client.get(Lock, "one", "default")
+    assert seen == ["reconciled 1"]
+    assert made.metadata.finalizers == ["night.example.com/watchman"]
+
+
+async def test_a_404_is_not_taken_for_the_end_of_an_object_that_loses_its_finalizer(operator: kw.Operator) -> None:
+    seen = record(operator)
+    async with night(operator) as here:
+        await here.client.create(lock())
+        await here.passes()
+        here.lab.fail(verb="patch", kind=Lock, status=404)
+        await here.client.delete(Lock, "one", "default")
+        await here.passes()
+        assert not await exists(here.client, Lock, "one")
+    assert seen == ["reconciled 1", "cleaned up"]
+
+
+async def test_an_object_that_we_deleted_is_seen_again_when_it_comes_back_from_a_backup(operator: kw.Operator) -> None:
+    seen: list[int] = []
+
+    @operator.reconciles(Lock)
+    async def sync(obj: Lock, ctx: kw.Context[Lock]) -> None:
+        seen.append(obj.spec.size)
+        if obj.spec.size == 2:
+            await ctx.delete(obj)
+
+    async with night(operator) as here:
+        await here.client.create(lock())
+        await here.passes()
+        backup = here.lab.snapshot()
+        async with here.lab.dropped_watch(Lock, nth=2):  # the server dies before it tells of the deletion
+            await here.resize(2)
+            await here.passes()
+            here.lab.rewind(backup)
+        await here.passes()
+        found = here.cached(Lock, "one", "default")
+    assert found is not None
+    assert found.spec.size == 1
+    assert seen == [1, 2, 1]
+
+
+async def test_what_could_not_be_found_to_be_pruned_is_pruned_the_next_time(operator: kw.Operator) -> None:
+    @operator.reconciles(Lock, owns=[Bolt])
+    async def sync(obj: Lock, ctx: kw.Context[Lock]) -> None:
+        bolt = Bolt(metadata=meta.ObjectMeta(name="bolt"), spec=KeySpec(size=1))
+        keep = [await ctx.apply(bolt)] if obj.spec.size == 1 else []
+        await ctx.prune([Bolt], keep=keep)
+
+    async with night(operator) as here:
+        await here.client.create(lock())
+        await here.passes()
+        here.lab.fail(verb="delete", kind=Bolt, status=404)
+        await here.resize(2)
+        await here.passes()
+        assert here.cached(Bolt, "bolt", "default") is not None
+        await here.resize(3)
+        await here.passes()
+        assert not await exists(here.client, Bolt, "bolt")
+
+
+async def test_an_object_from_a_backup_is_cleaned_up_after_as_if_for_the_first_time(operator: kw.Operator) -> None:
+    seen = record(operator)
+    async with night(operator) as here:
+        await here.client.create(lock(1, "other.example.com/hold"))
+        await here.passes()
+        backup = here.lab.snapshot()
+        await here.client.delete(Lock, "one", "default")
+        await here.passes()
+        here.lab.rewind(backup)
+        await here.passes()
+        await here.resize(5)
+        await here.passes()
+        await here.client.delete(Lock, "one", "default")
+        await here.passes()
+    assert seen.count("cleaned up") == 2
+    assert seen[-1] == "cleaned up"
+
+
+async def test_conditions_before_a_terminal_error_are_written_although_the_first_write_fails(
+    operator: kw.Operator,
+) -> None:
+    @operator.reconciles(Lock)
+    async def sync(obj: Lock, ctx: kw.Context[Lock]) -> None:
+        ctx.set_condition("Ready", False, "TooSmall", "the size must not be 1")
+        raise kw.TerminalError("the size must not be 1")
+
+    async with night(operator) as here:
+        here.lab.fail(verb="patch", kind=Lock, subresource="status", status=500, times=8)
+        await here.client.create(lock())
+        await here.passes()
+        found = await here.client.get(Lock, "one", "default")
+    assert [(each.type, each.reason) for each in found.status.conditions or ()] == [("Ready", "TooSmall")]
+
+
+async def test_a_namespace_is_there_until_all_that_is_in_it_is_gone(operator: kw.Operator) -> None:
+    @operator.reconciles(core.Namespace)
+    async def sync(obj: core.Namespace, ctx: kw.Context[core.Namespace]) -> None: ...
+
+    @operator.finalizes(core.Namespace, name="night.example.com/watchman")
+    async def clean(obj: core.Namespace, ctx: kw.Context[core.Namespace]) -> None: ...
+
+    async with night(operator) as here:
+        await here.client.create(core.Namespace(metadata=meta.ObjectMeta(name="team")))
+        await here.passes()
+        held = meta.ObjectMeta(name="held", namespace="team", finalizers=["other.example.com/hold"])
+        await here.client.create(core.ConfigMap(metadata=held))
+        kept = await here.client.delete(core.Namespace, "team")
+        await here.passes()
+        found = here.cached(core.Namespace, "team")
+    assert kept is not None
+    assert found is not None
+    assert found.metadata.finalizers == []
+    assert found.spec is not None
+    assert found.spec.finalizers == ["kubernetes"]
+
+
+async def test_the_deletion_of_a_namespace_without_finalizers_of_ours_says_that_it_is_still_there() -> None:
+    async with Cluster() as cluster:
+        client = cluster.client()
+        await client.create(core.Namespace(metadata=meta.ObjectMeta(name="team")))
+        held = meta.ObjectMeta(name="held", namespace="team", finalizers=["other.example.com/hold"])
+        await client.create(core.ConfigMap(metadata=held))
+        kept = await client.delete(core.Namespace, "team")
+        assert isinstance(kept, core.Namespace)
+        assert kept.metadata.deletion_timestamp is not None
