@@ -30,8 +30,8 @@ def clock() -> VirtualClock:
 def issue(clock: VirtualClock) -> Callable[..., KeyPair]:
     authority = CertificateAuthority("files", now=clock.now(), life=timedelta(days=400))
 
-    def make(days: float = 90) -> KeyPair:
-        return authority.issue("made", hosts=[HOST], now=clock.now(), life=timedelta(days=days))
+    def make(days: float = 90, begins: timedelta = timedelta()) -> KeyPair:
+        return authority.issue("made", hosts=[HOST], now=clock.now() + begins, life=timedelta(days=days))
 
     return make
 
@@ -201,6 +201,31 @@ async def test_an_expired_certificate_makes_the_replica_unready(
         write_over(tmp_path, issue())
         await clock.advance(10)
         assert expiry_problem(source, clock.now()) is None
+
+
+async def test_one_that_is_not_valid_yet_does_not_replace_one_that_is(
+    tmp_path: Path, clock: VirtualClock, issue: Issue, caplog: pytest.LogCaptureFixture
+) -> None:
+    old, early = issue(), issue(begins=timedelta(hours=1))
+    write_over(tmp_path, old)
+    async with files(tmp_path, clock) as source:
+        write_over(tmp_path, early)
+        await clock.advance(10)
+        assert source.pair == old
+        assert "tls.crt is not valid before 2030-01-01T00:55:00+00:00; the old one stays" in caplog.text
+        await clock.advance(3600)
+        assert source.pair == early
+
+
+async def test_a_certificate_that_is_not_valid_yet_makes_the_replica_unready(
+    tmp_path: Path, clock: VirtualClock, issue: Issue
+) -> None:
+    write_over(tmp_path, issue(begins=timedelta(hours=1)))
+    async with files(tmp_path, clock) as source:
+        problem = expiry_problem(source, clock.now())
+        assert problem == "the certificate of the webhooks is not valid before 2030-01-01T00:55:00+00:00"
+        await clock.advance(51 * 60)
+        assert expiry_problem(source, clock.now()) is None, "the clock may be a few minutes behind"
 
 
 async def test_the_start_waits_for_the_files(tmp_path: Path, clock: VirtualClock, issue: Issue) -> None:

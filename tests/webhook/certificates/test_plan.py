@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
+from kubewright._certificates import CertificateAuthority
 from kubewright.webhook.certificates import Terms
 from kubewright.webhook.certificates._held import Held
 from kubewright.webhook.certificates._plan import Change, decide, next_time
@@ -87,6 +88,39 @@ def test_what_has_expired_is_replaced_at_once(first: Held) -> None:
     everything = changed(first, START + 400 * DAY).held
     assert is_trusted(everything.leaf, everything.bundle, START + 400 * DAY)
     assert not set(everything.trusted) & set(first.trusted)
+
+
+@pytest.mark.parametrize("ahead", [100 * DAY, 730 * DAY], ids=["the leaf", "the leaf and who signed it"])
+def test_what_a_clock_that_was_ahead_has_made_is_replaced_at_once(first: Held, ahead: timedelta) -> None:
+    early = changed(first, START + ahead).held
+    assert not is_trusted(early.leaf, early.bundle, START)
+    change = changed(early, START)
+    assert change.why == "the certificate is not valid yet"
+    assert is_trusted(change.held.leaf, change.held.bundle, START)
+    assert (change.held.signer == first.signer) == (early.signer == first.signer), "who can sign goes on"
+    assert len(change.held.trusted) == 1
+    assert decide(change.held, TERMS, START, settled=False) is None
+
+
+def test_a_certificate_of_an_authority_that_is_not_valid_yet_is_replaced_with_it(first: Held) -> None:
+    early = changed(None, START + DAY).held
+    assert early.signer is not None
+    signed = replace(early, leaf=CertificateAuthority.load(early.signer).issue("made", hosts=[HOST], now=START))
+    renewed = changed(signed, START).held
+    assert is_trusted(renewed.leaf, renewed.bundle, START)
+    assert not set(renewed.trusted) & set(early.trusted)
+
+
+def test_an_authority_that_is_not_valid_yet_never_signs(first: Held) -> None:
+    early = changed(None, START + DAY).held
+    waiting = replace(first, successor=early.signer, trusted=first.trusted + early.trusted)
+    change = changed(waiting, START, settled=True)
+    assert change.why == "an authority is not valid yet, and is not trusted any more"
+    assert change.held == first
+
+
+def test_a_clock_that_is_a_few_minutes_behind_makes_nothing_anew(first: Held) -> None:
+    assert decide(first, TERMS, START - timedelta(minutes=9), settled=False) is None
 
 
 def test_while_a_service_is_renamed_one_certificate_serves_replicas_of_both_opinions(first: Held) -> None:

@@ -1,4 +1,7 @@
-"""A year of renewals on a virtual clock: at every moment, who is a little behind trusts who else is."""
+"""A year of renewals on a virtual clock: at every moment, who is a little behind trusts who else is.
+
+And clocks that are two years ahead, for a moment or for good.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from tests.webhook.certificates.objects import address, bundles, validating
 
 DAY = 86_400.0
 SETTLE = 300.0
+AHEAD = timedelta(days=730)
 BEHIND = SETTLE / 2
 """How far an API server, or a replica, may be behind in these years."""
 
@@ -83,3 +87,38 @@ async def test_a_year_of_renewals_leaves_nobody_without_trust() -> None:
     counts = [bundle.count(b"BEGIN CERT") for bundle in distinct]
     assert counts == [1, 2, 1, 2, 1, 2], "an authority each four months, and an overlap of two"
     assert 12 <= len(years.leaves) <= 16, "a certificate each month, and one for each new authority"
+
+
+async def test_a_clock_that_was_ahead_for_a_step_breaks_nothing_for_longer() -> None:
+    clock = VirtualClock()
+    async with Cluster(clock=clock, controllers=False) as cluster, cluster.client() as client:
+        await client.create(validating("default", address("default")))
+        of = served(client, clock, "default", validating="certificates-default")
+        await Keeper(of).step()
+        await Keeper(replace(of, clock=VirtualClock(clock.now() + AHEAD))).step()
+        healing = Keeper(of)
+        pause = await healing.step()
+        assert healing.held is not None
+        (bundle,) = await bundles(client, "default")
+        assert bundle == healing.held.bundle
+        assert is_trusted(healing.held.leaf, bundle, clock.now(), of.hosts[0])
+        assert pause <= 600, "whether this clock was right shows soon"
+
+
+async def test_replicas_whose_clocks_disagree_for_good_do_not_write_without_a_pause() -> None:
+    clock, ahead = VirtualClock(), VirtualClock(VirtualClock().now() + AHEAD)
+    async with Cluster(clock=clock, controllers=False) as cluster, cluster.client() as client:
+        of = served(client, clock, "default")
+        right, wrong = Keeper(of), Keeper(replace(of, clock=ahead))
+        leaves = set()
+        for _ in range(10):  # each is woken by what the other has written
+            for keeper in (right, wrong):
+                await keeper.step()
+                assert keeper.held is not None
+                leaves.add(keeper.held.leaf)
+        assert len(leaves) == 4, "one each, and one more each since the other's cannot be used"
+        await clock.advance(60)
+        await right.step()
+        assert right.held is not None
+        assert right.held.leaf not in leaves, "it is tried again"
+        assert right.held.validity.covers(clock.now())

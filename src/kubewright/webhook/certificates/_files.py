@@ -41,8 +41,8 @@ class CertificateFiles:
     """Serves what is in the files of the first place that has any.
 
     The content is compared every ten seconds, so it does not matter how it changed: written over, renamed, or by the
-    symbolic link that Kubernetes turns to another folder. What cannot be read, does not fit together or has expired
-    already never takes the place of a certificate that works: it is logged, and looked at again.
+    symbolic link that Kubernetes turns to another folder. What cannot be read, does not fit together, has expired
+    already or is not valid yet never takes the place of a certificate that works: it is logged, and looked at again.
 
     Entering waits for a usable pair, at most `patience` seconds, and raises `CertificateError`.
     """
@@ -128,8 +128,8 @@ class CertificateFiles:
         self.reads += 1
         validity = Validity.of(check_pair(pair, str(place.certificate), str(place.key)))
         now = self._clock.now()
-        if self._validity is not None and validity.ends <= now < self._validity.ends:
-            raise Unusable(f"{place.certificate} has expired at {validity.ends.isoformat()}")
+        if self._validity is not None and self._validity.covers(now) and not validity.covers(now):
+            raise Unusable(f"{place.certificate} {_when(validity, now)}")
         self._pair, self._validity = pair, validity
         logger.info("the webhook certificate of %s is valid until %s", place, validity.ends.isoformat())
 
@@ -140,6 +140,12 @@ class CertificateFiles:
             kept = "the old one stays" if self._pair is not None else "there is none yet"
             logger.warning("the webhook certificate cannot be read: %s; %s", complaint, kept)
         self._complaint = complaint
+
+
+def _when(validity: Validity, now: datetime) -> str:
+    if validity.has_begun(now):
+        return f"has expired at {validity.ends.isoformat()}"
+    return f"is not valid before {validity.begins.isoformat()}"
 
 
 def _read(path: Path) -> bytes:

@@ -7,12 +7,17 @@ Every replica does so, without a leader, since every replica serves. Two rules m
 - Whoever writes a bundle into an object has read first that object, then the Secret, and writes it only in the state
   in which it was read. So a replica that is behind cannot take a new authority out again: either it sees the Secret of
   whoever put it in, or its write is refused.
+
+A certificate that is not valid yet was made by a clock that was ahead. It is replaced, once a minute at most by each
+replica: one whose clock is ahead for good finds that expired, and replaces it again. Whether a clock was right shows
+soon, so a new certificate is looked at more often.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Final
 
 from msgspec.structs import replace
@@ -23,7 +28,7 @@ from kubewright.webhook._certificates_protocol import Served
 from kubewright.webhook.certificates._errors import CertificateError
 from kubewright.webhook.certificates._held import Held
 from kubewright.webhook.certificates._pairs import Unusable
-from kubewright.webhook.certificates._plan import Change, Terms, decide, next_time
+from kubewright.webhook.certificates._plan import Change, Terms, decide, is_early, next_time
 from kubewright.webhook.certificates._targets import Target, kinds_of, read, trust, trusts
 
 __all__ = ["Keeper"]
@@ -32,6 +37,9 @@ logger = logging.getLogger("kubewright.webhook")
 
 _TRIES: Final = 20
 _LONGEST: Final = 24 * 3600.0
+_SOON: Final = 600.0
+_QUARREL: Final = 60.0
+_YOUNG: Final = timedelta(hours=1)
 
 
 class Keeper:
@@ -43,6 +51,7 @@ class Keeper:
         self._named = kinds_of(served)
         self._labels = {"app.kubernetes.io/managed-by": "kubewright", "app.kubernetes.io/name": served.operator}
         self._trusted_since: tuple[bytes, float] | None = None
+        self._early_at: float | None = None
         self.held: Held | None = None
 
     async def step(self) -> float:
@@ -79,12 +88,22 @@ class Keeper:
         secret = await self._read_secret()
         held = self._usable(secret)
         while change := decide(held, self._terms, now, settled=self._is_settled(held, targets)):
+            if held is not None and is_early(held, now) and self._quarrels():
+                break
             secret, held = await self._write(secret, change), change.held
             logger.info("webhook certificate in %s: %s", self._where, change.why)
         assert held is not None
         if served.clock.now() < held.validity.begins:
             logger.warning("the webhook certificate in %s is not valid yet: is the clock right?", self._where)
         return held
+
+    def _quarrels(self) -> bool:
+        """Whether this replica has replaced one that was not valid yet a moment ago already."""
+        now = self._served.clock.monotonic()
+        if self._early_at is not None and now - self._early_at < _QUARREL:
+            return True
+        self._early_at = now
+        return False
 
     async def _read_secret(self) -> core.Secret | None:
         served = self._served
@@ -168,6 +187,8 @@ class Keeper:
     def _pause(self, held: Held) -> float:
         now = self._served.clock.now()
         pause = min((next_time(held, self._terms, now) - now).total_seconds(), _LONGEST)
+        if now - held.validity.begins < _YOUNG:
+            pause = min(pause, _QUARREL if is_early(held, now) else _SOON)
         if held.successor is not None:
             pause = min(pause, self._terms.settle - self._waited(held))
         return max(pause, 1.0)

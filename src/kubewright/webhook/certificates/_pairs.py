@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 import msgspec
 from cryptography import x509
@@ -12,6 +13,8 @@ from cryptography.hazmat.primitives import serialization
 from kubewright._certificates import KeyPair
 
 __all__ = ["Unusable", "Validity", "certificates_in", "check_pair", "hosts_of", "is_issued_by", "public_key_of"]
+
+_BEHIND: Final = timedelta(minutes=5)
 
 
 class Unusable(ValueError):
@@ -28,6 +31,14 @@ class Validity(msgspec.Struct, frozen=True):
     def of(cls, certificate: x509.Certificate) -> Validity:
         """The life of a certificate."""
         return cls(certificate.not_valid_before_utc, certificate.not_valid_after_utc)
+
+    def has_begun(self, now: datetime) -> bool:
+        """Whether it counts already. A clock that is a few minutes behind others is no reason to doubt it."""
+        return self.begins - _BEHIND <= now
+
+    def covers(self, now: datetime) -> bool:
+        """Whether it counts, neither too early nor too late."""
+        return self.has_begun(now) and now < self.ends
 
     def at(self, share: float) -> datetime:
         """The moment when that share of its life is over."""

@@ -10,7 +10,8 @@ One change at a time, in the order in which no API server ever meets a certifica
 3. when the old authority's life is over, and so that of everything it has signed, it is not trusted any more.
 
 A certificate is renewed in the same way, at two thirds of its life, by the authority that signs at the time. What has
-expired already is replaced at once: nobody trusts it, so there is nothing to be careful about.
+expired already is replaced at once: nobody trusts it, so there is nothing to be careful about. So is what is not valid
+yet, because it was made by a clock that was ahead; and such an authority is not trusted any more.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from kubewright._certificates import CertificateAuthority, KeyPair
 from kubewright.webhook.certificates._held import Held
 from kubewright.webhook.certificates._pairs import Validity
 
-__all__ = ["Change", "Terms", "decide", "next_time"]
+__all__ = ["Change", "Terms", "decide", "is_early", "next_time"]
 
 _RENEWED_AT: Final = 2 / 3
 _SPREAD: Final = 1 / 30
@@ -69,11 +70,13 @@ def decide(held: Held | None, terms: Terms, now: datetime, *, settled: bool) -> 
     """The next change; None when all is as it should be for now."""
     if held is None:
         return _fresh((), terms, now, "there is no certificate yet")
-    alive = tuple(one for one in held.trusted if one.not_valid_after_utc > now)
+    alive = tuple(one for one in held.trusted if Validity.of(one).covers(now))
     signer = held.signer if _lives(held.signer, now) else None
     successor = held.successor if _lives(held.successor, now) else None
     if held.validity.ends <= now:
         return _at_once(held, alive, signer, terms, now, "the certificate has expired")
+    if is_early(held, now):
+        return _at_once(held, alive, signer, terms, now, "the certificate is not valid yet")
     if not held.hosts.issuperset(terms.hosts):
         # While a Service gets another name, there are replicas of both opinions. One certificate serves both.
         both = replace(terms, hosts=sorted(held.hosts.union(terms.hosts)))
@@ -89,8 +92,14 @@ def decide(held: Held | None, terms: Terms, now: datetime, *, settled: bool) -> 
     if signer is not None and _can_be_renewed(held, signer, terms, now):
         return _signed(held, signer, terms, now, "two thirds of the certificate's life are over")
     if len(alive) < len(held.trusted):
-        return Change(replace(held, trusted=alive), "an old authority has expired, and is not trusted any more")
+        changed = replace(held, trusted=alive, signer=signer, successor=successor)
+        return Change(changed, f"{_why_gone(held, now)}, and is not trusted any more")
     return None
+
+
+def is_early(held: Held, now: datetime) -> bool:
+    """Whether the certificate, or the authority that signs, is not valid yet."""
+    return not (held.validity.has_begun(now) and (held.signer is None or _life_of(held.signer).has_begun(now)))
 
 
 def next_time(held: Held, terms: Terms, now: datetime) -> datetime:
@@ -99,6 +108,11 @@ def next_time(held: Held, terms: Terms, now: datetime) -> datetime:
     if held.signer is not None:
         times.append(terms.due(_life_of(held.signer)))
     return min((time for time in times if time > now), default=now)
+
+
+def _why_gone(held: Held, now: datetime) -> str:
+    expired = any(one.not_valid_after_utc <= now for one in held.trusted)
+    return "an old authority has expired" if expired else "an authority is not valid yet"
 
 
 def _can_be_renewed(held: Held, signer: KeyPair, terms: Terms, now: datetime) -> bool:
@@ -137,7 +151,7 @@ def _authority(terms: Terms, now: datetime) -> KeyPair:
 
 
 def _lives(authority: KeyPair | None, now: datetime) -> bool:
-    return authority is not None and _life_of(authority).ends > now
+    return authority is not None and _life_of(authority).covers(now)
 
 
 def _life_of(authority: KeyPair) -> Validity:
