@@ -86,6 +86,17 @@ def test_a_change_of_status_moves_the_transition_time() -> None:
     assert only(status).last_transition_time == LATER
 
 
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [("no such file: caf\udce9", "no such file: caf\\udce9"), (ValueError("Grüße"), "Grüße")],
+)
+def test_a_message_can_be_written_whatever_it_is(message: Any, text: str) -> None:
+    status = FooStatus()
+    assert set_condition(status, "Ready", False, "NoFile", message, now=START)
+    assert msgspec.json.decode(encode(status))["conditions"][0]["message"] == text
+    assert not set_condition(status, "Ready", False, "NoFile", message, now=LATER), "it is the same"
+
+
 def test_conditions_keep_their_order_and_do_not_touch_each_other() -> None:
     status = FooStatus()
     for name in ("Ready", "example.com/Synced", "Healthy"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -64,3 +65,17 @@ def test_what_looks_like_a_credential_is_withheld() -> None:
         datetime.now(UTC),
     )
     assert told.message == "Bearer (withheld) was refused"
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        (ValueError("Bearer abcdefgh12345"), "Bearer (withheld)"),
+        (ValueError(), "ValueError"),
+        ("caf\udce9", "caf\\udce9"),
+    ],
+)
+def test_an_error_is_told_as_its_text_and_all_of_it_can_be_encoded(message: Any, text: str) -> None:
+    word: Any = "Caf\udce9"
+    told = Told.of(ObjectReference(name="web"), word, message, "Warning", word, datetime.now(UTC))
+    assert (told.reason, told.message, told.action) == ("Caf\\udce9", text, "Caf\\udce9")

@@ -324,6 +324,105 @@ async def test_where_failures_are_ignored_a_handler_that_raises_is_a_warning() -
     assert response["warnings"] == ["webhook fill-in.toys.webhooks.example.com failed with KeyError; its log says more"]
 
 
+class Mute:
+    """Has no text."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+_HALF = "no such file: caf\udce9"  # as the name of a file is read that is not UTF-8
+_WRITTEN = "no such file: caf\\udce9"
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (_HALF, _WRITTEN),
+        (OSError(_HALF), _WRITTEN),
+        (FieldError("", _HALF), _WRITTEN),
+        (Mute(), "a Mute that cannot be shown"),
+    ],
+)
+async def test_a_refusal_is_one_whatever_its_text_is(said: Any, text: str) -> None:
+    operator = made()
+
+    @operator.validates(Toy, failure_policy="Ignore")
+    def check(toy: Toy) -> None:
+        raise Refused(said, code=403)
+
+    response = await answer_to(operator, review(toy()))
+    assert response["allowed"] is False
+    assert response["status"]["message"] == text
+
+
+async def test_fields_values_and_their_errors_are_told_whatever_they_are() -> None:
+    operator = made()
+
+    @operator.validates(Toy, failure_policy="Ignore")
+    def check(toy: Toy) -> Iterator[FieldError]:
+        field: Any = FieldError
+        yield field("spec.caf\udce9", ValueError("odd"))
+        yield field.invalid("spec.size", _HALF, "no")
+        yield field.invalid("spec.size", Mute, "no")
+
+    response = await answer_to(operator, review(toy()))
+    assert response["allowed"] is False
+    causes = response["status"]["details"]["causes"]
+    assert [(cause["field"], cause["message"]) for cause in causes] == [
+        ("spec.caf\\udce9", "odd"),
+        ("spec.size", 'Invalid value: "no such file: caf\\\\udce9": no'),
+        ("spec.size", f'Invalid value: "{Mute}": no'),
+    ]
+
+
+@pytest.mark.parametrize("refused", [False, True])
+async def test_warnings_and_notes_are_told_whatever_they_are(refused: bool) -> None:
+    operator = made()
+
+    @operator.validates(Toy, failure_policy="Ignore")
+    def check(toy: Toy, request: Any) -> AdmissionWarning:
+        request.warn(ValueError("old\nfield"))
+        request.warn(_HALF)
+        request.audit("why", Toy)
+        request.audit("caf\udce9", 7)
+        if refused:
+            raise Refused("no")
+        said: Any = Mute()
+        return AdmissionWarning(said)
+
+    response = await answer_to(operator, review(toy()))
+    assert response["allowed"] is not refused
+    assert response["warnings"] == ["old field", _WRITTEN, *([] if refused else ["a Mute that cannot be shown"])]
+    assert response["auditAnnotations"] == {"why": str(Toy), "caf\\udce9": "7"}
+
+
+@pytest.mark.parametrize("refused", [False, True])
+async def test_an_answer_that_cannot_be_sent_is_a_refusal(refused: bool, caplog: pytest.LogCaptureFixture) -> None:
+    operator = made()
+
+    @operator.validates(Toy, failure_policy="Ignore")
+    def check(toy: Toy, request: Any) -> None:
+        request.warnings = 7
+        if refused:
+            raise Refused("no")
+
+    async with asking(operator) as asker:
+        path = path_of(operator)
+        assert await asker.ask(path, review(toy())) == {
+            "uid": UID,
+            "allowed": False,
+            "status": {
+                "status": "Failure",
+                "code": 500,
+                "reason": "InternalError",
+                "message": f"the answer at {path} cannot be sent; its log says more",
+            },
+        }
+        assert asker.server.stats.reviews[path, "failed"] == 1
+    assert f"the answer at {path} cannot be sent, and is a refusal" in caplog.text
+
+
 @pytest.mark.parametrize("nonsense", ["text", 7, ["text"], Toy(spec=ToySpec())])
 async def test_a_validating_handler_that_returns_nonsense_refuses(nonsense: Any) -> None:
     operator = made()

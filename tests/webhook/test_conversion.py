@@ -185,6 +185,20 @@ async def test_a_failure_names_the_object_and_converts_none(
         assert asker.server.stats.reviews["/convert", "failed"] == 1
 
 
+async def test_a_failure_is_told_whatever_its_text_is() -> None:
+    operator = kw.Operator("toys")
+    operator.converts(Toy, OldToy)(down)
+
+    @operator.converts(OldToy, Toy)
+    def refuse(old: OldToy) -> Toy:
+        raise kw.ConversionError("no such file: caf\udce9")
+
+    async with asking(operator) as asker:
+        response = await convert(asker, V1, old_toy())
+    assert response["result"]["status"] == "Failure"
+    assert response["result"]["message"].endswith(": no such file: caf\\udce9")
+
+
 async def test_a_conversion_that_hangs_is_answered_for_in_time() -> None:
     operator, clock = kw.Operator("toys"), VirtualClock()
     began, go_on = threading.Event(), threading.Event()

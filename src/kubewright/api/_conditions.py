@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
 
+from kubewright._showable import as_text
 from kubewright.api._time import whole_seconds
 
 if TYPE_CHECKING:
@@ -65,12 +66,12 @@ def set_condition(
     """Add or update the condition of that type in place, and say whether anything changed.
 
     `last_transition_time` becomes `now` (in whole seconds, as the server keeps it) when the condition is new or its
-    status changes, and stays when only its reason, message or observed generation do. Raises ValueError for what the
-    server would refuse.
+    status changes, and stays when only its reason, message or observed generation do. A message that is an error is
+    its text, and what cannot be encoded is written out. Raises ValueError for what the server would refuse.
     """
     from kubewright.api.meta.v1 import Condition
 
-    wanted = _status_text(type, status)
+    wanted, message = _status_text(type, status), as_text(message)
     _check(type, reason, message, observed_generation)
     condition = find_condition(target, type)
     if condition is None:

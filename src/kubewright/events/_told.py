@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from kubewright._showable import showable
+from kubewright._showable import as_text, showable
 from kubewright.api import Object, core
 
 __all__ = ["EventType", "Told", "check_component", "fitted", "name_for", "reference_to"]
@@ -46,7 +46,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
         at: datetime,
         related: Object | core.ObjectReference | None = None,
     ) -> Told:
-        """Checked and cut. Raises ValueError for what no server would take and nobody could have meant."""
+        """Checked and cut, and as text. Raises ValueError for what no server would take and nobody could have meant."""
         if type not in ("Normal", "Warning"):
             raise ValueError(f'the type of an event is "Normal" or "Warning", not {type!r}')
         if not reason:
@@ -56,9 +56,9 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             about=reference_to(about),
             type=type,
-            reason=fitted(reason, LONGEST_WORD),
-            message=fitted(showable(message), LONGEST_NOTE),
-            action=fitted(action, LONGEST_WORD),
+            reason=fitted(as_text(reason), LONGEST_WORD),
+            message=fitted(showable(as_text(message)), LONGEST_NOTE),
+            action=fitted(as_text(action), LONGEST_WORD),
             at=at,
             related=None if related is None else reference_to(related),
         )

@@ -2,7 +2,8 @@
 
 Whatever happens, there is an answer, with a text that says what happened and holds nothing of the object but what the
 handler itself put into it. A handler that fails or takes too long refuses the request, or lets it pass with a warning
-where the webhook's failure policy is `Ignore`: so it counts as the process that did not answer at all would.
+where the webhook's failure policy is `Ignore`: so it counts as the process that did not answer at all would. What a
+handler says is sent whatever it is: an error as its text, and what cannot be encoded written out.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from kubewright._foreign import contained, containment
+from kubewright._showable import as_text
 from kubewright.api import DecodeError, Object, ValidationError, decode, encode, info_of
 from kubewright.client import Client
 from kubewright.client._diff import Operation, diff
@@ -138,7 +140,7 @@ class Admission:
             uid=request.uid,
             allowed=True,
             warnings=[_one_line(warning) for warning in request.warnings] or None,
-            audit_annotations=request.annotations or None,
+            audit_annotations={as_text(key): as_text(value) for key, value in request.annotations.items()} or None,
         )
 
     def _refuse(self, request: AdmissionRequest[Any], refused: Refused) -> AdmissionAnswer:
@@ -210,6 +212,6 @@ def _type(value: object) -> str:
     return type(value).__name__
 
 
-def _one_line(text: str) -> str:
-    # A warning travels in a header: the server drops one with a line break.
-    return " ".join(text.split())
+def _one_line(warning: object) -> str:
+    # It travels in a header: the server drops one with a line break.
+    return " ".join(as_text(warning).split())

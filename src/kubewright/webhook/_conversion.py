@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from kubewright._foreign import contained
+from kubewright._showable import as_text
 from kubewright.api import DecodeError, Object, ResourceInfo, decode, info_of, to_dict
 from kubewright.api._resource import definition_of
 from kubewright.clock import Clock
@@ -166,7 +167,7 @@ class ConversionWebhook:
             logger.error("%s", failure)
             return conversion_review(asked.uid, failure=failure), False
         except ConversionError as error:
-            return conversion_review(asked.uid, failure=str(error)), False
+            return conversion_review(asked.uid, failure=as_text(error)), False
         return conversion_review(asked.uid, converted), True
 
     async def _convert(self, asked: ConversionAsked) -> list[Any]:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright._showable import as_text
 from kubewright.api import ValidationError, encode
 
 __all__ = ["AdmissionWarning", "FieldError", "Refused", "Verdict", "status_of"]
@@ -127,14 +128,18 @@ def status_of(refused: Refused, *, group: str, kind: str, name: str) -> dict[str
     code = refused.code
     status: dict[str, Any] = {"status": "Failure", "code": code, "reason": _REASONS.get(code, "Unknown")}
     fields = [error for error in refused.errors if isinstance(error, FieldError)]
-    texts = [str(error) for error in refused.errors]
+    texts = [as_text(error) for error in refused.errors]
     if code != _INVALID:
         return status | {"message": "; ".join(texts)}
     told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     shown = f"{kind}.{group}" if group else kind
-    causes = [{"reason": error.reason, "message": error.message, "field": error.path} for error in fields]
+    causes = [_cause(error) for error in fields]
     details = {"name": name, "group": group, "kind": kind, "causes": causes}
     return status | {"message": f"{shown} {_quoted(name)} is invalid: {told}", "details": details}
+
+
+def _cause(error: FieldError) -> dict[str, str]:
+    return {"reason": as_text(error.reason), "message": as_text(error.message), "field": as_text(error.path)}
 
 
 def _worded(what: str, detail: str) -> str:
@@ -142,8 +147,11 @@ def _worded(what: str, detail: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value as JSON shows it, at most one line long."""
-    text = encode(value).decode()
+    """A value as JSON shows it, at most one line long. One that JSON has no form for is shown as text."""
+    try:
+        text = encode(value).decode()
+    except Exception:
+        text = _quoted(as_text(value))
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
 
 

@@ -22,7 +22,8 @@ _NOTHING = b"null"
 class AdmissionRequest(Generic[R]):
     """A request that a handler is asked about. Objects are decoded when they are first looked at.
 
-    `warn` adds a warning for whoever asked; `audit` adds an annotation to the server's audit log.
+    `warn` adds a warning for whoever asked; `audit` adds an annotation to the server's audit log. What is no text,
+    such as an error, is sent as its text.
     """
 
     __slots__ = ("_asked", "_kind", "_object", "_old", "annotations", "client", "warnings")

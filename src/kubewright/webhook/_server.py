@@ -4,7 +4,8 @@
   only to clients whose certificate is signed by it.
 - A body of more than 7 MiB is refused; the API server's own limit is smaller.
 - The API server says how long it waits; handlers get a little less, so that their answer still arrives.
-- Whatever comes in, a proper review goes out, and the server lives on.
+- Whatever comes in, and whatever handlers say, a proper review goes out, and the server lives on. An answer that cannot
+  be sent is a refusal, whatever the failure policy: nobody knows what it would have been.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from kubewright.observe import Review, WebhookStats
 from kubewright.webhook._admission import Admission
 from kubewright.webhook._certificates_protocol import CertificateSource
 from kubewright.webhook._conversion import ConversionWebhook
+from kubewright.webhook._refusals import Refused, status_of
 from kubewright.webhook._registering import Webhooks
 from kubewright.webhook._reviews import (
     AdmissionAnswer,
@@ -186,18 +188,21 @@ class WebhookServer:
             if not complete:
                 raise BadReview(f"the review has more than {LARGEST_BODY // 2**20} MiB")
             seconds = _seconds(request.query_string)
-            if path == _CONVERT:
-                return await self._convert(body, seconds)
-            asked = asked_admission(body)
+            asked = asked_conversion(body) if path == _CONVERT else asked_admission(body)
         except BadReview as error:
             logger.warning("%s at %s: %s", request.remote or "somebody", path, error)
-            return self._malformed(path, uid_in(body), str(error)), "failed"
-        answer, result = await self._admissions[path].answer(asked, seconds)
-        return admission_review(answer), result
+            return _refusal(path, uid_in(body), str(error), 400), "failed"
+        try:
+            if isinstance(asked, ConversionAsked):
+                return await self._convert(asked, body, seconds)
+            answer, result = await self._admissions[path].answer(asked, seconds)
+            return admission_review(answer), result
+        except Exception:
+            logger.exception("the answer at %s cannot be sent, and is a refusal", path)
+            return _refusal(path, asked.uid, f"the answer at {path} cannot be sent; its log says more", 500), "failed"
 
-    async def _convert(self, body: bytes, seconds: float) -> tuple[bytes, Review]:
+    async def _convert(self, asked: ConversionAsked, body: bytes, seconds: float) -> tuple[bytes, Review]:
         assert self._conversion is not None
-        asked = asked_conversion(body)
         if self.probe and self.probe.encode() in body:
             return self._converted_probe(asked), "allowed"
         answer, converted = await self._conversion.answer(asked, seconds)
@@ -209,11 +214,13 @@ class WebhookServer:
         self.probed |= {f"{one['kind']}.{group}" for one in objects}
         return conversion_review(asked.uid, [one | {"apiVersion": asked.desired} for one in objects])
 
-    def _malformed(self, path: str, uid: str, why: str) -> bytes:
-        if path == _CONVERT:
-            return conversion_review(uid, failure=why)
-        status = {"status": "Failure", "code": 400, "reason": "BadRequest", "message": why}
-        return admission_review(AdmissionAnswer(uid=uid, allowed=False, status=status))
+
+def _refusal(path: str, uid: str, why: str, code: int) -> bytes:
+    """A review that holds nothing but why there is no other."""
+    if path == _CONVERT:
+        return conversion_review(uid, failure=why)
+    status = status_of(Refused(why, code=code), group="", kind="", name="")
+    return admission_review(AdmissionAnswer(uid=uid, allowed=False, status=status))
 
 
 async def _read(request: web.BaseRequest) -> tuple[bytes, bool]:
