@@ -20,11 +20,13 @@ from hypothesis import strategies as st
 import kubewright as kw
 from kubewright._certificates import CertificateAuthority, KeyPair
 from kubewright.api import ObjectMeta
+from kubewright.clock import SystemClock
 from kubewright.observe import Metrics, Sources
 from kubewright.webhook import ThrowAwayCertificate, WebhookServer
 from kubewright.webhook._reviews import BadReview, asked_admission, asked_conversion, uid_in
 from kubewright.webhook._server import LARGEST_BODY
 from kubewright.webhook._tls import serving_context
+from tests.webhook.certificates.authorities import weak_pair
 from tests.webhook.conftest import UID, Asker, asking, review
 from tests.webhook.kinds import OldToy, OldToySpec, Toy, ToySpec
 
@@ -248,6 +250,27 @@ async def test_a_new_certificate_is_shown_to_new_connections_while_old_ones_go_o
         async with trusting(first) as late:
             with pytest.raises(aiohttp.ClientConnectorCertificateError):
                 await late.post(url, data=body)
+
+
+async def test_a_new_certificate_that_openssl_refuses_leaves_the_old_one(
+    operator: kw.Operator, caplog: pytest.LogCaptureFixture
+) -> None:
+    authority = CertificateAuthority("first")
+    source = Changing(authority.issue("a", hosts=["127.0.0.1"]))
+    trust = ssl.create_default_context(cadata=authority.pair.certificate.decode())
+
+    async def answered(server: WebhookServer) -> bool:
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust)) as session:
+            return bool((await Asker(server, session).ask(CHECK, review(TOY)))["allowed"])
+
+    async with WebhookServer(operator.webhooks, source, port=0) as server:
+        source.pair = weak_pair(SystemClock().now())
+        assert await answered(server)
+        assert await answered(server)
+        source.pair = authority.issue("b", hosts=["127.0.0.1"])
+        assert await answered(server)
+    (record,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert "the new webhook certificate cannot be served: OpenSSL refuses it: " in record.getMessage()
 
 
 async def test_only_tls_1_2_and_newer_is_spoken(operator: kw.Operator) -> None:

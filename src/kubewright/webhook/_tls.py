@@ -1,7 +1,11 @@
-"""The TLS side of the server: whichever certificate the source has now is shown to each new connection."""
+"""The TLS side of the server: whichever certificate the source has now is shown to each new connection.
+
+One that OpenSSL refuses, because its key is too short or its signature too weak, is not shown: the last one stays.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import ssl
 import tempfile
@@ -13,7 +17,9 @@ from kubewright.webhook._certificates_protocol import CertificateSource
 if TYPE_CHECKING:
     from kubewright._certificates import KeyPair
 
-__all__ = ["serving_context"]
+__all__ = ["serving_context", "why_refused"]
+
+logger = logging.getLogger("kubewright.webhook")
 
 
 def serving_context(source: CertificateSource, client_ca: str | None = None) -> ssl.SSLContext:
@@ -23,20 +29,43 @@ def serving_context(source: CertificateSource, client_ca: str | None = None) -> 
     return context
 
 
+def why_refused(pair: KeyPair) -> str | None:
+    """What OpenSSL has against a pair, in a context that is thrown away; None when it can be served."""
+    try:
+        _context(pair, None)
+    except ssl.SSLError as error:
+        return _in_words(error)
+    return None
+
+
 def _swapper(
     source: CertificateSource, client_ca: str | None, pair: KeyPair, context: ssl.SSLContext
 ) -> Callable[[ssl.SSLObject, str | None, ssl.SSLContext], None]:
     """Called at the beginning of each connection, also when the client names no host."""
     last: tuple[Any, ssl.SSLContext] = (pair, context)
+    complained: Any = None
 
     def swap(connection: ssl.SSLObject, name: str | None, listening: ssl.SSLContext) -> None:
-        nonlocal last
+        nonlocal last, complained
         now = source.pair
         if now is not last[0]:
-            last = (now, _context(now, client_ca))
+            try:
+                last = (now, _context(now, client_ca))
+            except OSError as error:
+                if now is not complained:
+                    logger.error(
+                        "the new webhook certificate cannot be served: %s; the old one stays", _in_words(error)
+                    )
+                complained = now
         connection.context = last[1]
 
     return swap
+
+
+def _in_words(error: OSError) -> str:
+    if isinstance(error, ssl.SSLError) and error.reason:
+        return f"OpenSSL refuses it: {error.reason.replace('_', ' ').lower()}"
+    return str(error)
 
 
 def _context(pair: KeyPair, client_ca: str | None) -> ssl.SSLContext:

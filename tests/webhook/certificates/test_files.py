@@ -16,7 +16,7 @@ from kubewright._certificates import CertificateAuthority, KeyPair
 from kubewright.clock import VirtualClock
 from kubewright.webhook.certificates import CertificateError, CertificateFiles, Place, expiry_problem
 from kubewright.webhook.certificates._sources import places_for
-from tests.webhook.certificates.authorities import HOST
+from tests.webhook.certificates.authorities import HOST, weak_pair
 
 Put = Callable[[Path, KeyPair], None]
 
@@ -157,6 +157,31 @@ async def test_what_cannot_be_read_leaves_the_old_one(
         rename(tmp_path, new := issue())
         await clock.advance(10)
         assert source.pair == new
+
+
+async def test_one_that_openssl_refuses_leaves_the_old_one(
+    tmp_path: Path, clock: VirtualClock, issue: Issue, caplog: pytest.LogCaptureFixture
+) -> None:
+    old = issue()
+    write_over(tmp_path, old)
+    async with files(tmp_path, clock) as source:
+        write_over(tmp_path, weak_pair(clock.now()))
+        await clock.advance(20)
+        assert source.pair == old
+        assert (source.reads, source.read_errors) == (3, 2)
+        (message,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+        assert f"{tmp_path}/tls.crt cannot be served: OpenSSL refuses it: " in message
+
+
+async def test_a_start_with_one_that_openssl_refuses_ends_with_the_reason(tmp_path: Path, clock: VirtualClock) -> None:
+    write_over(tmp_path, weak_pair(clock.now()))
+
+    async def start() -> None:
+        async with files(tmp_path, clock):
+            pass
+
+    with pytest.raises(CertificateError, match=r"tls\.crt cannot be served: OpenSSL refuses it: "):
+        await clock.run(start())
 
 
 async def test_an_encrypted_key_says_so(

@@ -13,7 +13,7 @@ from kubewright.webhook.certificates import Terms
 from kubewright.webhook.certificates._held import Held
 from kubewright.webhook.certificates._pairs import Unusable
 from kubewright.webhook.certificates._plan import decide
-from tests.webhook.certificates.authorities import HOST
+from tests.webhook.certificates.authorities import HOST, weak_pair
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -56,6 +56,12 @@ def test_what_does_not_fit_together_is_refused(changes: dict[str, bytes], reason
     with pytest.raises(Unusable) as caught:
         Held.read(HELD.data() | changes)
     assert str(caught.value) == reason
+
+
+def test_what_openssl_refuses_is_refused() -> None:
+    weak = weak_pair(NOW)
+    with pytest.raises(Unusable, match=r"tls\.crt cannot be served: OpenSSL refuses it: "):
+        Held.read(HELD.data() | {"tls.crt": weak.certificate, "tls.key": weak.key})
 
 
 @pytest.mark.parametrize("key", [b"", b"nonsense", OTHER.data()["ca.key"]])

@@ -41,8 +41,9 @@ class CertificateFiles:
     """Serves what is in the files of the first place that has any.
 
     The content is compared every ten seconds, so it does not matter how it changed: written over, renamed, or by the
-    symbolic link that Kubernetes turns to another folder. What cannot be read, does not fit together, has expired
-    already or is not valid yet never takes the place of a certificate that works: it is logged, and looked at again.
+    symbolic link that Kubernetes turns to another folder. What cannot be read, does not fit together, is refused
+    by OpenSSL, has expired already or is not valid yet never takes the place of a certificate that works: it is logged,
+    and looked at again.
 
     Entering waits for a usable pair, at most `patience` seconds, and raises `CertificateError`.
     """
@@ -135,7 +136,9 @@ class CertificateFiles:
 
     def _complain(self, error: OSError | Unusable) -> None:
         self.read_errors += 1
-        complaint = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        complaint = (
+            f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+        )
         if complaint != self._complaint:
             kept = "the old one stays" if self._pair is not None else "there is none yet"
             logger.warning("the webhook certificate cannot be read: %s; %s", complaint, kept)

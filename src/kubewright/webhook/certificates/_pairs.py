@@ -11,6 +11,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
 from kubewright._certificates import KeyPair
+from kubewright.webhook._tls import why_refused
 
 __all__ = ["Unusable", "Validity", "certificates_in", "check_pair", "hosts_of", "is_issued_by", "public_key_of"]
 
@@ -64,7 +65,7 @@ def public_key_of(key: bytes, what: str) -> object:
 
 
 def check_pair(pair: KeyPair, certificate: str = "the certificate", key: str = "the key") -> x509.Certificate:
-    """The leaf of a pair that fits together."""
+    """The leaf of a pair that fits together, and that OpenSSL serves."""
     leaf = certificates_in(pair.certificate, certificate)[0]
     try:
         certified = leaf.public_key()
@@ -72,6 +73,8 @@ def check_pair(pair: KeyPair, certificate: str = "the certificate", key: str = "
         raise Unusable(f"{certificate} is for a key of an unknown kind") from None
     if public_key_of(pair.key, key) != certified:
         raise Unusable(f"{key} is not the key of {certificate}")
+    if (why := why_refused(pair)) is not None:
+        raise Unusable(f"{certificate} cannot be served: {why}")
     return leaf
 
 
