@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -56,6 +56,7 @@ def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
         )
     if origin.kind is not kind:
         raise ValueError(f"{obj} carries the metadata of a {origin.kind.__name__}: it cannot be updated")
+    _refuse_texts_for_bytes(obj)
     raw = msgspec.json.decode(origin.raw)
     before, after = _before(kind, origin.raw), to_dict(obj)
     operations = [
@@ -90,8 +91,25 @@ def _before(kind: type[Object], raw: bytes) -> Any:
 def _top_level(obj: Object) -> dict[str, Any]:
     if isinstance(obj, Untyped):
         return {"apiVersion": obj.api_version, "kind": obj.kind, "metadata": obj.metadata, **obj.content}
+    _refuse_texts_for_bytes(obj)
     names = zip(obj.__struct_fields__, obj.__struct_encode_fields__, strict=True)
     return {wire: value for name, wire in names if (value := getattr(obj, name)) is not None}
+
+
+_BYTES: Final = {"Secret": ("data", "string_data"), "ConfigMap": ("binary_data", "data")}
+"""Kinds with values that are bytes: the field, and the one for texts."""
+
+
+def _refuse_texts_for_bytes(obj: Object) -> None:
+    """On the wire bytes are base64, so a text among them would be stored as something else, without a word."""
+    info = info_of(obj)
+    if info.group or info.kind not in _BYTES:
+        return
+    field, for_texts = _BYTES[info.kind]
+    for name, value in (getattr(obj, field, None) or {}).items():
+        if not isinstance(value, bytes | bytearray | memoryview):
+            given = f"{info.kind}.{field}[{name!r}] is bytes, and was given a {type(value).__name__}"
+            raise TypeError(f"{given}: put texts into {for_texts}, or encode them")
 
 
 class _Going(msgspec.Struct, gc=False, rename="camel"):

@@ -1,0 +1,40 @@
+"""Values that are bytes: a text among them would be taken for base64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubewright.api import core, decode, encode, meta
+from kubewright.client._bodies import apply_body, body, changes
+
+PLACE = meta.ObjectMeta(name="one", namespace="default", resource_version="7")
+TEXT: Any = "hunter22"  # which is base64 for six other bytes
+
+
+@pytest.mark.parametrize(
+    ("obj", "words"),
+    [
+        (core.Secret(metadata=PLACE, data={"password": TEXT}), r"Secret\.data\['password'\] .* string_data"),
+        (core.ConfigMap(metadata=PLACE, binary_data={"logo": TEXT}), r"ConfigMap\.binary_data\['logo'\] .* into data"),
+    ],
+)
+def test_a_text_is_refused_and_told_where_it_belongs(obj: core.Secret | core.ConfigMap, words: str) -> None:
+    for send in (body, apply_body):
+        with pytest.raises(TypeError, match=words) as refused:
+            send(obj)
+        assert TEXT not in str(refused.value)
+
+
+def test_a_text_that_is_put_into_an_object_that_was_read_is_refused_as_well() -> None:
+    stored = decode(core.Secret, encode(core.Secret(metadata=PLACE, data={"password": b"secret"})))
+    assert stored.data is not None
+    stored.data["password"] = TEXT
+    with pytest.raises(TypeError, match="is bytes, and was given a str"):
+        changes(stored)
+
+
+def test_bytes_are_sent() -> None:
+    sent = decode(core.Secret, body(core.Secret(metadata=PLACE, data={"password": b"hunter22"})))
+    assert sent.data == {"password": b"hunter22"}
