@@ -67,6 +67,10 @@ class Frozen(kw.Model):
         (lambda: kw.Format("ip"), "does not know the format 'ip'; it knows"),
         (lambda: kw.Choices(), "at least one"),
         (lambda: kw.Choices("a", "a"), "twice"),
+        (lambda: kw.Choices(["a", "b"]), "the values one by one"),  # type: ignore[arg-type]
+        (lambda: kw.Immutable(True), "one line of text, not True"),  # type: ignore[arg-type]
+        (lambda: kw.Range(min=1), "Range has no field 'min'. Did you mean 'minimum'?"),  # type: ignore[call-arg]
+        (lambda: kw.Rule("true", msg="no"), "Rule has no field 'msg'. Did you mean 'message'?"),  # type: ignore[call-arg]
         (lambda: kw.ListType("bag"), "not 'bag'"),  # type: ignore[arg-type]
         (lambda: kw.ListType("map"), "needs keys"),
         (lambda: kw.ListType("set", keys=["a"]), "only such a list has them"),
@@ -254,7 +258,7 @@ class CountStatus(kw.Model):
         ({"short_names": ["co", "co"]}, "twice"),
         ({"categories": ["all!"]}, "lower case letters"),
         ({"deprecated": "two\nlines"}, "one line"),
-        ({"shortnames": ["co"]}, "unexpected keyword argument 'shortnames'"),
+        ({"shortnames": ["co"]}, "resource has no option 'shortnames'"),
     ],
 )
 def test_resource_refuses_arguments_that_lead_nowhere(arguments: dict[str, Any], message: str) -> None:

@@ -128,10 +128,12 @@ def test_a_status_that_cannot_be_empty_is_refused_at_import() -> None:
         ("example.com/v1", {"kind": "foo"}, "CamelCase"),
         ("example.com/v1", {"plural": "Foos"}, "plural 'Foos'"),
         ("example.com/v1", {"scope": "namespaced"}, "scope of X must be"),
+        ("example.com/v1", {"shortname": "x"}, "resource has no option 'shortname'. Did you mean 'short_names'?"),
+        ("example.com/v1", {"columns": [".spec.size"]}, "columns of X are paths by their titles"),
     ],
 )
 def test_a_mistake_in_the_decorator_fails_at_import(api_version: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
 
         @resource(api_version, **options)
         class X(Resource[OpenSpec, None]):

@@ -82,6 +82,9 @@ def test_a_typo_in_an_option_fails_with_the_valid_names(operator: kw.Operator) -
     [
         ({"failure_policy": "ignore"}, "failure_policy of validates is one of Fail, Ignore, not 'ignore'"),
         ({"side_effects": "Some"}, "side_effects of validates is one of None, NoneOnDryRun, not 'Some'"),
+        ({"timeout": "5s"}, "timeout of validates is a number of seconds, from 1 to 30, not '5s'"),
+        ({"match_conditions": ["true"]}, "match_conditions of validates are CEL expressions by name: .*, not .'true'."),
+        ({"namespace_selector": "a=b"}, "namespace_selector of validates are labels, .*, not 'a=b'"),
         ({"operations": ["create"]}, "operations of validates are CREATE, UPDATE, DELETE, CONNECT, not 'create'"),
         ({"operations": "CREATE"}, r"operations of validates is a list: \['CREATE'\]"),
         (

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 import msgspec
 
 from kubewright.api._cel import Comparison
-from kubewright.api._model import Model
+from kubewright.api._model import Explained, Model
 from kubewright.api._patterns import python_pattern
 
 __all__ = [
@@ -97,6 +97,10 @@ class Constraint:
     repeatable: ClassVar[bool] = False
 
 
+class _WithFields(Constraint, msgspec.Struct, frozen=True, metaclass=Explained):
+    """A rule with fields, which says what is wrong with those it is given."""
+
+
 def _count(name: str, value: object) -> None:
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
         raise ValueError(f"{name} must be a whole number that is not negative, not {value!r}")
@@ -109,7 +113,7 @@ def _bounds(constraint: object, minimum: Any, maximum: Any) -> None:
         raise ValueError(f"{type(constraint).__name__}: the minimum {minimum} is above the maximum {maximum}")
 
 
-class Range(Constraint, msgspec.Struct, frozen=True):
+class Range(_WithFields, frozen=True):
     """The least and the greatest number. Both belong to the range unless they are called exclusive."""
 
     minimum: float | None = None
@@ -129,7 +133,7 @@ class Range(Constraint, msgspec.Struct, frozen=True):
             raise ValueError(f"no number is in a Range that excludes its only one, {self.minimum}")
 
 
-class MultipleOf(Constraint, msgspec.Struct, frozen=True):
+class MultipleOf(_WithFields, frozen=True):
     """The number is a multiple of this one: a whole number, because with a fraction the server refuses too much."""
 
     factor: int
@@ -141,7 +145,7 @@ class MultipleOf(Constraint, msgspec.Struct, frozen=True):
             raise ValueError(f"MultipleOf needs a whole number above 0, not {factor!r}")
 
 
-class Length(Constraint, msgspec.Struct, frozen=True):
+class Length(_WithFields, frozen=True):
     """How many characters a text has."""
 
     minimum: int | None = None
@@ -154,7 +158,7 @@ class Length(Constraint, msgspec.Struct, frozen=True):
         _bounds(self, self.minimum, self.maximum)
 
 
-class Pattern(Constraint, msgspec.Struct, frozen=True):
+class Pattern(_WithFields, frozen=True):
     """A regular expression that is found in the text; anchor it with `^` and `$` to mean the whole text.
 
     It must be one that Go and Python both understand: no look-around, no back references.
@@ -167,7 +171,7 @@ class Pattern(Constraint, msgspec.Struct, frozen=True):
         python_pattern(self.regex)
 
 
-class Format(Constraint, msgspec.Struct, frozen=True):
+class Format(_WithFields, frozen=True):
     """What a text or a number stands for: `uri`, `ipv4`, `cidr`, `uuid`, `duration`, `int32`, ...
 
     Only formats that the API server checks are taken; others it would ignore. None takes away the format that a number
@@ -185,7 +189,7 @@ class Format(Constraint, msgspec.Struct, frozen=True):
             )
 
 
-class Items(Constraint, msgspec.Struct, frozen=True):
+class Items(_WithFields, frozen=True):
     """How many elements a list has."""
 
     minimum: int | None = None
@@ -198,7 +202,7 @@ class Items(Constraint, msgspec.Struct, frozen=True):
         _bounds(self, self.minimum, self.maximum)
 
 
-class Properties(Constraint, msgspec.Struct, frozen=True):
+class Properties(_WithFields, frozen=True):
     """How many members a map or a model has."""
 
     minimum: int | None = None
@@ -220,6 +224,8 @@ class Choices(Constraint):
     def __init__(self, *values: str | int | float | bool) -> None:
         if not values:
             raise ValueError("Choices needs at least one value")
+        if any(isinstance(value, list | tuple | set | dict) for value in values):
+            raise TypeError(f"Choices takes the values one by one, Choices('a', 'b'), not {values[0]!r}")
         if len({(type(value), value) for value in values}) < len(values):
             raise ValueError(f"Choices names a value twice: {', '.join(map(repr, values))}")
         self.values = values
@@ -254,7 +260,7 @@ class ListType(Constraint):
         return f"ListType({self.type!r}, keys={list(self.keys)!r})" if self.keys else f"ListType({self.type!r})"
 
 
-class MapType(Constraint, msgspec.Struct, frozen=True):
+class MapType(_WithFields, frozen=True):
     """How the server merges a map or a model: `granular` by its members (as it does anyway), `atomic` as one value."""
 
     type: Literal["granular", "atomic"]
@@ -282,14 +288,14 @@ _ANYWHERE: Final = frozenset(
 )
 
 
-class Example(Constraint, msgspec.Struct, frozen=True, eq=False):  # an annotation must be hashable
+class Example(_WithFields, frozen=True, eq=False):  # an annotation must be hashable
     """An example of a value, for those who read the schema."""
 
     value: Any
     places: ClassVar = _ANYWHERE
 
 
-class Nullable(Constraint, msgspec.Struct, frozen=True):
+class Nullable(_WithFields, frozen=True):
     """The server accepts null for this field. Without it, a field that may be None may be absent, but not null.
 
     `Nullable(False)` is for `JSON`, which accepts null by itself.
@@ -299,7 +305,7 @@ class Nullable(Constraint, msgspec.Struct, frozen=True):
     places: ClassVar = _ANYWHERE
 
 
-class Immutable(Constraint, msgspec.Struct, frozen=True):
+class Immutable(_WithFields, frozen=True):
     """The field keeps the value it was created with: it can be neither changed, nor added or removed later."""
 
     message: str = "is immutable"
@@ -309,19 +315,19 @@ class Immutable(Constraint, msgspec.Struct, frozen=True):
         _one_line("the message of Immutable", self.message)
 
 
-class EmbeddedResource(Constraint, msgspec.Struct, frozen=True):
+class EmbeddedResource(_WithFields, frozen=True):
     """The value is a whole Kubernetes object: the server checks its apiVersion, kind and metadata."""
 
     places: ClassVar = frozenset({"object", "any"})
 
 
-class PreserveUnknown(Constraint, msgspec.Struct, frozen=True):
+class PreserveUnknown(_WithFields, frozen=True):
     """The server keeps members that the model does not have, instead of dropping them."""
 
     places: ClassVar = frozenset({"object", "any"})
 
 
-class Schema(Constraint, msgspec.Struct, frozen=True, eq=False):  # an annotation must be hashable
+class Schema(_WithFields, frozen=True, eq=False):  # an annotation must be hashable
     """What the schema says here beyond, or other than, what follows from the type: for what no other rule can say.
 
     Each member replaces that of the schema, and None takes it away; `properties` are changed one by one in the same
@@ -341,7 +347,7 @@ RuleReason = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequ
 _REASONS: Final = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
 
 
-class Rule(Constraint, msgspec.Struct, frozen=True):
+class Rule(_WithFields, frozen=True):
     """A CEL expression that must be true of `self`; with `oldSelf` in it, of a change.
 
     The API server checks it; so does `validate`, where the extra `cel` is installed. `message` is what is said when the
@@ -466,6 +472,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _one_line(what: str, text: str) -> None:
-    if not text.strip() or "\n" in text:
+def _one_line(what: str, text: object) -> None:
+    if not isinstance(text, str) or not text.strip() or "\n" in text:
         raise ValueError(f"{what} must be one line of text, not {text!r}")

@@ -173,6 +173,9 @@ def make_definition(
     for name in (*short_names, *categories):
         if not _LABEL.fullmatch(name):
             raise ValueError(f"{name!r} of {kind} must be lower case letters, digits and '-'")
+    if not isinstance(columns, Mapping):
+        shape = 'paths by their titles: {"Replicas": ".spec.replicas"}'
+        raise TypeError(f"columns of {kind} are {shape}, not {columns!r}")
     if len(selectable_fields) > _MOST_SELECTABLE:
         raise ValueError(f"{kind} has {len(selectable_fields)} selectable fields; the server takes {_MOST_SELECTABLE}")
     for path in selectable_fields:

@@ -33,6 +33,11 @@ def wire_name(attribute: str) -> str:
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
+if TYPE_CHECKING:
+    from msgspec import StructMeta as _StructMeta
+else:
+    _StructMeta = type(msgspec.Struct)  # which has no public name in older versions
+
 _MISSING, _POSITIONAL = "Missing required argument ", "Extra positional arguments"  # how msgspec begins to say so
 _MUTABLE = (list, dict, set, msgspec.Struct)
 
@@ -86,7 +91,21 @@ def _always_sent(default: object) -> object:
     return msgspec.field(default_factory=Default(default))
 
 
-class ModelType(type(msgspec.Struct)):  # type: ignore[misc]  # msgspec's metaclass has no public name
+class Explained(_StructMeta):
+    """Makes classes that say what is wrong with the fields they are given: msgspec does not even say whose they are."""
+
+    if not TYPE_CHECKING:
+
+        def __call__(self, *args: Any, **fields: Any) -> Any:
+            try:
+                return super().__call__(*args, **fields)
+            except TypeError as error:
+                if (explained := _explained(self, fields, str(error))) is None:
+                    raise
+                raise TypeError(explained) from None
+
+
+class ModelType(Explained):
     """The metaclass of `Model`. `omit_empty=True` is for metadata, whose empty values mean absent to the server too."""
 
     def __new__(
@@ -100,19 +119,9 @@ class ModelType(type(msgspec.Struct)):  # type: ignore[misc]  # msgspec's metacl
         made: ModelType = super().__new__(mcls, name, bases, namespace, **config)
         return made
 
-    if not TYPE_CHECKING:
-
-        def __call__(self, *args: Any, **fields: Any) -> Any:
-            try:
-                return super().__call__(*args, **fields)
-            except TypeError as error:
-                if (explained := _explained(self, fields, str(error))) is None:
-                    raise
-                raise TypeError(explained) from None
-
 
 def _explained(model: Any, given: Iterable[str], error: str) -> str | None:
-    """What is wrong with the fields that a model was given, if it is them. msgspec does not say whose they are."""
+    """What is wrong with the fields that a class was given, if it is them."""
     known = model.__struct_fields__
     unknown = next((name for name in given if name not in known), None)
     if unknown is not None:
@@ -120,7 +129,7 @@ def _explained(model: Any, given: Iterable[str], error: str) -> str | None:
         meant = on_the_wire.get(unknown) or nearest(unknown, known)
         hint = f" Did you mean {meant!r}?" if meant else ""
         return f"{model.__name__} has no field {unknown!r}.{hint} The fields are: {', '.join(known)}"
-    if error.startswith(_POSITIONAL):
+    if error.startswith(_POSITIONAL) and isinstance(model, ModelType):
         return f"{model.__name__} takes its fields by name: {', '.join(known)}"
     if error.startswith(_MISSING):
         return f"{model.__name__} needs the field {error.removeprefix(_MISSING)}"

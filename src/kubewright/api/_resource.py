@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeVar
 
+from kubewright._options import known_options
 from kubewright.api._definition import Column, Conversion, Definition, Scale, make_definition
 from kubewright.api._object import Object, ResourceInfo, info_of
 from kubewright.api._spec_status import Resource, bind_spec_and_status, is_model
@@ -26,6 +27,7 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _VERSION = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
+@known_options
 def resource(
     api_version: str,
     *,

@@ -11,9 +11,10 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
+from kubewright._options import known_options
 from kubewright.api import Object, ResourceInfo
 from kubewright.cache import Change, Labels, ObjectKey, Snapshot
-from kubewright.controller._options import check_kind, known_options
+from kubewright.controller._options import check_kind
 from kubewright.controller._permissions import check_verbs
 from kubewright.controller._predicates import Predicate, PredicateFunction, predicate
 

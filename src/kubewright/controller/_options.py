@@ -1,44 +1,10 @@
-"""Options that are checked where they are written: a typo fails at import, and the error names the valid ones."""
+"""Kinds as options."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
-
-from kubewright._typos import nearest
 from kubewright.api import Object, ResourceInfo, info_of
 
-__all__ = ["check_kind", "known_options", "unknown_name"]
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:
-    """The sentence for a name that does not exist: the nearest one, and all of them."""
-    names = sorted(valid)
-    meant = nearest(name, names)
-    hint = f" Did you mean {meant!r}?" if meant else ""
-    return f"{what} has no option {name!r}.{hint} The options are: {', '.join(names)}"
-
-
-def known_options(function: Callable[P, T]) -> Callable[P, T]:
-    """Let a function answer an unknown keyword with the valid ones, where Python would only say that it is unknown."""
-    parameters = inspect.signature(function).parameters.values()
-    valid = [parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
-    accepted = {parameter.name for parameter in parameters}
-    shown = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
-
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        for option in kwargs:
-            if option not in accepted:
-                raise TypeError(unknown_name(shown, option, valid))
-        return function(*args, **kwargs)
-
-    return call
+__all__ = ["check_kind"]
 
 
 def check_kind(kind: object, what: str) -> ResourceInfo:

@@ -47,6 +47,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from kubewright.api import Object
+from kubewright.api._model import Explained
 
 if TYPE_CHECKING:
     from kubewright.cache import ObjectKey
@@ -58,7 +59,7 @@ R = TypeVar("R", bound=Object)
 R_contra = TypeVar("R_contra", bound=Object, contravariant=True)
 
 
-class Result(msgspec.Struct, frozen=True):
+class Result(msgspec.Struct, frozen=True, metaclass=Explained):
     """What a reconciler asks for when it ends well. `Result()` is the same as `None`: nothing."""
 
     requeue: bool = False

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from msgspec.structs import replace
 
+from kubewright._options import known_options
 from kubewright.api import Object
 from kubewright.cache import IndexFunction, Labels, ObjectKey
 from kubewright.cache._store import NAMESPACE_INDEX, OWNER_INDEX
@@ -18,7 +19,7 @@ from kubewright.clock import Clock
 from kubewright.controller import Owns, Registration, Watch
 from kubewright.controller._finalizers import finalizer_name
 from kubewright.controller._handlers import Form, Handlers, form_of, handlers_of
-from kubewright.controller._options import check_kind, known_options
+from kubewright.controller._options import check_kind
 from kubewright.controller._permissions import Permission, check_verbs
 from kubewright.controller._predicates import PredicateFunction
 from kubewright.controller._registration import (
@@ -273,6 +274,7 @@ class Operator(HasWebhooks):
 
         return register
 
+    @known_options
     def needs(
         self,
         kind: type[Object] | PolicyRule | Sequence[Permission],

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias, TypedDict
 
 import msgspec
 
+from kubewright._options import unknown_name
 from kubewright._typos import nearest
-from kubewright.controller._options import unknown_name
 from kubewright.controller._registration import DEFAULT_CONCURRENCY
 from kubewright.operator import _values as values
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar
 
 import msgspec
 
+from kubewright._options import unknown_name
 from kubewright.api import Object, Untyped, info_of
-from kubewright.controller._options import check_kind, unknown_name
+from kubewright.controller._options import check_kind
 from kubewright.webhook._conversion import Conversions, check_versions
 from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration, rule_for
 from kubewright.webhook._decorators import ConvertDecorator, DefaultDecorator, ValidateDecorator
@@ -151,6 +152,13 @@ class Webhooks(msgspec.Struct):
         return ConvertDecorator(register)
 
 
+_SHAPES: Final = {
+    "match_conditions": 'are CEL expressions by name: {"not-a-test": "object.metadata.namespace != \'test\'"}',
+    "namespace_selector": 'are labels, {"team": "a"}, or a meta.LabelSelector',
+    "object_selector": 'are labels, {"team": "a"}, or a meta.LabelSelector',
+}
+
+
 def _verb(mutating: bool) -> str:
     return "defaults" if mutating else "validates"
 
@@ -165,6 +173,12 @@ def _check(what: str, kind: type[Object], options: AdmissionOptions) -> None:
     for name in ("operations", "subresources", "rules"):
         if isinstance(options.get(name, ()), str):
             raise TypeError(f"{name} of {what} is a list: [{options.get(name)!r}]")
+    timeout: object = options.get("timeout", 10)
+    if not isinstance(timeout, int) or isinstance(timeout, bool):
+        raise TypeError(f"timeout of {what} is a number of seconds, from 1 to 30, not {timeout!r}")
+    for name in ("match_conditions", "namespace_selector", "object_selector"):
+        if not isinstance(given := options.get(name, {}), Mapping | msgspec.Struct):
+            raise TypeError(f"{name} of {what} {_SHAPES[name]}, not {given!r}")
     for operation in options.get("operations", ()):
         if operation not in _OPERATIONS:
             raise ValueError(f"operations of {what} are {', '.join(_OPERATIONS)}, not {operation!r}")
