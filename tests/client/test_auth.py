@@ -282,6 +282,13 @@ class TestExec:
             await authenticator.identity()
         assert "s3cret" not in str(caught.value)
 
+    async def test_what_no_request_could_carry_is_not_kept(self, issuer: Issuer, authenticator: Authenticator) -> None:
+        issuer.answers(token="abc\n")
+        with pytest.raises(ConfigError, match="the token of user 'jane' holds a control character"):
+            await authenticator.identity()
+        issuer.answers(token="abc")
+        assert await self.bearer(authenticator) == "Bearer abc"
+
     async def test_a_token_in_the_configuration_makes_it_superfluous(self, issuer: Issuer, clock: VirtualClock) -> None:
         plugin = issuer.config.credentials.exec
         authenticator = Authenticator(config(credentials=Credentials(token="fixed", exec=plugin)), clock)

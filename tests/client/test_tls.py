@@ -402,3 +402,30 @@ async def test_a_certificate_of_an_exec_plugin(tmp_path: Path, clock: VirtualClo
         issue("second")
         assert await authenticator.rejected(first) is True
         assert await greet(port, await authenticator.identity()) == "second"
+
+
+async def test_a_plugin_that_reads_a_pair_while_it_is_replaced_fails_no_request(
+    tmp_path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    authority, answer = Authority(), tmp_path / "answer"
+    plugin = ExecPlugin(command="/bin/cat", args=(str(answer),), interactive_mode="Never")
+    (old, old_key), (new, new_key) = authority.issue("old"), authority.issue("new")
+
+    def answers(certificate: bytes, key: bytes, hour: int) -> None:
+        status = {"clientCertificateData": certificate.decode(), "clientKeyData": key.decode()}
+        status["expirationTimestamp"] = f"2030-01-01T{hour:02}:00:00Z"
+        document = {"apiVersion": plugin.api_version, "kind": "ExecCredential", "status": status}
+        answer.write_text(json.dumps(document))
+
+    async with server(authority, tmp_path) as port:
+        tls, credentials = TLS(ca_data=authority.pem), Credentials(exec=plugin)
+        authenticator = Authenticator(config(port, tls=tls, credentials=credentials), clock)
+        answers(old, old_key, hour=1)
+        first = await authenticator.identity()
+        answers(new, old_key, hour=13)
+        await clock.advance(3580)
+        assert await authenticator.identity() is first
+        assert "do not belong together; the credential of its last run stays in use until it expires" in caplog.text
+        answers(new, new_key, hour=13)
+        await clock.advance(10)
+        assert await greet(port, await authenticator.identity()) == "new"

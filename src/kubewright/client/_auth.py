@@ -7,7 +7,8 @@
 | exec plugin | shortly before its credential expires, and after a 401 |
 
 What was good stays in use while its replacement cannot be read: a file in the middle of being replaced, or a plugin
-that fails before the old credential has expired, gives a warning in the log and no failed request.
+that fails, or prints what cannot be used, before the old credential has expired, gives a warning in the log and no
+failed request.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import logging
 import math
 import os
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -86,7 +87,7 @@ class Authenticator:
         fixed = credentials.token or credentials.token_file or credentials.has_basic or credentials.has_certificate
         if credentials.exec is not None and not fixed:
             environ = os.environ if environ is None else environ
-            self._plugin = _Plugin(credentials.exec, config, clock, environ, exec_timeout)
+            self._plugin = _Plugin(credentials.exec, config, clock, environ, exec_timeout, self._check)
         self._changes = self._token_file or self._plugin or (self._tls and self._tls.files)
         self._identity: Identity | None = None
         self._look_again = 0.0
@@ -124,6 +125,13 @@ class Authenticator:
         """End a plugin that is still running."""
         if self._plugin is not None:
             await self._plugin.close()
+
+    def _check(self, credential: ExecCredential) -> None:
+        """Raise ConfigError for a credential of the plugin that no request could carry."""
+        self._authorization(credential)
+        certificate = _plugin_certificate(credential, self._config.credentials)
+        if certificate is not None and self._tls is not None:
+            certificate.check()
 
     def _assemble(self, credential: ExecCredential | None) -> Identity:
         context: ssl.SSLContext | bool = True
@@ -210,16 +218,26 @@ class _TokenFile:
 
 
 class _Plugin:
-    """The credential of an exec plugin, which is run when there is none, when it is about to expire, or on request."""
+    """The credential of an exec plugin, which is run when there is none, when it is about to expire, or on request.
+
+    What `check` refuses, by raising ConfigError, is not kept: the plugin may have read a pair that is being replaced.
+    """
 
     def __init__(
-        self, plugin: ExecPlugin, config: ClientConfig, clock: Clock, environ: Mapping[str, str], timeout: float
+        self,
+        plugin: ExecPlugin,
+        config: ClientConfig,
+        clock: Clock,
+        environ: Mapping[str, str],
+        timeout: float,
+        check: Callable[[ExecCredential], None],
     ) -> None:
         self._plugin = plugin
         self._config = config
         self._clock = clock
         self._environ = environ
         self._timeout = timeout
+        self._check = check
         self._credential: ExecCredential | None = None
         self._margin = timedelta()
         self._not_before = -math.inf
@@ -275,6 +293,7 @@ class _Plugin:
             )
         finally:
             self._running = None
+        self._check(credential)
         if credential.expires is not None:
             left = credential.expires - self._clock.now()
             self._margin = min(_MAX_MARGIN, max(left, timedelta()) / 10)

@@ -59,6 +59,10 @@ class ClientCertificate(msgspec.Struct, frozen=True):
         certificate = self._part("certificate", self.certificate_file, self.certificate_data)
         return certificate, self._part("key", self.key_file, self.key_data)
 
+    def check(self) -> None:
+        """Raise ConfigError for a pair that no connection could be opened with."""
+        _identify(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), *self.read(), self.label)
+
     def _part(self, what: str, file: str | None, data: bytes | None) -> bytes:
         if data is not None:
             return data
