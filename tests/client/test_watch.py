@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 from kubewright.api import DecodeError, ObjectMeta, core
-from kubewright.client import Client, ConnectionLost, Expired, MergePatch, NotKubernetes, Unavailable
+from kubewright.client import (
+    ApiError,
+    Client,
+    ConnectionLost,
+    Expired,
+    MergePatch,
+    NotKubernetes,
+    TooManyRequests,
+    Unavailable,
+)
 from kubewright.clock import VirtualClock
 from kubewright.testing import ControlPlane
 
@@ -19,6 +28,11 @@ pytestmark = pytest.mark.clusters
 def line(type_: str, name: str = "n", revision: int = 1, **extra: Any) -> bytes:
     obj = {"metadata": {"name": name, "resourceVersion": str(revision)}, **extra}
     return json.dumps({"type": type_, "object": obj}).encode() + b"\n"
+
+
+def error_line(code: int, reason: str, message: str = "etcdserver: leader changed") -> bytes:
+    status = {"kind": "Status", "code": code, "reason": reason, "message": message}
+    return json.dumps({"type": "ERROR", "object": status}).encode() + b"\n"
 
 
 async def test_a_watch_tells_what_exists_and_then_what_happens(client: Client, namespace: str) -> None:
@@ -143,11 +157,48 @@ async def test_an_empty_line_is_no_event(scripted: Any) -> None:
 
 
 async def test_an_error_event_is_raised(scripted: Any) -> None:
-    status = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
-    server = scripted((200, [json.dumps({"type": "ERROR", "object": status}).encode() + b"\n"]))
+    server = scripted((200, [error_line(410, "Expired", "too old")]))
     with pytest.raises(Expired, match=r"^watch nodes: too old$"):
         async for _ in Client(transport=server).watch(core.Node):
             pass
+
+
+NOT_WELL = {500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout", 429: "TooManyRequests"}
+
+
+@pytest.mark.parametrize("code", NOT_WELL)
+async def test_a_server_that_answers_with_errors_of_its_own_is_asked_less_and_less(scripted: Any, code: int) -> None:
+    error = error_line(code, NOT_WELL[code])
+    server = scripted(
+        *[(200, [error])] * 4,
+        (200, [line("ADDED", "a", 5)]),
+        (200, [line("MODIFIED", "a", 6), error]),
+        (200, [error]),
+        (200, [line("DELETED", "a", 7)]),
+    )
+    clock = VirtualClock()
+    watch = Client(transport=server, clock=clock).watch(core.Node, resource_version="1").__aiter__()
+    assert (await clock.run(anext(watch))).type == "ADDED"
+    assert clock.monotonic() == 1 + 2 + 4 + 8
+    assert (await clock.run(anext(watch))).type == "MODIFIED"
+    assert clock.monotonic() == 15, "an event is no reason to wait"
+    assert (await clock.run(anext(watch))).type == "DELETED"
+    assert clock.monotonic() == 15 + 1 + 2, "an event before an error is no reason to ask at once"
+    assert [dict(request.query)["resourceVersion"] for request in server.requests[-2:]] == ["6", "6"]
+
+
+async def test_who_waits_does_not_hammer_a_server_that_answers_with_errors(scripted: Any) -> None:
+    error, clock = error_line(503, "ServiceUnavailable"), VirtualClock()
+    server = scripted(*[(200, [error])] * 100, (200, [line("ADDED")]))
+    await clock.run(Client(transport=server, clock=clock).wait_for(core.Node, "n", lambda _: True))
+    assert clock.monotonic() == 1 + 2 + 4 + 8 + 16 + 95 * 30
+
+
+async def test_a_watch_with_a_time_out_raises_the_servers_error(scripted: Any) -> None:
+    for code, kind in ((500, ApiError), (503, Unavailable), (429, TooManyRequests)):
+        client = Client(transport=scripted((200, [error_line(code, NOT_WELL[code])])))
+        with pytest.raises(kind, match="etcdserver: leader changed"):
+            await anext(aiter(client.watch(core.Node, timeout_seconds=1)))
 
 
 NOT_KUBERNETES = {

@@ -79,9 +79,9 @@ class WatchStream:
 class Watch(Generic[R]):
     """What `Client.watch` returns: iterate with `async for`.
 
-    The watch resumes by itself where it stopped when the connection breaks, the server ends it or falls silent, however
-    long the server is away then, and raises `Expired` when it has forgotten that point: list again then. With a
-    time-out it ends instead. `resource_version` is the point that has been reached.
+    The watch resumes by itself where it stopped when the connection breaks, the server ends it, falls silent or has an
+    error of its own, however long the server is away then, and raises `Expired` when it has forgotten that point: list
+    again then. With a time-out it ends instead. `resource_version` is the point that has been reached.
     """
 
     def __init__(
@@ -104,35 +104,45 @@ class Watch(Generic[R]):
     async def __aiter__(self) -> AsyncGenerator[WatchEvent[R], None]:
         pause = 0.0  # none before the first: who cannot even begin to watch is told so
         while True:
-            heard = False
+            heard = failed = False
             try:
                 stream = await self._open(self.resource_version)
             except ApiError as error:
                 if not pause or not _may_pass(error):
                     raise
-                await self._clock.sleep(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE)
+                pause = await self._rest(pause)
                 continue
-            pause = _FIRST_PAUSE
+            pause = pause or _FIRST_PAUSE
             try:
                 async for batch in stream.batches():
                     for line in batch:
-                        heard = True
                         event = self._event(line)
+                        heard, pause = True, _FIRST_PAUSE
                         if event is not None:
                             yield event
-            except Unavailable as error:
-                if self._once or not _may_pass(error):
-                    raise
-            except TimeoutError:
+            except TimeoutError as error:
                 if self._once:
                     return
+                failed = _was_told(error)
+            except ApiError as error:
+                if self._once or not _may_pass(error):
+                    raise
+                failed = _was_told(error)
             finally:
                 stream.close()
             if self._once:
                 return
+            if failed:
+                pause = await self._rest(pause)
+                continue
+            pause = _FIRST_PAUSE
             # A server that ends each watch at once must not be asked in a busy loop.
             await self._clock.sleep(0 if heard else 1)
+
+    async def _rest(self, pause: float) -> float:
+        """Leave a server that is not well alone for so long. Returns how long it is left alone the next time."""
+        await self._clock.sleep(pause)
+        return min(pause * 2, _LONGEST_PAUSE)
 
     def _event(self, line: bytes) -> WatchEvent[R] | None:
         if line == b"\n":
@@ -150,6 +160,11 @@ class Watch(Generic[R]):
         if event.type == "BOOKMARK":
             return None
         return WatchEvent(cast("EventType", event.type), decode(self._kind, bytes(event.object)))
+
+
+def _was_told(error: Exception) -> bool:
+    """Whether the server told of the error in an event, and not that the connection broke or fell silent."""
+    return isinstance(error, ApiError) and not isinstance(error.__cause__, ConnectionLost)
 
 
 def _may_pass(error: ApiError) -> bool:
