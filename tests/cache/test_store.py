@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from typing import Any
 
 from kubewright.api import Selector, core
@@ -77,6 +78,32 @@ def test_a_text_alone_is_one_value_of_an_index_and_not_its_letters() -> None:
     content = {"metadata": {"name": "a", "namespace": "b"}, "data": {"zone": "north"}}
     store.put(Intake(core.ConfigMap).snapshot(json.dumps(content).encode()))
     assert store.index("zone").as_dict() == {"north": {("b", "a")}}
+
+
+def test_the_function_of_an_index_may_read_the_store() -> None:
+    """Its first question builds other indexes, while the object is being put: they have the object, too."""
+    intake, store = Intake(core.ConfigMap), Store[core.ConfigMap]()
+
+    def put(name: str, app: str) -> None:
+        metadata = {"name": name, "namespace": "n", "labels": {"app": app}}
+        store.put(intake.snapshot(json.dumps({"metadata": metadata}).encode()))
+
+    def twins(found: core.ConfigMap) -> list[str]:
+        alike = Selector.parse(f"app={found.metadata.labels['app']}")
+        return [str(len(store.select("n", alike)))]
+
+    def write() -> None:
+        store.add_index("twins", twins)
+        for name, app in (("a", "web"), ("b", "web"), ("b", "db")):
+            put(name, app)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    writer.join(60)
+    assert not writer.is_alive(), "it waits for a lock that it has itself"
+    assert store.index("twins").as_dict() == {"1": {("n", "a"), ("n", "b")}}
+    assert store.index("namespace").as_dict() == {"n": {("n", "a"), ("n", "b")}}
+    assert [store.select(None, Selector.parse(f"app={app}"))[0].name for app in ("web", "db")] == ["a", "b"]
 
 
 def test_keys_of_a_namespace_are_found_without_an_index_that_nobody_asked_for() -> None:

@@ -3,7 +3,8 @@
 One thread writes, the event loop's. Any thread reads, without a lock: each read takes one step of the interpreter that
 no other thread can get between (a dict's `get`, a copy of a set), which is what CPython's global interpreter lock
 grants; free-threaded builds are not supported. So a list is not frozen in time: an object that goes while it is put
-together is left out. The lock is for building an index on first use, which must not miss a write.
+together is left out. The lock is for building an index on first use, which must not miss a write. A thread that has it
+may take it again: the function of an index may read the store that it indexes.
 
 Indexes by namespace, owner and label are built when they are first asked for, and cost nothing before.
 """
@@ -35,7 +36,7 @@ class Store(Generic[R]):
     def __init__(self, indexes: Mapping[str, IndexFunction[R]] | None = None) -> None:
         self._snapshots: dict[ObjectKey, Snapshot[R]] = {}
         self._sorted: list[ObjectKey] | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._header_indexes: dict[str, Index[R]] = {}
         self._label_indexes: dict[str, Index[R]] = {}
         self._function_indexes: dict[str, FunctionIndex[R]] = {}
@@ -144,6 +145,7 @@ class Store(Generic[R]):
             index = FunctionIndex(name, function)
             with self._lock:
                 self._fill(index)
+                self._all_indexes = (*self._all_indexes, index)
                 self._function_indexes[name] = index
 
     def _header_index(self, home: dict[str, Index[R]], name: str, fresh: Index[R]) -> Index[R]:
@@ -153,13 +155,14 @@ class Store(Generic[R]):
         with self._lock:
             if name not in home:
                 self._fill(fresh)
+                # Before those of functions, which thus find the others in step when they read the store.
+                self._all_indexes = (fresh, *self._all_indexes)
                 home[name] = fresh
             return home[name]
 
     def _fill(self, index: Index[R]) -> None:
         for key, snapshot in self._snapshots.items():
             index.change(key, None, snapshot)
-        self._all_indexes = (*self._all_indexes, index)
 
 
 def matches(snapshot: Snapshot[R], namespace: str | None, selector: Selector | None) -> bool:
