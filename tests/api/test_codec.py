@@ -4,7 +4,19 @@ import msgspec
 import pytest
 
 from kubewright import Quantity
-from kubewright.api import DecodeError, Model, Untyped, core, decode, encode, from_dict, meta, rbac, to_dict
+from kubewright.api import (
+    DecodeError,
+    Model,
+    Untyped,
+    authentication,
+    core,
+    decode,
+    encode,
+    from_dict,
+    meta,
+    rbac,
+    to_dict,
+)
 
 Foo = Untyped.kind_of("example.com/v1", "Foo", plural="foos")
 RAW = (
@@ -104,6 +116,12 @@ def test_the_content_of_a_secret_is_shown_nowhere() -> None:
     secret = core.Secret(metadata=meta.ObjectMeta(name="key"), data={"password": b"s3cret"})
     assert repr(secret) == "<Secret key, content hidden>"
     assert "s3cret" not in str(secret.__rich_repr__())
+    asked = authentication.TokenReview(spec=authentication.TokenReviewSpec(token="s3cret"))
+    given = decode(
+        authentication.TokenRequest, b'{"status":{"token":"s3cret","expirationTimestamp":"2030-01-01T00:00:00Z"}}'
+    )
+    for token in (asked, given):
+        assert "s3cret" not in f"{token!r} {token.__rich_repr__()}"
     shown = core.ConfigMap(metadata=meta.ObjectMeta(name="map"), data={"colour": "blue"})
     assert "blue" in repr(shown)
     assert ("data", {"colour": "blue"}) in shown.__rich_repr__()

@@ -11,6 +11,12 @@ from kubewright.api._object_meta import ObjectMeta
 
 __all__ = ["Object", "ResourceInfo", "info_of", "name_kind"]
 
+_SECRETS = {
+    ("v1", "Secret"),
+    ("authentication.k8s.io/v1", "TokenRequest"),
+    ("authentication.k8s.io/v1", "TokenReview"),
+}
+
 
 class ResourceInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Where a kind lives on the server."""
@@ -73,7 +79,7 @@ class Object(_ObjectBase, omit_empty=True):
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
 
     def __repr__(self) -> str:
-        # The content of a Secret must not reach a log by way of a traceback or a debug line.
+        # The content of a Secret, or a token, must not reach a log by way of a traceback or a debug line.
         return f"<{self}, content hidden>" if self._is_secret else super().__repr__()
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
@@ -82,7 +88,7 @@ class Object(_ObjectBase, omit_empty=True):
 
     @property
     def _is_secret(self) -> bool:
-        return self.kind == "Secret" and self.api_version == "v1"
+        return (self.api_version, self.kind) in _SECRETS
 
     def validate(self) -> None:
         """Raise `ValidationError` when the object breaks a rule of its kind; see `kubewright.api.validate`."""

@@ -45,7 +45,9 @@ class ExecCredential(Discreet, msgspec.Struct, frozen=True):
     expires: datetime | None = None
 
 
-class _Status(msgspec.Struct, rename="camel"):
+class _Status(Discreet, msgspec.Struct, rename="camel"):
+    unshown = frozenset({"token", "client_certificate_data", "client_key_data"})
+
     token: str | None = None
     client_certificate_data: str | None = None
     client_key_data: str | None = None

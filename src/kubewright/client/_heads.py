@@ -25,6 +25,9 @@ class Place(NamedTuple):
     user: str = ""
     """User and password, as basic authentication wants them; only proxies have one."""
 
+    def __repr__(self) -> str:
+        return f"<Place {self.url}{self.path}>"  # without the password
+
     @classmethod
     def of(cls, url: str) -> Self:
         """The place of a URL. Raises ValueError for what is none."""

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from kubewright._discreet import Discreet
 from kubewright.client._config_errors import ConfigError, did_you_mean
 
 __all__ = ["Cluster", "Context", "Entry", "ExecConfig", "ExecEnvVar", "Kubeconfig", "User", "read_kubeconfig"]
@@ -28,8 +29,10 @@ class _Body(msgspec.Struct, rename="kebab", frozen=True):
     """Every field may be null, because Go takes a null for the zero value and tools write them."""
 
 
-class Cluster(_Body, frozen=True):
+class Cluster(Discreet, _Body, frozen=True):
     """How to reach a server, and how to know that it is the right one."""
+
+    unshown = frozenset({"certificate_authority_data", "proxy_url", "extensions"})
 
     server: str | None = None
     tls_server_name: str | None = None
@@ -49,15 +52,19 @@ class Context(_Body, frozen=True):
     namespace: str | None = None
 
 
-class ExecEnvVar(msgspec.Struct, frozen=True):
+class ExecEnvVar(Discreet, msgspec.Struct, frozen=True):
     """One variable for an exec plugin."""
+
+    unshown = frozenset({"value"})
 
     name: str | None = None
     value: str | None = None
 
 
-class ExecConfig(msgspec.Struct, rename="camel", frozen=True):
+class ExecConfig(Discreet, msgspec.Struct, rename="camel", frozen=True):
     """The command that provides credentials."""
+
+    unshown = frozenset({"args", "install_hint"})
 
     command: str | None = None
     args: list[str] | None = None
@@ -68,8 +75,10 @@ class ExecConfig(msgspec.Struct, rename="camel", frozen=True):
     interactive_mode: str | None = None
 
 
-class User(_Body, frozen=True):
+class User(Discreet, _Body, frozen=True):
     """Who we are, and how to prove it."""
+
+    unshown = frozenset({"client_certificate_data", "client_key_data", "token", "password", "auth_provider"})
 
     client_certificate: str | None = None
     client_certificate_data: str | None = None
@@ -92,8 +101,10 @@ B = TypeVar("B", bound=_Body)
 _MAX_DEPTH = 64
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(Discreet, msgspec.Struct, frozen=True):
     """A named entry as it stands in a file, not yet checked."""
+
+    unshown = frozenset({"body"})
 
     section: str
     name: str

@@ -7,17 +7,24 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from kubewright._discreet import Discreet
 from kubewright.api import JSON
 
 __all__ = ["JsonPatch", "MergePatch", "Patch", "StrategicPatch"]
 
 
-class JsonPatch(msgspec.Struct, frozen=True):
+class JsonPatch(Discreet, msgspec.Struct, frozen=True):
     """RFC 6902: a list of operations, `[{"op": "add", "path": "/metadata/labels/a", "value": "b"}]`."""
+
+    unshown = frozenset({"operations"})
 
     operations: Sequence[Mapping[str, Any]]
 
     content_type = "application/json-patch+json"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        # What it does, and where, but no values: they may be those of a Secret.
+        return [("operations", [f"{each.get('op')} {each.get('path')}" for each in self.operations])]
 
     @property
     def body(self) -> JSON:
@@ -30,10 +37,15 @@ class JsonPatch(msgspec.Struct, frozen=True):
         return any(operation["path"] == "/metadata/resourceVersion" for operation in self.operations)
 
 
-class _Content(msgspec.Struct, frozen=True):
+class _Content(Discreet, msgspec.Struct, frozen=True):
     """A patch that looks like the object it changes."""
 
+    unshown = frozenset({"content"})
+
     content: Mapping[str, Any]
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("members", [*self.content])]
 
     @property
     def body(self) -> JSON:

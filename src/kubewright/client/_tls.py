@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
+from kubewright._discreet import Discreet
 from kubewright.client._config_errors import ConfigError
 
 if TYPE_CHECKING:
@@ -45,8 +46,10 @@ _OTHER_NAME = {62, 64}
 _Stamp = tuple[int, int, int, int] | None
 
 
-class ClientCertificate(msgspec.Struct, frozen=True):
+class ClientCertificate(Discreet, msgspec.Struct, frozen=True):
     """A certificate chain and its key, each as a file or as PEM data; `label` says whose they are."""
+
+    unshown = frozenset({"certificate_data", "key_data"})
 
     label: str
     certificate_file: str | None = None

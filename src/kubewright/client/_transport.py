@@ -19,7 +19,8 @@ __all__ = ["ConnectionLost", "Request", "Response", "Transport"]
 class Request(Discreet, msgspec.Struct, kw_only=True):
     """One request. `verb`, `resource`, `namespace` and `name` are as RBAC sees them, for errors, metrics and traces."""
 
-    unshown = frozenset({"body", "before_send"})
+    # The headers that come in at a server have the caller's token.
+    unshown = frozenset({"headers", "body", "before_send"})
 
     method: str
     path: str

@@ -19,6 +19,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from kubewright._discreet import Discreet
 from kubewright.cluster._kinds import JSONObject
 
 __all__ = ["Compacted", "Entry", "Event", "EventKind", "RevisionConflict", "Storage", "Subscriber"]
@@ -43,8 +44,10 @@ class RevisionConflict(Exception):
     """The object is not what the writer had read."""
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
+class Entry(Discreet, msgspec.Struct, frozen=True, gc=False):
     """An object as it was at one revision."""
+
+    unshown = frozenset({"raw"})
 
     namespace: str
     name: str

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from kubewright._discreet import Discreet
 from kubewright.api import Object, Untyped, info_of, set_controller
 from kubewright.api._paths import shape_at
 from kubewright.cache import ObjectKey
@@ -21,8 +22,10 @@ __all__ = ["Desired", "key_for"]
 R = TypeVar("R", bound=Object)
 
 
-class Desired(msgspec.Struct, Generic[R], frozen=True):
+class Desired(Discreet, msgspec.Struct, Generic[R], frozen=True):
     """An object as it shall be, with its owner, and the paths and the fingerprint of what it asks for."""
+
+    unshown = frozenset({"asked", "digest"})
 
     object: R
     key: ObjectKey

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 import msgspec
 
 from kubewright._aiohttp import roots_on_first_use
+from kubewright._discreet import Discreet
 from kubewright.operator._values import split_address
 
 if TYPE_CHECKING:
@@ -37,8 +38,10 @@ class Page(msgspec.Struct, frozen=True):
     headers: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
-class Asked(msgspec.Struct, frozen=True):
+class Asked(Discreet, msgspec.Struct, frozen=True):
     """A question."""
+
+    unshown = frozenset({"headers"})
 
     below: str
     """The path below the one that the page is registered for: "" or "/ping"."""

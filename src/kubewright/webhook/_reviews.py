@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright._discreet import Discreet
 from kubewright.api._codec import UNREADABLE
 
 __all__ = [
@@ -101,8 +102,10 @@ class _Review(msgspec.Struct, rename="camel"):
     request: msgspec.Raw = _NULL
 
 
-class AdmissionAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
+class AdmissionAnswer(Discreet, msgspec.Struct, rename="camel", omit_defaults=True):
     """The response of an AdmissionReview."""
+
+    unshown = frozenset({"patch"})
 
     uid: str
     allowed: bool

@@ -49,8 +49,8 @@ class Attributes:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
-    object: JSONObject | None = None
-    old: JSONObject | None = None
+    object: JSONObject | None = field(default=None, repr=False)
+    old: JSONObject | None = field(default=None, repr=False)
     options: JSONObject = field(default_factory=dict)
     dry_run: bool = False
     warnings: list[str] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Attributes:
     """0, or 1 when the first phase runs for the second time."""
     reinvoke: bool = False
     """Set by a plugin whose change others should see: the first phase runs once more."""
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict, repr=False)
     """What a plugin wants to remember for the second round, by its name."""
 
     @property

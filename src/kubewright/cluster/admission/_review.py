@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright._discreet import Discreet
 from kubewright.cluster._failures import Failure
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster.admission._attributes import Attributes, kind_of
@@ -30,8 +31,10 @@ class ReviewError(Exception):
     """An answer that is none; the text is the real server's."""
 
 
-class Response(msgspec.Struct, rename="camel"):
+class Response(Discreet, msgspec.Struct, rename="camel"):
     """The response in an AdmissionReview. `status` is why the write is refused, a Status."""
+
+    unshown = frozenset({"patch"})
 
     uid: str = ""
     allowed: bool = False

@@ -18,15 +18,15 @@ class Clash:
     """A place that both changed, to different values. `NOWHERE` stands for removed."""
 
     path: Path
-    mine: Any
-    theirs: Any
+    mine: Any = field(repr=False)
+    theirs: Any = field(repr=False)
 
 
 @dataclass(slots=True)
 class Merged:
     """Both changes in one object. Where they clash, it has mine."""
 
-    value: Any
+    value: Any = field(repr=False)
     clashes: list[Clash] = field(default_factory=list)
 
 

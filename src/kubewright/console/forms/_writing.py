@@ -26,7 +26,7 @@ _WRITABLE = ("labels", "annotations", "finalizers", "owner_references")
 class Written:
     """What the server made of a write, and what it warned of. None when the object is gone."""
 
-    value: dict[str, Any] | None
+    value: dict[str, Any] | None = field(repr=False)
     warnings: list[str] = field(default_factory=list)
 
 

@@ -1,0 +1,79 @@
+"""What carries secrets does not show them: neither in a log line, nor in a traceback with all variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from kubewright.api import ObjectMeta, core
+from kubewright.client import JsonPatch, MergePatch, Request, StrategicPatch
+from kubewright.client._exec import _Output
+from kubewright.client._heads import Place
+from kubewright.client._kubeconfig import Cluster, Entry
+from kubewright.client._kubeconfig import User as KubeconfigUser
+from kubewright.client._tls import ClientCertificate
+from kubewright.cluster._calls import User
+from kubewright.cluster._storage import Entry as StoredEntry
+from kubewright.cluster.admission._attributes import Attributes
+from kubewright.cluster.admission._review import Response
+from kubewright.console.forms._merging import Clash, Merged
+from kubewright.console.forms._writing import Written
+from kubewright.controller._desired import Desired
+from kubewright.operator._http_server import Asked
+from kubewright.webhook._reviews import AdmissionAnswer
+
+SECRET = core.Secret(metadata=ObjectMeta(name="key", namespace="n"), string_data={"password": "s3cret"})
+EXEC = {"command": "x", "args": ["--password=s3cret"], "env": [{"name": "PASSWORD", "value": "s3cret"}]}
+USER = {
+    "client-certificate-data": "s3cret",
+    "client-key-data": "s3cret",
+    "token": "s3cret",
+    "username": "jane",
+    "password": "s3cret",
+    "auth-provider": {"config": {"id-token": "s3cret"}},
+    "exec": EXEC,
+}
+CLUSTER = {
+    "server": "https://kind:6443",
+    "proxy-url": "http://me:s3cret@proxy",
+    "extensions": [{"name": "client.authentication.k8s.io/exec", "extension": {"secret": "s3cret"}}],
+}
+TOKEN = {"token": "s3cret", "clientCertificateData": "s3cret", "clientKeyData": "s3cret"}
+OBJECT = {"kind": "Secret", "data": {"password": "s3cret"}}
+KIND: Any = "secrets"
+
+CARRIERS: dict[str, tuple[Any, str]] = {
+    "a client certificate": (ClientCertificate("jane", certificate_data=b"s3cret", key_data=b"s3cret"), "jane"),
+    "the output of an exec plugin": (msgspec.convert({"kind": "ExecCredential", "status": TOKEN}, _Output), "ExecCred"),
+    "an entry of a kubeconfig": (Entry("user", "jane", "/file", {"token": "s3cret"}), "jane"),
+    "a user of a kubeconfig": (msgspec.convert(USER, KubeconfigUser), "jane"),
+    "a cluster of a kubeconfig": (msgspec.convert(CLUSTER, Cluster), "https://kind:6443"),
+    "a proxy": (Place.of("http://me:s3cret@proxy:3128/path"), "http://proxy:3128/path"),
+    "a request": (Request(method="GET", path="/api", headers={"Authorization": "Bearer s3cret"}), "/api"),
+    "a JSON patch": (JsonPatch([{"op": "add", "path": "/data/a", "value": "s3cret"}]), "add /data/a"),
+    "a merge patch": (MergePatch({"data": {"a": "s3cret"}}), "data"),
+    "a strategic patch": (StrategicPatch({"data": {"a": "s3cret"}}), "data"),
+    "what is applied": (Desired.of(None, SECRET, "n"), "key"),
+    "a question to a page": (Asked("/ping", headers={"Authorization": "Bearer s3cret"}), "/ping"),
+    "the answer of a webhook": (AdmissionAnswer("the-uid", True, patch=b"s3cret"), "the-uid"),
+    "the answer to a webhook": (Response("the-uid", True, patch=b"s3cret"), "the-uid"),
+    "an admitted write": (
+        Attributes(operation="CREATE", type=KIND, user=User("jane"), object=OBJECT, old=OBJECT),
+        "jane",
+    ),
+    "a stored object": (StoredEntry("n", "key", 1, b"s3cret", None), "key"),
+    "a merged object": (Merged({"data": "s3cret"}, [Clash(("data",), "s3cret", "s3cret")]), "data"),
+    "a written object": (Written({"data": "s3cret"}, ["careful"]), "careful"),
+}
+
+
+@pytest.mark.parametrize("name", CARRIERS)
+def test_no_secret_is_shown(name: str) -> None:
+    carrier, recognised_by = CARRIERS[name]
+    by_rich = getattr(carrier, "__rich_repr__", lambda: carrier)()
+    for shown in (repr(carrier), repr(by_rich)):
+        assert "s3cret" not in shown
+        assert "czNjcmV0" not in shown, "nor in base64"
+        assert recognised_by in shown
