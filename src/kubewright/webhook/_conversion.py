@@ -167,7 +167,7 @@ class ConversionWebhook:
             logger.error("%s", failure)
             return conversion_review(asked.uid, failure=failure), False
         except ConversionError as error:
-            return conversion_review(asked.uid, failure=as_text(error)), False
+            return conversion_review(asked.uid, failure=str(error)), False
         return conversion_review(asked.uid, converted), True
 
     async def _convert(self, asked: ConversionAsked) -> list[Any]:
@@ -190,7 +190,7 @@ class ConversionWebhook:
         try:
             return await contained(self._conversions.convert(raw, target, source))
         except (ConversionError, DecodeError) as error:
-            why = f"{error.path}: {error.reason}" if isinstance(error, DecodeError) else error
+            why = f"{error.path}: {error.reason}" if isinstance(error, DecodeError) else as_text(error)
             logger.warning("%s: %s", what, why)
             raise ConversionError(f"{what}: {why}") from None
         except Exception as error:
