@@ -91,6 +91,7 @@ def test_a_typo_in_an_option_fails_with_the_valid_names(operator: kw.Operator) -
             {"subresources": ["scale"]},
             r"what is sent to 'scale' is of another kind: use validates\(autoscaling\.v1\.Scale, \.\.\.\) with rules",
         ),
+        ({"subresources": ["stats"]}, "'stats' is no subresource of it; there is: "),
         ({"reinvocation_policy": "IfNeeded"}, "validates has no option 'reinvocation_policy'"),
         ({"rules": [], "operations": ["CREATE"]}, "leave out operations and subresources"),
     ],

@@ -190,8 +190,11 @@ def _check(what: str, kind: type[Object], options: AdmissionOptions) -> None:
         if "rules" not in options:
             raise TypeError(f"{what}(Untyped) needs rules, which say what it is asked about")
         return
-    check_kind(kind, what)
+    info = check_kind(kind, what)
     for part in options.get("subresources", ()):
+        if part not in ("", "*", *info.subresources, *_OTHER_KINDS):
+            known = ", ".join(sorted(info.subresources)) or "none"
+            raise ValueError(f"{what}({kind.__name__}): {part!r} is no subresource of it; there is: {known}")
         if part in _OTHER_KINDS:
             raise ValueError(
                 f"{what}({kind.__name__}): what is sent to {part!r} is of another kind: use"
