@@ -259,6 +259,32 @@ async def test_external_triggers_are_iterators_queues_or_functions_that_are_call
     assert "the other system is down" in caplog.text
 
 
+def test_a_queue_of_a_module_brings_its_keys_in_each_event_loop(operator: Operator) -> None:
+    seen: list[str] = []
+    queue: asyncio.Queue[ObjectKey] = asyncio.Queue()
+    forgotten = queue.get()
+
+    @operator.reconciles(Thing, triggers=[queue])
+    async def sync(name: ObjectKey, ctx: Context[Thing]) -> None:
+        seen.append(name.name)
+
+    async def run(name: str) -> None:
+        clock = VirtualClock()
+        async with working(operator, clock):
+            await clock.settle()  # somebody waits for the queue, in this loop
+            queue.put_nowait(key(name))
+            await clock.settle()
+
+    async def end_while_somebody_waits() -> None:
+        forgotten.send(None)
+
+    asyncio.run(end_while_somebody_waits())
+    asyncio.run(run("first"))
+    asyncio.run(run("second"))
+    assert seen == ["first", "second"]
+    forgotten.close()
+
+
 async def test_a_key_never_runs_twice_at_once_and_changes_meanwhile_run_it_once_more(
     operator: Operator, clock: VirtualClock
 ) -> None:

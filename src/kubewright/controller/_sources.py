@@ -97,6 +97,7 @@ async def from_trigger(trigger: Trigger, enqueue: Enqueue, clock: Clock) -> None
     while True:
         try:
             if isinstance(trigger, asyncio.Queue):
+                release(trigger)
                 while True:
                     enqueue(as_key(await trigger.get()), "external", 0, None)
                     backoff.forget("")
@@ -113,3 +114,18 @@ async def from_trigger(trigger: Trigger, enqueue: Enqueue, clock: Clock) -> None
             if not again:
                 return
             await clock.sleep(backoff.when(""))
+
+
+def release(queue: asyncio.Queue[Any]) -> None:
+    """Let the running loop wait for a queue that another one has waited for, which does not run any more.
+
+    A queue binds itself for good to the first event loop in which somebody has to wait for it. One in a module outlives
+    that loop when the operator runs again: in the next test, each of which has a loop of its own.
+    """
+    bound: asyncio.AbstractEventLoop | None = getattr(queue, "_loop", None)
+    if bound is None or bound is asyncio.get_running_loop() or bound.is_running():
+        return  # one that runs is in another thread: only `get` can say what is wrong with that
+    holder: Any = queue
+    holder._loop = None
+    for waiting in (holder._getters, holder._putters):
+        waiting.clear()  # those of a loop that was closed under them: nobody can wake them
