@@ -91,3 +91,52 @@ def test_a_run_fails_for_what_is_missing_and_for_what_nothing_used(program: str,
     assert chosen.ret == pytest.ExitCode.OK
     chosen.stdout.fnmatch_lines(["no operator ran"])
     assert pytester.runpytest_subprocess(*ASYNC_MODE).ret == pytest.ExitCode.OK
+
+
+EMBEDDED = """
+import asyncio
+import pytest
+import kubewright as kw
+from kubewright.api import core, meta
+
+@pytest.fixture
+def cluster_settings():
+    return {"workloads": True}
+
+async def add(cluster, kind, namespace, **spec):
+    async with cluster.client() as client:
+        await client.create(kind(metadata=meta.ObjectMeta(name="one", namespace=namespace), **spec))
+"""
+
+
+@pytest.fixture
+def embedded(pytester: pytest.Pytester) -> None:
+    """For programs on embedded clusters with workloads."""
+    pytester.makepyfile(embedded=EMBEDDED)
+
+
+def test_the_controllers_of_an_embedded_cluster_are_nobodys_program(embedded: None, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from embedded import *
+        from kubewright.api import batch
+
+        operator, done = kw.Operator("mine"), asyncio.Event()
+
+        @operator.reconciles(batch.Job, verbs=["list", "watch"])
+        async def sync(job: batch.Job, ctx: kw.Context[batch.Job]) -> None:
+            if job.status and job.status.active:  # by the cluster's own controller
+                done.set()
+
+        async def test_it(cluster, cluster_namespace):
+            async with cluster.client() as client, operator.running(client), asyncio.timeout(60):
+                pod = core.PodSpec(restart_policy="Never", containers=[core.Container(name="a", image="b")])
+                spec = batch.JobSpec(template=core.PodTemplateSpec(spec=pod))
+                await add(cluster, batch.Job, cluster_namespace, spec=spec)
+                await done.wait()
+        """
+    )
+    result = pytester.runpytest_subprocess(*ASYNC_MODE, "--kubewright-rbac")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["operator mine: 1 different calls, which its roles allow; nothing in them is unused"])
+    result.stdout.no_fnmatch_line("operator kube-controller-manager*")

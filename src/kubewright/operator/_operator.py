@@ -126,6 +126,8 @@ class Operator(HasWebhooks):
         self.health_checks: dict[str, Check] = {}
         self.ready_checks: dict[str, Check] = {}
         self.metrics = Metrics()
+        self.has_roles = True
+        """Whether roles are written for it: not so for a cluster's own controllers, which may do everything."""
 
     @property
     def namespaces(self) -> tuple[str, ...]:

@@ -110,7 +110,7 @@ class CallRecorder:
 
     def _hear(self, gate: Gate, request: Request, status: int) -> None:
         name = gate.operator.name
-        if self._names and name not in self._names:
+        if not gate.operator.has_roles or (self._names and name not in self._names):
             return
         heard = self._heard.setdefault((name, *gate.permissions), _Heard(name, gate.permissions))
         test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]

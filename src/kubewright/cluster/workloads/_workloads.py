@@ -60,6 +60,7 @@ def controller_manager(clock: Clock | None = None, rng: random.Random | None = N
     )
 
     operator = kw.Operator(MANAGER, clock=clock, rng=rng, leader_elect=False, event_version="v1")
+    operator.has_roles = False
     for part in (
         _deployments,
         _replica_sets,
