@@ -140,3 +140,35 @@ def test_the_controllers_of_an_embedded_cluster_are_nobodys_program(embedded: No
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(["operator mine: 1 different calls, which its roles allow; nothing in them is unused"])
     result.stdout.no_fnmatch_line("operator kube-controller-manager*")
+
+
+def test_what_one_run_uses_is_used_whatever_the_settings_of_another(embedded: None, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from embedded import *
+
+        operator, done = kw.Operator("mine"), asyncio.Event()
+
+        @operator.reconciles(core.ConfigMap, verbs=["list", "watch"])
+        @operator.needs(core.Secret, verbs=["list", "create"])
+        async def sync(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None:
+            if obj.metadata.name == "one":
+                await ctx.client.list(core.Secret, obj.metadata.namespace)
+                done.set()
+
+        async def test_one(cluster, cluster_namespace):
+            async with cluster.client() as client, operator.running(client), asyncio.timeout(60):
+                await add(cluster, core.ConfigMap, cluster_namespace)
+                await done.wait()
+
+        async def test_leading(cluster, cluster_namespace):
+            options = {"leader_elect": True, "lease_namespace": cluster_namespace}
+            async with cluster.client() as client, operator.running(client, **options) as running:
+                await running.wait_for_leadership()
+        """
+    )
+    result = pytester.runpytest_subprocess(*ASYNC_MODE, "--kubewright-rbac")
+    result.assert_outcomes(passed=2)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    told = [line for line in result.outlines if line.startswith(("operator ", "    "))]
+    assert [line.partition(":")[0] for line in told] == ["operator mine", "    create secrets  [needs(Secret)]"]

@@ -18,11 +18,13 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 from kubewright.client import Request
 from kubewright.controller._permissions import CLUSTER, OWN, WATCHED, Permission
 from kubewright.operator import Operator
 from kubewright.operator._gate import Gate, listeners
+from kubewright.operator._settings import Settings
 from kubewright.testing._api_calls import ApiCall, calls_of
 
 __all__ = ["ApiCall", "CallRecorder", "RbacError", "RbacReport", "verified_rbac"]
@@ -68,10 +70,11 @@ class RbacReport:
 
 @dataclass(slots=True)
 class _Heard:
-    """The calls of one operator, or of several that declare the same, as when each test loads a program anew."""
+    """The calls of one operator in all its runs, or of several that declare the same: a test may load it anew."""
 
     name: str
-    permissions: tuple[Permission, ...]
+    permissions: dict[Permission, None] = field(default_factory=dict)
+    """Those of any run: settings, such as `leader_elect`, make a difference."""
     calls: dict[ApiCall, str] = field(default_factory=dict)
     missing: dict[ApiCall, str] = field(default_factory=dict)
     used: set[Permission] = field(default_factory=set)
@@ -83,6 +86,7 @@ class CallRecorder:
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._names = frozenset(names)
         self._heard: dict[tuple[object, ...], _Heard] = {}
+        self._runs: WeakKeyDictionary[Gate, _Heard] = WeakKeyDictionary()
 
     def start(self) -> None:
         """Begin to listen."""
@@ -112,7 +116,7 @@ class CallRecorder:
         name = gate.operator.name
         if not gate.operator.has_roles or (self._names and name not in self._names):
             return
-        heard = self._heard.setdefault((name, *gate.permissions), _Heard(name, gate.permissions))
+        heard = self._runs.get(gate) or self._begin(gate)
         test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
         for call in calls_of(request, status):
             allowing = [one for one in gate.permissions if _allows(one, call, gate.namespaces)]
@@ -120,6 +124,14 @@ class CallRecorder:
             heard.used.update(allowing)
             if not allowing and not _is_free(call):
                 heard.missing.setdefault(call, test)
+
+    def _begin(self, gate: Gate) -> _Heard:
+        """Hear of a run for the first time."""
+        operator = gate.operator
+        declared = (operator.name, *operator.permissions(Settings()))  # whatever its runs are set to
+        heard = self._runs[gate] = self._heard.setdefault(declared, _Heard(operator.name))
+        heard.permissions |= dict.fromkeys(gate.permissions)
+        return heard
 
 
 @contextmanager
