@@ -10,7 +10,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 
@@ -19,11 +19,12 @@ from kubewright.api import JSON, Resource, core, meta
 from kubewright.api._resource import resource
 from kubewright.api.coordination.v1 import Lease
 from kubewright.cache import CacheSyncError
-from kubewright.client import Client, Invalid, MergePatch
+from kubewright.client import Client, Invalid, MergePatch, Request, Response
 from kubewright.clock import SystemClock, VirtualClock
+from kubewright.cluster import Cluster
 from kubewright.controller import Context
 from kubewright.operator import ExitCode, Operator
-from kubewright.testing import ControlPlane
+from kubewright.testing import ControlPlane, RealCluster
 from tests.operator.conftest import EXAMPLE, events, settled, until
 
 pytestmark = pytest.mark.clusters
@@ -94,6 +95,57 @@ async def test_a_cluster_with_a_kubeconfig_will_do_and_one_operator_runs_again_a
         async with operator.running(control_plane) as running:
             await settled(running, made)
     assert seen == ["initial", "initial"]
+
+
+async def test_a_cluster_that_makes_clients_will_do_too(cluster: Cluster | RealCluster, namespace: str) -> None:
+    operator = Operator("on-a-cluster", namespaces=[namespace])
+    seen = asyncio.Event()
+
+    @operator.reconciles(core.ConfigMap)
+    async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None:
+        seen.set()
+
+    async with operator.running(cluster) as running, asyncio.timeout(60):
+        await running.client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="one", namespace=namespace)))
+        await seen.wait()
+
+
+class Closing:
+    """An embedded cluster that counts how often its client was closed."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._transport = cluster.transport()
+        self.closed = 0
+
+    def client(self) -> Client:
+        return Client(transport=self)
+
+    async def send(self, request: Request) -> Response:
+        return await self._transport.send(request)
+
+    async def close(self) -> None:
+        self.closed += 1
+        await self._transport.close()
+
+
+@pytest.mark.clusters("embedded")
+async def test_the_client_that_a_cluster_made_for_a_run_is_closed_at_its_end(cluster: Cluster) -> None:
+    operator = Operator("on-a-cluster")
+
+    @operator.reconciles(core.ConfigMap)
+    async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
+
+    closing = Closing(cluster)
+    async with operator.running(closing):
+        assert closing.closed == 0
+    assert closing.closed == 1
+
+
+@pytest.mark.clusters("embedded")
+@pytest.mark.parametrize("given", ["x", 3, Cluster, object()])
+def test_what_is_no_cluster_is_refused_at_once(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"running takes a client, or a cluster: .*; not "):
+        Operator("on-nothing").running(given)
 
 
 async def test_running_installs_the_kinds_that_it_reconciles(client: Client, namespace: str) -> None:

@@ -36,11 +36,12 @@ from kubewright.controller._registration import (
     check_when,
 )
 from kubewright.observe import Metrics
+from kubewright.operator._clusters import HasClient, HasKubeconfig
 from kubewright.operator._decorators import ObjectDecorator, ReconcileDecorator
 from kubewright.operator._has_webhooks import HasWebhooks
 from kubewright.operator._health import Check, check_check
 from kubewright.operator._permissions import for_installing, for_leading, needed, permissions_of
-from kubewright.operator._running import HasKubeconfig, Running, defined_kinds
+from kubewright.operator._running import Running, defined_kinds
 from kubewright.operator._settings import Options, Settings, check_options
 from kubewright.operator._stages import STAGES, Component, Stage, check_stage
 from kubewright.queue import RateLimiter
@@ -368,14 +369,14 @@ class Operator(HasWebhooks):
 
     def running(
         self,
-        cluster: Client | HasKubeconfig | None = None,
+        cluster: Client | HasClient | HasKubeconfig | None = None,
         **options: Unpack[Options],
     ) -> Running:
         """The operator inside this program, as in a test: `async with operator.running(client) as running`.
 
         Args:
-            cluster: a client, which stays open, or anything with a kubeconfig, such as a `ControlPlane`; without one,
-                the cluster that the settings name.
+            cluster: a client, which stays open; or what makes clients, such as an embedded `Cluster`; or anything with
+                a kubeconfig, such as a `ControlPlane`. Without one, the cluster that the settings name.
             options: settings for this run, instead of the operator's. Unless `install_crds` is False, the kinds that
                 it reconciles are defined in the cluster first.
         """

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import random
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from kubewright.api import Object, info_of
 from kubewright.cache import Caches, Labels, ObjectKey
@@ -20,6 +19,7 @@ from kubewright.controller import Applier, Controller, Environment, Registration
 from kubewright.controller._environment import CachedKinds
 from kubewright.controller._mapping import as_key
 from kubewright.observe import Inspection, LogBook, Observer, Sources
+from kubewright.operator._clusters import HasClient, HasKubeconfig, check_cluster, makes_clients
 from kubewright.operator._gate import Gate
 from kubewright.operator._http_server import HttpServer
 from kubewright.operator._leadership import make_elector, record_election
@@ -37,21 +37,13 @@ if TYPE_CHECKING:
     from kubewright.events import EventRecorder, EventVersion
     from kubewright.operator._operator import Operator
 
-__all__ = ["HasKubeconfig", "Running", "defined_kinds"]
+__all__ = ["Running", "defined_kinds"]
 
 R = TypeVar("R", bound=Object)
 
 logger = logging.getLogger("kubewright.operator")
 
 _NOT_RUNNING = "the operator is not running: use it as `async with operator.running() as running`"
-
-
-class HasKubeconfig(Protocol):
-    """A cluster that can be reached by a kubeconfig file."""
-
-    @property
-    def kubeconfig(self) -> str | os.PathLike[str]:
-        """The path of the file."""
 
 
 class Running:
@@ -66,7 +58,7 @@ class Running:
     def __init__(
         self,
         operator: Operator,
-        cluster: Client | HasKubeconfig | None = None,
+        cluster: Client | HasClient | HasKubeconfig | None = None,
         *,
         install_crds: bool = False,
         reach_first: bool = False,
@@ -76,7 +68,7 @@ class Running:
         self._operator = operator
         self._install_crds = install_crds
         self._reach_first = reach_first
-        self._cluster = cluster
+        self._cluster = check_cluster(cluster)
         self._stack = AsyncExitStack()
         self._leader_stack = AsyncExitStack()
         self.caches: Caches | None = None
@@ -173,7 +165,9 @@ class Running:
         cluster, settings = self._cluster, self.settings
         if isinstance(cluster, Client):
             return cluster
-        kubeconfig = cluster.kubeconfig if cluster is not None else settings.kubeconfig
+        if makes_clients(cluster):
+            return await self._stack.enter_async_context(cluster.client())
+        kubeconfig = settings.kubeconfig if cluster is None else cast("HasKubeconfig", cluster).kubeconfig
         config = load_config(kubeconfig=kubeconfig, context=settings.context, server=settings.server)
         client = Client(config, clock=self._operator.clock, rng=self._operator.rng)
         return await self._stack.enter_async_context(client)
