@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from kubewright.api import JSON, Model, Resource, core, find_condition, meta
 from kubewright.api._resource import resource
 from kubewright.client import AlreadyExists, Client, Conflict, MergePatch, Request
 from kubewright.cluster import Cluster
-from kubewright.controller import BlockingContext, Context, TerminalError
+from kubewright.controller import BlockingContext, Context, TerminalError, Watch
 from kubewright.operator import Operator
 from kubewright.testing import RealCluster
 from tests.operator.conftest import Calls, events, find, install, settled, until
@@ -354,3 +355,48 @@ async def test_an_object_of_another_name_is_untouched(operator: Operator, client
         untouched = await find(client, Box, "red", namespace)
     assert untouched is not None
     assert untouched.status.available == 0
+
+
+@pytest.mark.clusters("embedded")
+async def test_a_kind_that_is_applied_but_not_declared_is_told_once_for_each_controller(
+    client: Client, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    operator = Operator("undeclared", namespaces=[namespace])
+    operator.needs(core.ServiceAccount, verbs=["get", "create", "patch"])
+    done: list[tuple[str, str]] = []
+
+    def applying(controller: str) -> Callable[[Box, Context[Box]], Awaitable[None]]:
+        async def apply_all(box: Box, ctx: Context[Box]) -> None:
+            named = meta.ObjectMeta(name=f"{box.metadata.name}-{controller}")
+            spec = core.ServiceSpec(ports=[core.ServicePort(port=80)])
+            for obj in (
+                core.ConfigMap(metadata=named),
+                core.Secret(metadata=named),
+                core.ServiceAccount(metadata=named),
+            ):
+                await ctx.apply(obj)
+            await ctx.apply(core.Service(metadata=named, spec=spec))
+            done.append((controller, box.metadata.name))
+
+        return apply_all
+
+    watches = [Watch(core.Service, map=lambda service: [])]
+    operator.reconciles(Box, name="owner", owns=[core.ConfigMap, core.Secret], watches=watches)(applying("owner"))
+    operator.reconciles(Box, name="other", owns=[core.Secret], reads=[core.ConfigMap], watches=watches)(
+        applying("other")
+    )
+
+    async def both_done() -> bool:
+        return {(controller, box) for controller in ("owner", "other") for box in ("a", "b")} <= {*done}
+
+    async with operator.running(client):
+        for name in ("a", "b"):
+            await client.create(Box(metadata=meta.ObjectMeta(name=name, namespace=namespace), spec=BoxSpec()))
+        await until(both_done)
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(told) == 1
+    assert "ctx.apply of a ConfigMap, which controller 'other' does not declare: nobody is woken when it is" in told[0]
+    assert (
+        "Write owns=[ConfigMap] where the controller is registered; or, if it is only written, operator.needs"
+        in (told[0])
+    )

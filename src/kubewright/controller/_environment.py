@@ -15,6 +15,7 @@ from kubewright.cache import IndexFunction, Informer, Labels, ObjectKey, Snapsho
 from kubewright.client import Client
 from kubewright.clock import Clock
 from kubewright.controller._apply import Applier
+from kubewright.controller._declared import Declared
 from kubewright.events import EventRecorder
 from kubewright.observe import Observer
 
@@ -127,5 +128,6 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     rng: random.Random = msgspec.field(default_factory=random.Random)
     leads: Callable[[], bool] | None = None
     """Whether this process leads, in this very moment; None when it need not."""
+    declared: Declared = msgspec.field(default_factory=Declared)
     observer: Observer = msgspec.field(default_factory=Observer)
     """Hears of every reconcile. The client has its hooks."""

@@ -171,6 +171,8 @@ class Session(msgspec.Struct, Generic[R], eq=False):
         self.check()
         owner = (self.object or self.primary()) if owned else None
         placed = self._placed(obj)
+        if advice := self.environment.declared.advice(self.trace.controller, type(obj)):
+            self.log.warning("%s", advice)
         before = self.environment.caches.get(type(obj), ObjectKey.of(placed))
         applied = await self.environment.applier.apply(owner, placed, adopt=adopt, release=release)
         if applied.written:

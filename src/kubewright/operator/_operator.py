@@ -121,7 +121,7 @@ class Operator(HasWebhooks):
         self._unsaid: dict[str, set[str]] = {}
         self._finalizers: list[tuple[type[Object], str, Form]] = []
         self._deleted: list[tuple[type[Object], Form]] = []
-        self._needs: list[Permission] = []
+        self.needed: list[Permission] = []
         self.indexed: list[tuple[type[Object], str, IndexFunction[Any]]] = []
         self.components: dict[Stage, list[Component]] = {stage: [] for stage in STAGES}
         self.health_checks: dict[str, Check] = {}
@@ -298,12 +298,12 @@ class Operator(HasWebhooks):
             names: the only objects that it is about.
             namespace: where; the namespaces that the operator looks at unless given, `"."` for the one it runs in.
         """
-        self._needs += needed(kind, verbs=verbs, names=names, namespace=namespace)
+        self.needed += needed(kind, verbs=verbs, names=names, namespace=namespace)
         return lambda function: function
 
     def permissions(self, settings: Settings | None = None) -> list[Permission]:
         """All that the program may ask of the API server, from what it declares and how it runs."""
-        settings, needs = settings or self.settings, self._needs
+        settings, needs = settings or self.settings, self.needed
         if settings.leader_elect is not False:  # in a pod it stands for election unless told not to
             lease = settings.lease_name or self.name
             needs = [*needs, *for_leading(lease, settings.lease_namespace, events=settings.event_version)]

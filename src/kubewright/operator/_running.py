@@ -16,6 +16,7 @@ from kubewright.cache import Caches, Labels, ObjectKey
 from kubewright.client import Client, Forbidden, load_config
 from kubewright.clock import SystemClock
 from kubewright.controller import Applier, Controller, Environment, Registration
+from kubewright.controller._declared import Declared
 from kubewright.controller._environment import CachedKinds
 from kubewright.controller._mapping import as_key
 from kubewright.observe import Inspection, LogBook, Observer, Sources
@@ -136,7 +137,7 @@ class Running:
         self.caches = caches = Caches(
             client, namespaces=settings.namespaces, field_manager=operator.name, clock=clock, rng=operator.rng
         )
-        environment = self._environment(client)
+        environment = self._environment(client, registrations)
         for registration in registrations:
             for kind, labels in _kinds_of(registration):
                 environment.caches.add(kind, labels, caches.informer(kind, labels=labels))
@@ -172,7 +173,7 @@ class Running:
         client = Client(config, clock=self._operator.clock, rng=self._operator.rng)
         return await self._stack.enter_async_context(client)
 
-    def _environment(self, client: Client) -> Environment:
+    def _environment(self, client: Client, registrations: Sequence[Registration[Any]]) -> Environment:
         """What the controllers share. All that they write, also events, they write only while this replica leads."""
         operator, elector = self._operator, self.elector
         clock, kinds = operator.clock or SystemClock(), CachedKinds(self.settings.namespaces)
@@ -187,6 +188,7 @@ class Running:
             loop=asyncio.get_running_loop(),
             rng=operator.rng or random.Random(),  # noqa: S311  # for the ids of traces, which are no secret
             leads=None if elector is None else lambda: elector.is_leader,
+            declared=Declared(registrations, operator.needed),
             observer=self.observer,
         )
 
