@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Protocol, TypeVar
 
-__all__ = ["Clock", "SystemClock", "Timer", "VirtualClock"]
+__all__ = ["Clock", "SystemClock", "Timer", "VirtualClock", "check_clock"]
 
 T = TypeVar("T")
 
@@ -48,6 +48,14 @@ class Clock(Protocol):
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
         """Call back once, after that many seconds, in the event loop."""
+
+
+def check_clock(given: Clock | None) -> Clock | None:
+    """A clock, where somebody may give one. Raises TypeError for what is none."""
+    missing = [name for name in ("now", "monotonic", "sleep", "call_later") if not callable(getattr(given, name, None))]
+    if given is not None and (missing or isinstance(given, type)):
+        raise TypeError(f"clock is a Clock, such as VirtualClock(), not {given!r}")
+    return given
 
 
 class SystemClock:

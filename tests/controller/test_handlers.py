@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import functools
+import queue
+import re
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +15,8 @@ import pytest
 
 from kubewright.api import core
 from kubewright.cache import ObjectKey
-from kubewright.controller import BlockingContext, Context, Owns, Result, generation_changed
+from kubewright.clock import VirtualClock
+from kubewright.controller import BlockingContext, Context, Owns, Result, Watch, generation_changed
 from kubewright.controller._handlers import form_of
 from kubewright.operator import Operator
 from tests.controller.conftest import Part, Thing
@@ -44,7 +50,17 @@ def test_a_misspelled_option_fails_at_once_with_the_nearest_name_and_all_of_them
         ),
         ({"when": [generation_changed]}, TypeError, "when takes one predicate: combine several with &"),
         ({"when": 5}, TypeError, "a predicate is a function of a Change"),
+        ({"when": lambda: True}, TypeError, "the predicate .*<lambda> must take one argument, the Change"),
+        ({"when": asyncio.sleep}, TypeError, "the predicate sleep is async: make it a plain def"),
         ({"rate_limiter": 5}, TypeError, "rate_limiter is a rate limiter"),
+        ({"triggers": asyncio.Queue()}, TypeError, r"triggers takes a list, triggers=\[...\]"),
+        ({"triggers": [3]}, TypeError, r"triggers takes async iterators of keys, asyncio.Queues, .*, not 3"),
+        ({"triggers": [queue.Queue()]}, TypeError, "triggers takes async iterators of keys, asyncio.Queues"),
+        ({"triggers": [lambda kind: None]}, TypeError, "or functions without parameters that make an iterator"),
+        ({"triggers": [asyncio.sleep]}, TypeError, r"that make an iterator \(async def with yield\)"),
+        ({"labels": 3}, TypeError, r'reconciles\(Thing\): labels is a label selector, such as "app=web" .*, not 3'),
+        ({"labels": "a in (b"}, ValueError, r"reconciles\(Thing\): labels cannot be read: .*a in \(b"),
+        ({"labels": {"a": "b c"}}, ValueError, r"reconciles\(Thing\): labels cannot be read: .*b c"),
     ],
 )
 def test_a_wrong_value_fails_at_once(
@@ -57,6 +73,14 @@ def test_a_wrong_value_fails_at_once(
 def test_a_typo_in_an_option_of_what_is_owned_names_it_and_what_was_meant() -> None:
     with pytest.raises(TypeError, match=r"Owns has no option 'wen'\. Did you mean 'when'\?"):
         Owns(Part, wen=generation_changed)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(("labels", "error"), [(3, TypeError), ("a in (b", ValueError)])
+def test_labels_of_what_is_owned_or_watched_must_be_a_selector(labels: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"Owns\(Part\): labels "):
+        Owns(Part, labels=labels)
+    with pytest.raises(error, match=r"Watch\(Part\): labels "):
+        Watch(Part, map=ObjectKey.of, labels=labels)
 
 
 def test_what_is_no_kind_cannot_be_reconciled(operator: Operator) -> None:
@@ -121,6 +145,25 @@ def test_the_context_must_fit_the_kind_of_function() -> None:
         form_of(coroutine, Thing)
 
 
+def test_the_object_comes_before_the_context() -> None:
+    async def swapped(ctx: Context[Thing], obj: Thing) -> None: ...
+
+    with pytest.raises(TypeError, match=r"swapped takes the context first: the object comes first, async def swapped"):
+        form_of(swapped, Thing)
+
+
+def test_a_generator_is_refused_because_nothing_would_run_it() -> None:
+    async def coroutine(obj: Thing, ctx: Context[Thing]) -> AsyncIterator[int]:
+        yield 1
+
+    def plain(obj: Thing, ctx: BlockingContext[Thing]) -> Iterator[int]:
+        yield 1
+
+    for function in (coroutine, plain):
+        with pytest.raises(TypeError, match="has a yield, so calling it would run nothing"):
+            form_of(function, Thing)
+
+
 def test_finalizers_and_deletion_callbacks_need_the_object(operator: Operator) -> None:
     async def by_key(key: ObjectKey, ctx: Context[Thing]) -> None: ...
 
@@ -154,6 +197,35 @@ def test_the_methods_of_a_class_are_looked_at_too(operator: Operator) -> None:
         operator.reconciles(Thing)(Wrong)  # type: ignore[arg-type]
 
 
+def test_a_method_that_is_nearly_called_as_ours_is_refused(operator: Operator) -> None:
+    class Typo:
+        async def reconcile(self, obj: Thing, ctx: Context[Thing]) -> None: ...
+
+        async def finalise(self, obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    class Other:
+        async def reconciles(self, obj, ctx): ...  # type: ignore[no-untyped-def]
+
+    class Fine:
+        async def reconcile(self, obj: Thing, ctx: Context[Thing]) -> None: ...
+
+        async def delete(self, url: str, times: int) -> None:
+            """Of another kind than ours."""
+
+        async def reconciled(self, obj: Thing, ctx: Context[Thing]) -> None:
+            """There is the other one, too."""
+
+    told = (
+        "has a method 'finalise', which nobody calls. Did you mean 'finalize'? The methods are: reconcile, finalize, "
+    )
+    for given in (Typo, Typo()):
+        with pytest.raises(TypeError, match=re.escape(told)):
+            operator.reconciles(Thing)(given)
+    with pytest.raises(TypeError, match=re.escape("Did you mean 'reconcile'?")):
+        operator.reconciles(Thing)(Other)  # type: ignore[arg-type]
+    operator.reconciles(Thing)(Fine)
+
+
 def test_a_finalizer_is_named_after_the_group_and_the_operator_unless_the_group_is_kubernetes_own(
     operator: Operator,
 ) -> None:
@@ -175,6 +247,18 @@ def test_an_operator_has_a_name_that_can_be_written_everywhere() -> None:
         Operator("My Operator")
     with pytest.raises(TypeError, match=r"has no option 'namespace'. Did you mean 'namespaces'"):
         Operator("mine", namespace="default")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("clock", [3, VirtualClock])
+def test_an_operator_has_a_clock_that_tells_the_time(clock: Any) -> None:
+    with pytest.raises(TypeError, match=r"clock is a Clock, such as VirtualClock\(\), not "):
+        Operator("mine", clock=clock)
+
+
+@pytest.mark.parametrize("component", [3, lambda: None, contextlib.AsyncExitStack()])
+def test_what_is_attached_is_a_function_of_the_run(operator: Operator, component: Any) -> None:
+    with pytest.raises(TypeError, match="attach takes a function that is given the Running and makes an async context"):
+        operator.attach(component)
 
 
 @pytest.mark.parametrize("after", [-1, float("nan"), timedelta(seconds=-5)])

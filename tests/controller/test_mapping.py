@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kubewright.api import Model, ObjectMeta, OwnerReference, Resource, encode, info_of
@@ -7,6 +9,7 @@ from kubewright.api._resource import resource
 from kubewright.cache import Change, ObjectKey, Snapshot
 from kubewright.cache._intake import Intake
 from kubewright.controller import Watch, owner_keys
+from kubewright.controller._environment import CachedKinds
 from kubewright.controller._mapping import as_key
 from tests.controller.conftest import Part, Thing, ThingSpec, thing
 
@@ -82,3 +85,24 @@ def test_a_misspelled_option_of_watch_names_the_valid_ones() -> None:
         TypeError, match=r"has no option 'maps'\. Did you mean 'map'\? The options are: labels, map, when"
     ):
         Watch(Part, maps=lambda part: [])  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("given", [lambda: None, lambda part, reader, more: []])
+def test_a_map_function_takes_an_object_and_perhaps_a_reader(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"map is a function of an object, or of an object and a Reader; .*<lambda>"):
+        Watch(Part, map=given)
+
+
+def test_a_map_function_cannot_wait() -> None:
+    async def mapped(part: Part) -> list[ObjectKey]:
+        return []
+
+    with pytest.raises(TypeError, match=r"the map function .*mapped is async: make it a plain def"):
+        Watch(Part, map=mapped)  # type: ignore[arg-type]
+
+
+def test_options_of_a_map_function_are_its_own_affair() -> None:
+    def mapped(part: Part, *, name: str = "x") -> ObjectKey:
+        return ObjectKey("default", name)
+
+    assert Watch(Part, map=mapped).map(part().object(), CachedKinds()) == ObjectKey("default", "x")

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kubewright.api import ObjectMeta, OwnerReference
+from kubewright.api import ObjectMeta, OwnerReference, Resource
+from kubewright.api._resource import resource
 from kubewright.cache import Change, ObjectKey
 from kubewright.clock import VirtualClock
 from kubewright.controller import (
@@ -20,7 +21,12 @@ from kubewright.controller import (
     predicate,
 )
 from kubewright.operator import Operator
-from tests.controller.conftest import Part, Stage, Thing, ThingSpec, key, thing, working
+from tests.controller.conftest import Part, Stage, Thing, ThingSpec, ThingStatus, key, thing, working
+
+
+@resource("example.com/v1", scope="Cluster")
+class Zone(Resource[ThingSpec, ThingStatus]):
+    """What lives in no namespace."""
 
 
 def part(owner: str, name: str = "p") -> Part:
@@ -141,7 +147,52 @@ async def test_a_map_function_that_fails_spoils_that_state_only(
         await clock.settle()
     assert triggers == ["added", "Part added"]
     assert error.__name__ in caplog.text
-    assert "the map function of Watch(Part) failed for Part default/broken at" in caplog.text
+    assert "mapped of Watch(Part) failed for Part default/broken at" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "found", "told"),
+    [
+        (
+            Thing,
+            ["one"],
+            "'one' is the key of no Thing. They live in a namespace: answer ObjectKey(namespace, name), or",
+        ),
+        (Thing, "one", "'one' is the key of no Thing."),
+        (Zone, ["default/one"], "'default/one' is the key of no Zone. They live in no namespace: answer ObjectKey("),
+        (Thing, 3, "'int' object is not iterable"),
+        (Thing, ["default/one"], None),
+        (Zone, ["one"], None),
+        (Thing, None, None),
+    ],
+)
+async def test_what_a_map_function_answers_must_be_a_key_that_the_kind_can_have(
+    operator: Operator,
+    clock: VirtualClock,
+    caplog: pytest.LogCaptureFixture,
+    kind: type[Thing],
+    found: Any,
+    told: str | None,
+) -> None:
+    seen: list[ObjectKey] = []
+
+    def mapped(part: Part) -> Any:
+        return found
+
+    @operator.reconciles(kind, watches=[Watch(Part, map=mapped)])
+    async def sync(key: ObjectKey, ctx: Context[Thing]) -> None:
+        seen.append(key)
+
+    async with working(operator, clock) as stage:
+        stage.put(part("one"))
+        await clock.settle()
+    if told is None:
+        assert not caplog.records
+        assert len(seen) == (found is not None)
+    else:
+        assert "mapped of Watch(Part) failed for Part default/p" in caplog.text
+        assert told in caplog.text
+        assert not seen
 
 
 async def test_owned_objects_wake_their_owner_and_say_so(operator: Operator, clock: VirtualClock) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Signature", "is_async", "name_of", "signature_of"]
+__all__ = ["Signature", "can_take", "is_async", "is_generator", "name_of", "signature_of"]
 
 
 class Signature(msgspec.Struct, frozen=True):
@@ -35,6 +35,23 @@ def is_async(function: Any) -> bool:
     """Whether it is a coroutine function or an async generator, or an object that is called like one."""
     call = getattr(function, "__call__", None)  # noqa: B004  # its own method, to see whether that is async
     return any(inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in (function, call))
+
+
+def is_generator(function: Any) -> bool:
+    """Whether it has a `yield`, so that calling it, or awaiting that, does nothing yet."""
+    call = getattr(function, "__call__", None)  # noqa: B004
+    return any(inspect.isgeneratorfunction(one) or inspect.isasyncgenfunction(one) for one in (function, call))
+
+
+def can_take(function: Callable[..., Any], count: int) -> bool:
+    """Whether it can be called with so many arguments by position; so it is where Python does not know."""
+    try:
+        inspect.signature(function).bind(*[None] * count)
+    except TypeError:
+        return False
+    except ValueError:  # a function that is built in
+        return True
+    return True
 
 
 def name_of(function: Any) -> str:

@@ -12,12 +12,16 @@ from typing import Any, get_origin
 
 import msgspec
 
+from kubewright._typos import nearest
 from kubewright.api import Object
 from kubewright.cache import ObjectKey
 from kubewright.controller._context import BlockingContext, Context
-from kubewright.controller._functions import is_async, name_of, signature_of
+from kubewright.controller._functions import is_async, is_generator, name_of, signature_of
 
 __all__ = ["Form", "Handlers", "form_of", "handlers_of"]
+
+
+_METHODS = ("reconcile", "finalize", "deleted")
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -43,6 +47,7 @@ def handlers_of(given: Any, kind: type[Object]) -> Callable[[], Handlers]:
         _check_class(given, kind)
         return lambda: _bound(given(), kind)
     if not inspect.isroutine(given) and hasattr(given, "reconcile"):
+        _check_method_names(type(given))
         handlers = _bound(given, kind)
         return lambda: handlers
     form = form_of(given, kind)
@@ -58,9 +63,13 @@ def form_of(function: Any, kind: type[Object], *, by_key: bool = True) -> Form:
     parameters = signature.parameters
     if len(parameters) < 2 or signature.required > 2:
         raise TypeError(
-            f"{name} must take two parameters, the object and the context: "
-            f"async def {_short(name)}(obj: {kind.__name__}, ctx: Context[{kind.__name__}]); found {signature.whole}"
+            f"{name} must take two parameters, the object and the context: {_shape(name, kind)}; "
+            f"found {signature.whole}"
         )
+    if is_generator(function):
+        raise TypeError(f"{name} has a yield, so calling it would run nothing: let it return None or a Result")
+    if _is_context(parameters[0].annotation):
+        raise TypeError(f"{name} takes the context first: the object comes first, {_shape(name, kind)}")
     blocking = not is_async(function)
     takes_key = _check_subject(name, parameters[0].annotation, kind)
     if takes_key and not by_key:
@@ -78,6 +87,7 @@ def _bound(instance: Any, kind: type[Object]) -> Handlers:
 
 
 def _check_class(cls: type, kind: type[Object]) -> None:
+    _check_method_names(cls)
     if not hasattr(cls, "reconcile"):
         raise TypeError(f"{cls.__name__} has no method reconcile(self, obj: {kind.__name__}, ctx)")
     try:
@@ -89,9 +99,28 @@ def _check_class(cls: type, kind: type[Object]) -> None:
         ) from None
     except ValueError:  # a class of which Python does not know the signature
         return
-    for name in ("reconcile", "finalize", "deleted"):
+    for name in _METHODS:
         if (method := getattr(cls, name, None)) is not None:
             form_of(method.__get__(object()), kind, by_key=name == "reconcile")
+
+
+def _check_method_names(cls: type) -> None:
+    """Refuse a handler that nobody would call, because its name is not quite one of ours."""
+    for name, method in inspect.getmembers(cls, inspect.isroutine):
+        meant = None if name.startswith("_") or name in _METHODS else nearest(name, _METHODS, likeness=0.8)
+        if meant is not None and not hasattr(cls, meant) and _may_be_handler(method):
+            raise TypeError(
+                f"{cls.__name__} has a method {name!r}, which nobody calls. Did you mean {meant!r}? The methods are:"
+                f" {', '.join(_METHODS)}; the name of a method of your own may begin with _"
+            )
+
+
+def _may_be_handler(method: Any) -> bool:
+    """Whether a method takes an object and a context, as far as it says what it takes."""
+    parameters = signature_of(method).parameters[1:]
+    return len(parameters) == 2 and (
+        parameters[1].annotation is inspect.Parameter.empty or _is_context(parameters[1].annotation)
+    )
 
 
 def _check_subject(name: str, annotation: Any, kind: type[Object]) -> bool:
@@ -119,5 +148,10 @@ def _check_context(name: str, annotation: Any, kind: type[Object], *, blocking: 
         raise TypeError(f"{name} is async, so its context is a Context[{kind.__name__}], not a BlockingContext")
 
 
-def _short(name: str) -> str:
-    return name.rpartition(".")[2]
+def _is_context(annotation: Any) -> bool:
+    return (get_origin(annotation) or annotation) in (Context, BlockingContext)
+
+
+def _shape(name: str, kind: type[Object]) -> str:
+    """How a handler is written."""
+    return f"async def {name.rpartition('.')[2]}(obj: {kind.__name__}, ctx: Context[{kind.__name__}])"

@@ -7,14 +7,15 @@
 from __future__ import annotations
 
 import builtins
-import inspect
+import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from kubewright._options import known_options
 from kubewright.api import Object, ResourceInfo
 from kubewright.cache import Change, Labels, ObjectKey, Snapshot
-from kubewright.controller._options import check_kind
+from kubewright.controller._functions import can_take, is_async, name_of, signature_of
+from kubewright.controller._options import check_kind, check_labels
 from kubewright.controller._permissions import check_verbs
 from kubewright.controller._predicates import Predicate, PredicateFunction, predicate
 
@@ -37,10 +38,10 @@ class Reader(Protocol):
         """The objects of a kind that have this value in an index of `operator.indexes`."""
 
 
-Keys: TypeAlias = Iterable[ObjectKey] | ObjectKey
+Keys: TypeAlias = Iterable[ObjectKey] | ObjectKey | None
 MapFunction: TypeAlias = Callable[[R], Keys] | Callable[[R, Reader], Keys]
-"""From an object to the keys that depend on it, or to one alone; may take a `Reader` of the caches as well. It must not
-block."""
+"""From an object to the keys that depend on it, to one alone, or to None; may take a `Reader` of the caches as well. It
+must not block."""
 
 
 class Owns(Generic[R]):
@@ -73,7 +74,7 @@ class Owns(Generic[R]):
         self.kind = kind
         self.when: Predicate | None = None if when is None else predicate(when)
         self.controller_only = controller_only
-        self.labels = labels
+        self.labels = check_labels(what, labels)
 
     def __repr__(self) -> str:
         return f"Owns({self.kind.__name__})"
@@ -94,7 +95,7 @@ class Watch(Generic[R]):
         labels: listen only to objects with these labels.
     """
 
-    __slots__ = ("info", "kind", "labels", "map", "when")
+    __slots__ = ("info", "kind", "labels", "map", "map_name", "wakes", "when")
 
     @known_options
     def __init__(
@@ -109,7 +110,27 @@ class Watch(Generic[R]):
         self.kind = kind
         self.map = _with_reader(map)
         self.when: Predicate | None = None if when is None else predicate(when)
-        self.labels = labels
+        self.labels = check_labels(f"Watch({self.info.kind})", labels)
+        self.map_name = name_of(map)
+        self.wakes: ResourceInfo | None = None
+
+    def waking(self, info: ResourceInfo) -> Self:
+        """The same for the controller of one kind, whose keys `map` answers."""
+        made = copy.copy(self)
+        made.wakes = info
+        return made
+
+    def key(self, value: object) -> ObjectKey:
+        """A key that `map` has answered. Raises TypeError for what no object of the kind that is woken can have."""
+        found, wakes = as_key(value), self.wakes
+        if wakes is not None and bool(found.namespace) != wakes.namespaced:
+            where = (
+                "in a namespace: answer ObjectKey(namespace, name)"
+                if wakes.namespaced
+                else ('in no namespace: answer ObjectKey("", name)')
+            )
+            raise TypeError(f"{value!r} is the key of no {wakes.kind}. They live {where}, or the object itself")
+        return found
 
     def __repr__(self) -> str:
         return f"Watch({self.kind.__name__})"
@@ -118,11 +139,22 @@ class Watch(Generic[R]):
 def _with_reader(function: MapFunction[R]) -> Callable[[R, Reader], Keys]:
     if not callable(function):
         raise TypeError(f"map is a function from an object to keys, not {function!r}")
+    if not can_take(function, 1) and not can_take(function, 2):
+        raise TypeError(f"map is a function of an object, or of an object and a Reader; {name_of(function)} is neither")
+    if is_async(function):
+        raise TypeError(f"the map function {name_of(function)} is async: make it a plain def, which must not wait")
     call: Any = function
-    if len(inspect.signature(function).parameters) >= 2:
+    if _has_two_parameters(function):
         wants_reader: Callable[[R, Reader], Keys] = call
         return wants_reader
     return lambda obj, reader: call(obj)
+
+
+def _has_two_parameters(function: Callable[..., Any]) -> bool:
+    try:
+        return len(signature_of(function).parameters) >= 2
+    except ValueError:  # a function that is built in
+        return False
 
 
 def owner_keys(change: Change[Any], owner: ResourceInfo, *, controller_only: bool = True) -> set[ObjectKey]:

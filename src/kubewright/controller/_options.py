@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from kubewright.api import Object, ResourceInfo, info_of
+from collections.abc import Mapping
+from typing import Any
 
-__all__ = ["check_kind"]
+from kubewright.api import Object, ResourceInfo, Selector, SelectorError, info_of
+from kubewright.cache import Labels, selector_of
+
+__all__ = ["check_kind", "check_labels"]
 
 
 def check_kind(kind: object, what: str) -> ResourceInfo:
@@ -12,3 +16,15 @@ def check_kind(kind: object, what: str) -> ResourceInfo:
     if not (isinstance(kind, type) and issubclass(kind, Object)):
         raise TypeError(f"{what} takes a kind, such as apps.Deployment or a class with @resource, not {kind!r}")
     return info_of(kind)
+
+
+def check_labels(what: str, given: Any) -> Labels | None:
+    """`labels=`: a selector that can be read."""
+    if given is not None and not isinstance(given, str | Mapping | Selector):
+        raise TypeError(f'{what}: labels is a label selector, such as "app=web" or {{"app": "web"}}, not {given!r}')
+    try:
+        selector_of(given)
+    except SelectorError as error:
+        raise ValueError(f"{what}: labels cannot be read: {error}") from None
+    labels: Labels | None = given
+    return labels

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from kubewright.cache import Change, Snapshot
+from kubewright.controller._functions import can_take, is_async, name_of
 
 __all__ = [
     "Predicate",
@@ -36,6 +37,10 @@ class Predicate:
     def __init__(self, function: PredicateFunction, name: str | None = None) -> None:
         if not callable(function):
             raise TypeError(f"a predicate is a function of a Change that answers with a bool, not {function!r}")
+        if not can_take(function, 1):
+            raise TypeError(f"the predicate {name_of(function)} must take one argument, the Change")
+        if is_async(function):
+            raise TypeError(f"the predicate {name_of(function)} is async: make it a plain def, which must not wait")
         self._function = function
         self._name: str = name or str(getattr(function, "__name__", None) or repr(function))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterable, Callable, Sequence
 from datetime import timedelta
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -11,6 +12,7 @@ import msgspec
 
 from kubewright.api import Object, ResourceInfo
 from kubewright.cache import Labels, ObjectKey
+from kubewright.controller._functions import can_take
 from kubewright.controller._handlers import Form, Handlers
 from kubewright.controller._mapping import Owns, Watch
 from kubewright.controller._options import check_kind
@@ -60,12 +62,12 @@ def check_owns(owns: Sequence[Owns[Any] | type[Object]]) -> list[Owns[Any]]:
     return [one if isinstance(one, Owns) else Owns(one) for one in check_list("owns", owns)]
 
 
-def check_watches(watches: Sequence[Watch[Any]]) -> list[Watch[Any]]:
+def check_watches(watches: Sequence[Watch[Any]], info: ResourceInfo) -> list[Watch[Any]]:
     """`watches=`, where a bare kind is an error: it does not say whom to wake."""
     for one in check_list("watches", watches):
         if not isinstance(one, Watch):
             raise TypeError(f"watches takes Watch(kind, map=...), which says what to reconcile; found {one!r}")
-    return list(watches)
+    return [watch.waking(info) for watch in watches]
 
 
 def check_reads(reads: Sequence[type[Object]]) -> list[type[Object]]:
@@ -73,6 +75,21 @@ def check_reads(reads: Sequence[type[Object]]) -> list[type[Object]]:
     for kind in check_list("reads", reads):
         check_kind(kind, "reads")
     return list(reads)
+
+
+def check_triggers(triggers: Sequence[Trigger]) -> list[Trigger]:
+    """`triggers=`."""
+    for one in check_list("triggers", triggers):
+        if not isinstance(one, asyncio.Queue | AsyncIterable) and not _makes_iterator(one):
+            raise TypeError(
+                "triggers takes async iterators of keys, asyncio.Queues, or functions without parameters that make an"
+                f" iterator (async def with yield), not {one!r}"
+            )
+    return list(triggers)
+
+
+def _makes_iterator(given: object) -> bool:
+    return callable(given) and can_take(given, 0) and not inspect.iscoroutinefunction(given)
 
 
 def check_list(name: str, given: Sequence[Any]) -> Sequence[Any]:

@@ -76,15 +76,17 @@ def from_watched(watch: Watch[Any], reader: Reader, enqueue: Enqueue) -> Callabl
                 continue
             try:
                 found: Any = watch.map(snapshot.object(), reader)
+                if found is None:
+                    continue
                 if isinstance(found, ObjectKey | str | Object):  # one alone: a key is a tuple, too, but of no keys
                     found = (found,)
-                keys.update((as_key(key), None) for key in found)
+                keys.update((watch.key(key), None) for key in found)
             except DecodeError as error:
                 logger.warning("a change cannot be mapped to what depends on it: %s", error)
             except BaseException as error:
                 if has_to_pass(error):
                     raise
-                logger.exception("the map function of Watch(%s) failed for %s", kind, snapshot)
+                logger.exception("the map function %s of Watch(%s) failed for %s", watch.map_name, kind, snapshot)
         for key in keys:
             enqueue(key, f"{kind} {change.type}", priority_of(change), change.key)
 

@@ -15,11 +15,11 @@ from kubewright.api import Object
 from kubewright.cache import IndexFunction, Labels, ObjectKey
 from kubewright.cache._store import NAMESPACE_INDEX, OWNER_INDEX
 from kubewright.client import Client
-from kubewright.clock import Clock
+from kubewright.clock import Clock, check_clock
 from kubewright.controller import Owns, Registration, Watch
 from kubewright.controller._finalizers import finalizer_name
 from kubewright.controller._handlers import Form, Handlers, form_of, handlers_of
-from kubewright.controller._options import check_kind
+from kubewright.controller._options import check_kind, check_labels
 from kubewright.controller._permissions import Permission, check_verbs
 from kubewright.controller._predicates import PredicateFunction
 from kubewright.controller._registration import (
@@ -27,11 +27,11 @@ from kubewright.controller._registration import (
     RateLimiterFactory,
     Trigger,
     check_concurrency,
-    check_list,
     check_owns,
     check_rate_limiter,
     check_reads,
     check_seconds,
+    check_triggers,
     check_watches,
     check_when,
 )
@@ -43,7 +43,7 @@ from kubewright.operator._health import Check, check_check
 from kubewright.operator._permissions import for_installing, for_leading, needed, permissions_of
 from kubewright.operator._running import Running, defined_kinds
 from kubewright.operator._settings import Options, Settings, check_options
-from kubewright.operator._stages import STAGES, Component, Stage, check_stage
+from kubewright.operator._stages import STAGES, Component, Stage, check_component, check_stage
 from kubewright.queue import RateLimiter
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Operator(HasWebhooks):
         if not _NAME.fullmatch(name):
             raise ValueError(f"operator name {name!r} must be lower case letters, digits and '-', such as foo-operator")
         self.name = name
-        self.clock = clock
+        self.clock = check_clock(clock)
         self.rng = rng
         self.settings = Settings(**check_options("Operator", options))
         self._registrations: list[Registration[Any]] = []
@@ -187,11 +187,11 @@ class Operator(HasWebhooks):
         what = f"reconciles({info.kind})"
         options: dict[str, Any] = {
             "owns": check_owns(owns),
-            "watches": check_watches(watches),
+            "watches": check_watches(watches, info),
             "reads": check_reads(reads),
-            "triggers": list(check_list("triggers", triggers)),
+            "triggers": check_triggers(triggers),
             "when": check_when(when),
-            "labels": labels,
+            "labels": check_labels(what, labels),
             "concurrency": DEFAULT_CONCURRENCY if concurrency is None else check_concurrency(concurrency),
             "resync": check_seconds("resync", resync),
             "rate_limiter": check_rate_limiter(rate_limiter),
@@ -365,6 +365,7 @@ class Operator(HasWebhooks):
                 leads, before its controllers start. What is attached first starts first, and stops last.
         """
         check_stage(stage)
+        check_component(component)
         self.components[stage].append(component)
 
     def running(

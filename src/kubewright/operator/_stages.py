@@ -6,10 +6,12 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
+from kubewright.controller._functions import can_take
+
 if TYPE_CHECKING:
     from kubewright.operator._running import Running
 
-__all__ = ["STAGES", "Component", "Stage", "check_stage"]
+__all__ = ["STAGES", "Component", "Stage", "check_component", "check_stage"]
 
 Stage: TypeAlias = Literal["webhooks", "others", "leader"]
 """Where a component stands in the order of the start:
@@ -32,3 +34,12 @@ def check_stage(stage: str) -> None:
     """Refuse a stage that there is not."""
     if stage not in STAGES:
         raise ValueError(f"stage is one of {', '.join(STAGES)}, not {stage!r}")
+
+
+def check_component(given: object) -> None:
+    """Refuse what cannot make a context manager of a run."""
+    if not callable(given) or not can_take(given, 1):
+        raise TypeError(
+            "attach takes a function that is given the Running and makes an async context manager, such as one with"
+            f" @contextlib.asynccontextmanager, not {given!r}"
+        )
