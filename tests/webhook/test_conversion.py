@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from typing import Any
 
@@ -239,3 +240,22 @@ def test_exactly_one_version_is_stored() -> None:
     conversions.add(OldToy, NewToy, lambda old: NewToy(spec=ToySpec()))
     with pytest.raises(ValueError, match="exactly one says storage=True in @resource: it is the hub"):
         conversions.families()
+
+
+def test_a_conversion_must_go_the_way_that_its_annotations_say() -> None:
+    operator = kw.Operator("toys")
+    way = f"handed in for converting from Toy ({V1}) to Toy ({V1ALPHA1})"
+
+    def half(new: Toy) -> MiddleToy:
+        return MiddleToy(metadata=new.metadata, spec=MiddleSpec())
+
+    def general(toy: kw.Object) -> kw.Object:
+        return toy
+
+    with pytest.raises(TypeError, match=re.escape(f"up takes a Toy ({V1ALPHA1}), but is {way}")):
+        operator.converts(Toy, OldToy)(up)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=rf"half returns a Toy \(.*v1beta1\), but is {re.escape(way)}"):
+        operator.converts(Toy, OldToy)(half)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a conversion is a function of a Toy, not "):
+        operator.converts(Toy, OldToy)(lambda: None)  # type: ignore[arg-type, misc]
+    operator.converts(Toy, OldToy)(general)  # type: ignore[arg-type]

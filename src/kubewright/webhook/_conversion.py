@@ -22,6 +22,7 @@ from kubewright._showable import as_text
 from kubewright.api import DecodeError, Object, ResourceInfo, decode, info_of, to_dict
 from kubewright.api._resource import definition_of
 from kubewright.clock import Clock
+from kubewright.controller._functions import can_take, name_of, signature_of
 from kubewright.webhook._carrying import carry_unknown
 from kubewright.webhook._reviews import ConversionAsked, conversion_review
 from kubewright.webhook._threads import HandlerThreads
@@ -59,8 +60,7 @@ class Conversions(msgspec.Struct):
         check_versions(source, target)
         if (source, target) in self.steps:
             raise ValueError(f"there is a conversion from {info_of(source)} to {info_of(target)} already")
-        if not callable(function):
-            raise TypeError(f"a conversion is a function of a {source.__name__}, not {function!r}")
+        check_function(source, target, function)
         self.steps[source, target] = Step(source, target, function)
 
     def families(self) -> list[list[type[Object]]]:
@@ -118,6 +118,34 @@ def check_versions(source: type[Object], target: type[Object]) -> None:
         raise ValueError(f"{one} and {other} are not versions of one kind")
     if one.version == other.version:
         raise ValueError(f"{one} is the same version twice")
+
+
+def check_function(source: type[Object], target: type[Object], function: Any) -> None:
+    """Raise for what is no function of the one class, or says that it is one between others."""
+    if not callable(function) or not can_take(function, 1):
+        raise TypeError(f"a conversion is a function of a {source.__name__}, not {function!r}")
+    taken, returned = _annotations_of(function)
+    for verb, annotation, kind in (("takes", taken, source), ("returns", returned, target)):
+        if _is_another(annotation, kind):
+            raise TypeError(
+                f"{name_of(function)} {verb} a {getattr(annotation, '__resource__', annotation.__name__)}, but is"
+                f" handed in for converting from {info_of(source)} to {info_of(target)}"
+            )
+
+
+def _annotations_of(function: Callable[..., Any]) -> tuple[Any, Any]:
+    """What a function says that it takes first, and that it returns."""
+    try:
+        signature = signature_of(function)
+    except ValueError:  # a function that is built in
+        return None, None
+    return next((one.annotation for one in signature.parameters), None), signature.whole.return_annotation
+
+
+def _is_another(annotation: Any, kind: type[Object]) -> bool:
+    if not isinstance(annotation, type) or not issubclass(annotation, Object):
+        return False
+    return not issubclass(kind, annotation) and not issubclass(annotation, kind)
 
 
 def _own(kind: object) -> ResourceInfo:
