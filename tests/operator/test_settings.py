@@ -168,10 +168,17 @@ def test_an_address_without_a_host_is_on_loopback(text: str, where: tuple[str, i
     assert split_address(text) == where
 
 
-@pytest.mark.parametrize("text", ["65536", "x", "::1:8081", "a b:1", "http://x:1", "1.2.3.4", "[x]:1"])
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_a_port_alone_may_be_a_number() -> None:
+    settings = Operator("mine", health_bind=8081, metrics_bind=0, webhook_bind=9443).settings
+    assert (settings.health_bind, settings.metrics_bind, settings.webhook_bind) == ("8081", None, "9443")
+
+
+@pytest.mark.parametrize(
+    "given", ["65536", "x", "::1:8081", "a b:1", "http://x:1", "1.2.3.4", "[x]:1", 65536, -1, True, 80.5]
+)
+def test_what_is_no_address_is_refused(given: Any) -> None:
     with pytest.raises(SettingError, match="health_bind is an address to listen at"):
-        Operator("mine", health_bind=text)
+        Operator("mine", health_bind=given)
 
 
 def test_a_server_can_be_turned_off() -> None:

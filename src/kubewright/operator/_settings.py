@@ -161,12 +161,12 @@ class Options(TypedDict, total=False):
     lease_duration: Duration
     renew_deadline: Duration
     retry_period: Duration
-    metrics_bind: str | None
-    health_bind: str | None
+    metrics_bind: str | int | None
+    health_bind: str | int | None
     debug_pages: bool | None
     tracing: bool | None
     event_version: str
-    webhook_bind: str | None
+    webhook_bind: str | int | None
     webhook_client_ca: str | os.PathLike[str] | None
     webhook_url: str | None
     webhook_certificates: str

@@ -143,6 +143,8 @@ _AN_ADDRESS = "an address to listen at, such as 8081, 127.0.0.1:8081, 0.0.0.0:80
 
 
 def _address(given: object) -> str | None:
+    if isinstance(given, int) and not isinstance(given, bool):
+        given = str(given)  # a port alone
     if given in ("", "0"):
         return None  # as controller-runtime turns a server off
     if not isinstance(given, str):
