@@ -7,13 +7,14 @@ from typing import Annotated, Any
 import pytest
 
 import kubewright as kw
-from kubewright.api import apps
+from kubewright.api import apiextensions, apps
 from kubewright.cli._main import run
 from kubewright.client import Client
 from kubewright.cluster import Cluster
 from kubewright.crd import install
 from kubewright.deployment import Finding, examine
 from kubewright.testing import RealCluster
+from kubewright.webhook._configurations import conversion_by
 
 pytestmark = pytest.mark.clusters
 
@@ -42,6 +43,16 @@ class Changed(kw.Resource[ChangedSpec, None]):
     """The same kind, as the program has it later."""
 
 
+@kw.resource("doctor.example.com/v1", kind="Chart")
+class OldChart(kw.Resource[PatientSpec, None]):
+    """A kind of two versions."""
+
+
+@kw.resource("doctor.example.com/v2", storage=True)
+class Chart(kw.Resource[ChangedSpec, None]):
+    """The one that is stored."""
+
+
 operator = kw.Operator("doctor", namespaces=["default", "nowhere-at-all"])
 
 
@@ -64,6 +75,22 @@ async def test_what_is_missing_is_told_and_what_to_do(client: Client) -> None:
     assert (await found(client))[1].state == "ok"
     drifted = (await found(client, Changed))[1]
     assert (drifted.state, drifted.advice) == ("warning", "run `kubewright install`")
+
+
+async def test_a_kind_that_the_program_converts_and_the_cluster_does_not_is_a_problem(client: Client) -> None:
+    async def looked_at(converted: set[str]) -> Finding:
+        return [one async for one in examine(client, [], [OldChart, Chart], converted=converted)][1]
+
+    name = "charts.doctor.example.com"
+    await install(client, OldChart, Chart)
+    assert (await looked_at(set())).state == "ok"
+    problem = await looked_at({name})
+    assert problem.state == "error"
+    assert problem.what.startswith(f"{name} is not converted in the cluster")
+    assert "--install-crds --webhook-url" in problem.advice
+    elsewhere = conversion_by(apiextensions.WebhookClientConfig(url="https://doctor.example.com/convert"))
+    await install(client, OldChart, Chart, conversions={name: elsewhere})
+    assert (await looked_at({name})).state == "ok"
 
 
 async def test_what_an_account_may_not_do_is_told_with_the_reason(cluster: Cluster | RealCluster) -> None:

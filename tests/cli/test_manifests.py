@@ -262,3 +262,53 @@ def test_the_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert "kubewright manifests foo.py --out config --check" in told
     for option in ("--out", "--check", "--namespace", "--descriptions", "--exclude", "--overwrite"):
         assert option in told
+
+
+CONVERTED = """
+import kubewright as kw
+
+class OldSpec(kw.Model):
+    schedule: str = "daily"
+
+class Spec(kw.Model):
+    cron: str = "daily"
+
+@kw.resource("example.com/v1", kind="Backup")
+class Old(kw.Resource[OldSpec, None]): ...
+
+@kw.resource("example.com/v2", kind="Backup", storage=True)
+class New(kw.Resource[Spec, None]): ...
+
+@kw.resource("example.com/v1", kind="Same")
+class OldSame(kw.Resource[Spec, None]): ...
+
+@kw.resource("example.com/v2", kind="Same", storage=True)
+class NewSame(kw.Resource[Spec, None]): ...
+
+operator = kw.Operator("backup")
+
+@operator.converts(Old, New)
+def upgrade(old: Old) -> New:
+    return New(spec=Spec(cron=old.spec.schedule))
+
+@operator.converts(New, Old)
+def downgrade(new: New) -> Old:
+    return Old(spec=OldSpec(schedule=new.spec.cron))
+"""
+
+
+@pytest.mark.parametrize("package", [[], ["--package", "kustomize", "--image", "backup:1.0.0"]], ids=["files", "tree"])
+def test_who_applies_a_definition_that_the_program_converts_leaves_its_conversion_alone(
+    package: list[str], program: Path, tmp_path: Path
+) -> None:
+    program.write_text(CONVERTED)
+    out = tmp_path / "config"
+    assert run(["manifests", str(program), "--out", str(out), *package]) == 0
+    bases = {
+        name: yaml.safe_load((out / f"crd/bases/example.com_{name}.yaml").read_text()) for name in ("backups", "sames")
+    }
+    assert "conversion" not in bases["backups"]["spec"]
+    assert bases["sames"]["spec"]["conversion"] == {"strategy": "None"}  # nobody converts these
+    if package:
+        [patch] = yaml.safe_load((out / "webhook/conversion_of_example.com_backups_patch.yaml").read_text())
+        assert patch["value"]["strategy"] == "Webhook"

@@ -42,7 +42,7 @@ def command(targets: Sequence[str], kubeconfig: str | None, context: str | None,
     async def work(client: Client) -> list[Finding]:
         found = []
         with output.waiting("Asking the cluster"):
-            async for finding in examine(client, program.operators, program.kinds):
+            async for finding in examine(client, program.operators, program.kinds, converted=program.converted):
                 found.append(finding)
                 sign = click.style(f"{finding.state:<7}", fg=_COLOURS[finding.state])
                 advice = f"\n        {finding.advice}" if finding.advice else ""

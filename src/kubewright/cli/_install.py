@@ -29,7 +29,7 @@ def command(
     """Define the kinds of a program in the cluster, and wait until they are served.
 
     FILE_OR_MODULE has the kinds; in a project it need not be named. Definitions that are there are updated;
-    what would break stored objects is refused.
+    what would break stored objects is refused. A conversion webhook that is set up stays as it is.
 
     \b
     Example:
@@ -38,7 +38,8 @@ def command(
     """
     from kubewright.crd import InstallError, crds_of, install
 
-    kinds = program_of(targets_or_project(targets)).kinds
+    program = program_of(targets_or_project(targets))
+    kinds = program.kinds
     if not kinds:
         raise click.ClickException("the program has no kinds of its own: there is nothing to install")
 
@@ -52,4 +53,14 @@ def command(
         raise click.ClickException(str(error)) from error
     for definition in crds_of(*kinds, descriptions=False):
         output.step("installed", definition.metadata.name or "")
+    if program.converted:
+        output.line(_who_converts(sorted(program.converted)))
     output.document(steps=output.steps)
+
+
+def _who_converts(names: Sequence[str]) -> str:
+    """That a definition alone converts nothing, for whoever would read objects in another version now."""
+    return (
+        f"objects of {', '.join(names)} in other versions than the stored one need the operator with its webhooks:"
+        " `kubewright run --install-crds --webhook-url ...` or `kubewright deploy`"
+    )

@@ -154,7 +154,8 @@ def _files(
     if package:
         project = project_from(targets, program=program, image=image, namespace=namespace, descriptions=described)
         return kustomize_files(project) if package == "kustomize" else chart_files(project)
-    files = [*crd_files(crds), *rbac_files(program.operators, program.kinds, namespace=namespace)]
+    definitions = crd_files(crds, converted=program.converted)
+    files = [*definitions, *rbac_files(program.operators, program.kinds, namespace=namespace)]
     return [*files, *_policy_files(program.kinds)] if policies else files
 
 

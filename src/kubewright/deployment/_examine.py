@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -29,9 +29,16 @@ class Finding:
 
 
 async def examine(
-    client: Client, operators: Sequence[Operator], kinds: Sequence[type[Object]]
+    client: Client,
+    operators: Sequence[Operator],
+    kinds: Sequence[type[Object]],
+    *,
+    converted: Collection[str] = (),
 ) -> AsyncIterator[Finding]:
-    """Look at a cluster as a program will find it: version, definitions, namespaces, permissions of this account."""
+    """Look at a cluster as a program will find it: version, definitions, namespaces, permissions of this account.
+
+    `converted` names definitions whose objects the program converts, as `kubewright.manifests.Program` has them.
+    """
     try:
         version = await client.server_version()
     except ApiError as error:
@@ -41,7 +48,7 @@ async def examine(
         return
     yield _version(version.git_version, version.minor)
     for definition in crds_of(*kinds, descriptions=False):
-        yield await _definition(client, definition)
+        yield await _definition(client, definition, converted)
     for operator in operators:
         for namespace in operator.settings.namespaces:
             yield await _namespace(client, namespace)
@@ -61,7 +68,7 @@ def _version(git_version: str, minor: str) -> Finding:
     return Finding("ok", what)
 
 
-async def _definition(client: Client, wanted: Definition) -> Finding:
+async def _definition(client: Client, wanted: Definition, converted: Collection[str]) -> Finding:
     name = wanted.metadata.name or ""
     try:
         found = await client.get(Definition, name)
@@ -71,10 +78,21 @@ async def _definition(client: Client, wanted: Definition) -> Finding:
         return Finding("warning", f"whether {name} is defined cannot be told", "you may not read definitions")
     if not is_condition_true(found.status, "Established"):
         return Finding("error", f"{name} is defined, but not served", "see `kubectl describe crd " + name + "`")
+    if name in converted and not _is_converted(found):
+        return Finding(
+            "error",
+            f"{name} is not converted in the cluster: objects are misread in other versions than the stored one",
+            "let the API server ask the operator: `kubewright run --install-crds --webhook-url ...`, or"
+            " `kubewright deploy`",
+        )
     schemas = [{one.name: to_dict(one.schema) for one in definition.spec.versions} for definition in (found, wanted)]
     if _names(schemas[0]) != _names(schemas[1]):
         return Finding("warning", f"{name} is defined in another form than the program has", "run `kubewright install`")
     return Finding("ok", f"{name} is defined and served")
+
+
+def _is_converted(definition: Definition) -> bool:
+    return definition.spec.conversion is not None and definition.spec.conversion.webhook is not None
 
 
 def _names(schema: object) -> object:

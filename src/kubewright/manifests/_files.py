@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from kubewright.api import Object, apiextensions, info_of, rbac, to_dict
 from kubewright.manifests._rules import kind_roles_of, roles_of, service_account_of
@@ -19,10 +20,26 @@ MOST_ANNOTATIONS = 262_144
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def crd_files(crds: Iterable[apiextensions.CustomResourceDefinition]) -> list[File]:
-    """`crd/bases/<group>_<plural>.yaml` for each definition, and `crd/kustomization.yaml`; nothing for none."""
-    files = [yaml_file(f"crd/bases/{crd.spec.group}_{crd.spec.names.plural}.yaml", crd) for crd in crds]
+def crd_files(crds: Iterable[apiextensions.CustomResourceDefinition], *, converted: Collection[str] = ()) -> list[File]:
+    """`crd/bases/<group>_<plural>.yaml` for each definition, and `crd/kustomization.yaml`; nothing for none.
+
+    `converted` names definitions whose objects a program converts. Where it is to be asked is not known here, so their
+    files say nothing of conversion: whoever applies them leaves that which is set up as it is.
+    """
+    files = [
+        yaml_file(f"crd/bases/{crd.spec.group}_{crd.spec.names.plural}.yaml", _silent_of_conversion(crd, converted))
+        for crd in crds
+    ]
     return [*files, *kustomization("crd", files)]
+
+
+def _silent_of_conversion(
+    crd: apiextensions.CustomResourceDefinition, converted: Collection[str]
+) -> apiextensions.CustomResourceDefinition:
+    said = crd.spec.conversion
+    if said is None or said.webhook is not None or crd.metadata.name not in converted:
+        return crd
+    return replace(crd, spec=replace(crd.spec, conversion=None))
 
 
 def rbac_files(

@@ -20,7 +20,7 @@ from kubewright.manifests._image import Image
 from kubewright.manifests._manager import Addition, budget, deployment, namespace
 from kubewright.manifests._monitoring import metrics_addition, metrics_service, service_monitor
 from kubewright.manifests._objects import configurations, definitions, policy_of
-from kubewright.manifests._project import Project
+from kubewright.manifests._project import Project, definition_name
 from kubewright.manifests._webhooks import webhook_addition, webhook_service
 from kubewright.manifests._write import File, text_file, yaml_file
 
@@ -47,7 +47,8 @@ def kustomize_files(project: Project) -> list[File]:
 
 
 def _crd(project: Project) -> list[File]:
-    return crd_files(crds_of(*(project.kinds or ()), descriptions=project.descriptions))
+    converted = {definition_name(conversion.kind) for conversion in project.conversions}
+    return crd_files(crds_of(*(project.kinds or ()), descriptions=project.descriptions), converted=converted)
 
 
 def _rbac(project: Project) -> list[File]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from kubewright.api import Object, info_of
-from kubewright.manifests._project import Project
+from kubewright.manifests._project import Project, definition_name
 from kubewright.operator import Operator
 from kubewright.operator._load import LoadError, load_module, operator_in, split_target
 
@@ -21,6 +21,13 @@ class Program:
     kinds: Sequence[type[Object]]
     operators: Sequence[Operator]
     projects: Sequence[Project] = ()
+
+    @property
+    def converted(self) -> frozenset[str]:
+        """The definitions, by their names, whose objects it converts from one version to another."""
+        by_operators = (one for operator in self.operators for one in operator.webhooks.conversion_declarations())
+        by_projects = (one for project in self.projects for one in project.conversions)
+        return frozenset(definition_name(one.kind) for one in (*by_operators, *by_projects))
 
 
 def load(given: Iterable[str], *, exclude: Sequence[str] = ()) -> Program:

@@ -16,7 +16,7 @@ from kubewright.manifests._rules import labels_of, system_namespace
 from kubewright.operator import Operator
 from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration
 
-__all__ = ["Certificates", "Project"]
+__all__ = ["Certificates", "Project", "definition_name"]
 
 Certificates = Literal["self-managed", "cert-manager", "files"]
 """Who provides the certificate of the webhook server: the operator itself, cert-manager, or whoever fills a Secret."""
@@ -211,5 +211,6 @@ def _own_kinds(operator: Operator) -> tuple[type[Object], ...]:
 
 
 def definition_name(kind: type[Object]) -> str:
+    """What the definition of a kind is called: `foos.example.com`."""
     info = info_of(kind)
     return f"{info.plural}.{info.group}"
