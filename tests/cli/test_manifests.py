@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ import yaml
 
 from kubewright.api import from_dict
 from kubewright.api.apiextensions.v1 import CustomResourceDefinition
+from kubewright.api.cel import is_available
 from kubewright.cli._main import run
 from kubewright.manifests import MARK, applied_size
 
@@ -50,17 +49,6 @@ FILES = [
     "rbac/role_binding.yaml",
     "rbac/service_account.yaml",
 ]
-
-
-@pytest.fixture(autouse=True)
-def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test imports is forgotten after it."""
-    before = set(sys.modules)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    yield
-    for name in set(sys.modules) - before:
-        if not name.startswith("kubewright"):
-            del sys.modules[name]
 
 
 @pytest.fixture
@@ -312,3 +300,57 @@ def test_who_applies_a_definition_that_the_program_converts_leaves_its_conversio
     if package:
         [patch] = yaml.safe_load((out / "webhook/conversion_of_example.com_backups_patch.yaml").read_text())
         assert patch["value"]["strategy"] == "Webhook"
+
+
+WRONG_RULES = """
+from typing import Annotated
+
+import kubewright as kw
+
+@kw.constrain(kw.Rule("self.b > 1"))
+class Part(kw.Model):
+    a: int = 1
+
+class Spec(kw.Model):
+    unfinished: Annotated[str | None, kw.Rule("self.size() >")] = None
+    misspelled: Annotated[str | None, kw.Rule("slf.size() > 0")] = None
+    mistaken: Annotated[str | None, kw.Rule("self > 3")] = None
+    right: Annotated[str | None, kw.Rule("self.size() > 3", message_expression="1 + 1")] = None
+    parts: list[Part] | None = None
+
+@kw.resource("example.com/v1")
+class Foo(kw.Resource[Spec, None]): ...
+
+operator = kw.Operator("foo-operator")
+
+@operator.reconciles(Foo)
+async def sync(foo: Foo, ctx: kw.Context[Foo]) -> None: ...
+"""
+
+
+@pytest.mark.skipif(not is_available(), reason="needs the extra cel")
+@pytest.mark.parametrize("command", ["manifests", "chart", "installer", "bundle"])
+def test_rules_that_do_not_compile_are_told_with_class_and_field_and_nothing_is_written(
+    command: str, program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.write_text(WRONG_RULES)
+    out = tmp_path / "out"
+    assert run([command, str(program), "--out", str(out)]) == 1
+    told = capsys.readouterr().err
+    for problem in (
+        "Foo: spec.unfinished: the rule 'self.size() >': compilation failed: ERROR: <input>:1:14: Syntax error",
+        "Foo: spec.misspelled: the rule 'slf.size() > 0': compilation failed: ERROR: <input>:1:1: undeclared reference",
+        "Foo: spec.mistaken: the rule 'self > 3': compilation failed: ERROR: <input>:1:6: found no matching overload",
+        "Foo: spec.right: the rule '1 + 1': messageExpression must evaluate to a string",
+        "Foo: spec.parts[*]: the rule 'self.b > 1': compilation failed: ERROR: <input>:1:5: undefined field 'b'",
+    ):
+        assert problem in told
+    assert not out.exists()
+
+
+def test_without_the_extra_rules_are_left_to_the_server(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kubewright.api.cel.is_available", lambda: False)
+    program.write_text(WRONG_RULES)
+    assert run(["manifests", str(program), "--out", str(tmp_path / "config")]) == 0

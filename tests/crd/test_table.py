@@ -11,7 +11,7 @@ from kubewright.api import apiextensions, info_of, to_dict
 from kubewright.api._validation import violations
 from kubewright.client import Client
 from kubewright.cluster import Cluster
-from kubewright.crd import crds_of, install, schema_of
+from kubewright.crd import check_rules, crds_of, install, schema_of
 from kubewright.testing import ControlPlane
 from tests.crd.conftest import ABSENT, Cases
 from tests.crd.table import TABLE, Case
@@ -126,3 +126,7 @@ async def test_installing_again_sends_nothing(outcomes: dict[str, Any], client: 
 
 def test_every_kind_has_a_name_of_its_own() -> None:
     assert len({info_of(row.kind).plural for row in TABLE}) == len(TABLE)
+
+
+def test_the_rules_of_every_kind_compile_before_they_are_sent() -> None:
+    check_rules(*(row.kind for row in TABLE))

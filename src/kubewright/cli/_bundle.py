@@ -85,6 +85,7 @@ def command(
       kubewright bundle --check
       kubewright bundle --validate-only bundle --suite scorecard --output json
     """
+    from kubewright.crd import check_rules
     from kubewright.olm import BundleError
 
     if validate_only is not None:
@@ -94,6 +95,7 @@ def command(
         return
     project = _project(targets_or_project(targets), image, version, out)
     try:
+        check_rules(*(project.kinds or ()))
         update = _prepared(out, project, listed, samples, keep)
         if update.conflicts:
             _tell_conflicts(update, output)

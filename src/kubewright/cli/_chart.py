@@ -35,9 +35,12 @@ def command(targets: Sequence[str], image: str | None, out: Path, overwrite: boo
       kubewright chart --image registry.example.com/guestbook:1.0.0
       helm install guestbook dist/chart --namespace guestbook-system --create-namespace
     """
+    from kubewright.crd import check_rules
     from kubewright.manifests import ForeignFile, chart_files, write
 
-    files = chart_files(project_from(targets_or_project(targets), image=image))
+    project = project_from(targets_or_project(targets), image=image)
+    check_rules(*(project.kinds or ()))
+    files = chart_files(project)
     try:
         done = write(out, files, replace_foreign=overwrite)
     except ForeignFile as error:

@@ -41,9 +41,11 @@ def command(
     Example:
       kubewright deploy --image registry.example.com/guestbook:1.0.0
     """
+    from kubewright.crd import check_rules
     from kubewright.deployment import deploy
 
     project = project_from(targets_or_project(targets), image=image, namespace=namespace)
+    check_rules(*(project.kinds or ()))
 
     async def work(client: Client) -> None:
         with output.waiting(f"Deploying {project.name}"):

@@ -39,9 +39,11 @@ def command(
       kubectl apply --server-side -f dist/install.yaml
     """
     from kubewright._writing import write_all
+    from kubewright.crd import check_rules
     from kubewright.manifests import MARK, objects, yaml_file
 
     project = project_from(targets_or_project(targets), image=image, namespace=namespace)
+    check_rules(*(project.kinds or ()))
     if out.exists() and MARK.encode() not in out.read_bytes().partition(b"\n")[0] and not overwrite:
         raise click.ClickException(f"{out}: not generated, so it is not replaced. Move it away, or use --overwrite")
     write_all(out.parent, {out.name: yaml_file(out.name, *objects(project)).text})

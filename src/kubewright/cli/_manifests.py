@@ -143,12 +143,13 @@ def _files(
     *,
     policies: bool,
 ) -> list[File]:
-    from kubewright.crd import crds_of
+    from kubewright.crd import check_rules, crds_of
     from kubewright.manifests import chart_files, crd_files, kustomize_files, rbac_files
 
     described: Literal["short"] | bool = "short" if descriptions == "short" else descriptions == "full"
     program = program_of(targets, exclude)
     crds = crds_of(*program.kinds, descriptions=described)
+    check_rules(*program.kinds)
     for crd in crds:
         _warn_of_size(crd, shorter=descriptions != "off")
     if package:

@@ -7,7 +7,8 @@ and its own words for what is wrong. `docs/design/cel.md` has the reasons.
 - `compile_expression(text, environment)` gives a `Program`, or raises `CompileError` with the server's words.
 - `Program.run(variables)` gives a value and what it cost; it raises `EvaluationError`, or `CostExceeded`: no expression
   runs away, whatever it says and whatever it is given.
-- `Rules(schema).check(obj, old)` asks the rules of a schema (`x-kubernetes-validations`).
+- `Rules(schema).check(obj, old)` asks the rules of a schema (`x-kubernetes-validations`), and `.problems()`
+  are those of them that cannot be compiled.
 - `is_available()` says whether the extra is there. Without it, parsing raises `ExtraMissing`, which names it.
 
 What Kubernetes has and this has not: the authorizer (`authorizer.group(...).check(...)`).
@@ -23,7 +24,7 @@ from kubewright.api.cel._field_paths import PathProblem, field_path
 from kubewright.api.cel._interpreter import PER_CALL_LIMIT, Program
 from kubewright.api.cel._issues import CompileError
 from kubewright.api.cel._patches import JSON_PATCH, OBJECT, misnamed, to_json
-from kubewright.api.cel._rules import OMITTED, Broken, CompiledRule, Outcome, Rules, compile_node, has_rules
+from kubewright.api.cel._rules import OMITTED, Broken, CompiledRule, Outcome, Problem, Rules, compile_node, has_rules
 from kubewright.api.cel._schemas import Declared, declare, escape, structs_of, to_value
 from kubewright.api.cel._syntax import ExtraMissing, is_available
 from kubewright.api.cel._types import Type
@@ -45,6 +46,7 @@ __all__ = [
     "ExtraMissing",
     "Outcome",
     "PathProblem",
+    "Problem",
     "Program",
     "Rules",
     "Struct",

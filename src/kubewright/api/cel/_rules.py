@@ -22,7 +22,7 @@ from kubewright.api.cel._schemas import MAX_REQUEST, Declared, declare, escape, 
 from kubewright.api.cel._types import BOOL, STRING, optional_of
 from kubewright.api.cel._values import NONE, CostExceeded, EvaluationError, Optional
 
-__all__ = ["BUDGET", "OMITTED", "Broken", "CompiledRule", "Outcome", "Rules", "compile_node", "has_rules"]
+__all__ = ["BUDGET", "OMITTED", "Broken", "CompiledRule", "Outcome", "Problem", "Rules", "compile_node", "has_rules"]
 
 BUDGET: Final = 10_000_000
 """What all rules of an object may cost together."""
@@ -49,6 +49,15 @@ class Outcome:
 
     broken: list[Broken] = field(default_factory=list)
     tolerated: list[Broken] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A rule, or the expression of its message, that cannot be compiled. `path` is empty for the object itself."""
+
+    path: str
+    expression: str
+    detail: str
 
 
 @dataclass(slots=True)
@@ -152,6 +161,20 @@ class _Node:
     def __bool__(self) -> bool:
         return bool(self.rules or self.items or self.members or self.properties or self.all_of)
 
+    def problems(self, path: str) -> Iterator[Problem]:
+        for rule in self.rules:
+            if rule.problem:
+                yield Problem(path, rule.raw["rule"], rule.problem)
+            if rule.message_problem:
+                yield Problem(path, rule.raw["messageExpression"], rule.message_problem)
+        for branch in self.all_of:
+            yield from branch.problems(path)
+        for element in (self.items, self.members):
+            if element is not None:
+                yield from element.problems(f"{path}[*]")
+        for name, member in self.properties.items():
+            yield from member.problems(f"{path}.{name}" if path else name)
+
 
 def _tree(
     rules: dict[str, Any], schema: dict[str, Any], declared: Declared | None, *, is_whole_object: bool
@@ -200,6 +223,10 @@ class Rules:
 
     def __bool__(self) -> bool:
         return self._root is not None
+
+    def problems(self) -> list[Problem]:
+        """What the server would not compile, and so refuse the definition for."""
+        return list(self._root.problems("")) if self._root is not None else []
 
     def check(self, obj: Any, old: Any = None, *, is_update: bool = False) -> Outcome:
         """The rules that an object breaks; compared with the old one where `is_update` says that it is an update."""
