@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.api import apiextensions, to_dict
+from kubewright.api import Untyped, apiextensions, to_dict
 from kubewright.cli._main import run
-from kubewright.client import Client
+from kubewright.client import Client, MergePatch
 from kubewright.cluster import Cluster
 
 pytestmark = pytest.mark.timeout(300)  # on a machine with other things to do
@@ -42,6 +42,7 @@ def downgrade(new: New) -> Old:
 """
 CRD = apiextensions.CustomResourceDefinition
 NAME = "backups.install.example.com"
+Backup = Untyped.kind_of("install.example.com/v2", "Backup", plural="backups")
 
 
 @pytest.fixture
@@ -93,3 +94,35 @@ async def test_a_definition_alone_converts_nothing_and_keeps_the_webhook_that_do
     await shell("install")
     kept = (await client.get(CRD, NAME)).spec.conversion
     assert to_dict(kept) == to_dict(definition.spec.conversion)
+
+
+@pytest.fixture
+async def held(shell: Shell, client: Client) -> AsyncIterator[None]:
+    """The definition is to go, and an object of it has a finalizer that nobody removes until the test is over."""
+    await shell("install")
+    backup = Backup()
+    backup.metadata.name, backup.metadata.namespace = "one", "default"
+    backup.metadata.finalizers = ["install.example.com/waits"]
+    await client.create(backup)
+    yield
+    await client.patch(Backup, "one", MergePatch({"metadata": {"finalizers": None}}), "default")
+
+
+WAITS = "Backup default/one has the finalizers install.example.com/waits. Is the operator that removes them running?"
+
+
+async def test_a_definition_that_is_being_deleted_is_told_at_once_with_what_it_waits_for(
+    shell: Shell, client: Client, held: None
+) -> None:
+    await client.delete(CRD, NAME)
+    [error] = await shell("install", code=1)
+    assert error.endswith(f"{NAME}: it is being deleted, and has to be gone first: {WAITS}")
+    findings = await shell("doctor", code=1)
+    assert f"error   {NAME} is being deleted" in findings
+    assert f"        it waits: {WAITS}" in findings
+
+
+async def test_a_definition_is_removed_when_it_is_gone_and_not_before(shell: Shell, held: None) -> None:
+    assert await shell("uninstall", "--yes", "--timeout", "0.1", code=1) == [
+        f"Error: the definitions are not gone after 0.1 s: {WAITS}"
+    ]

@@ -18,6 +18,7 @@ from kubewright.api import Object, apiextensions
 from kubewright.client import AlreadyExists, ApiError, Client, Conflict, NotFound
 from kubewright.clock import Clock, SystemClock
 from kubewright.crd._definition import crds_of
+from kubewright.crd._deletion import held_up, waits_for
 from kubewright.crd._descriptions import Descriptions
 
 __all__ = ["InstallError", "install"]
@@ -52,8 +53,8 @@ async def install(
     instead of what the classes say.
 
     Nothing is sent for a definition that is as it should be. Raises `InstallError` for a change that would break
-    stored objects, and when the server does not accept the names or does not establish the definition in time; an
-    `ApiError` when it refuses the definition itself.
+    stored objects, for a definition that is being deleted, and when the server does not accept the names or does not
+    establish the definition in time; an `ApiError` when it refuses the definition itself.
     """
     clock = clock or SystemClock()
     wanted = crds_of(*kinds, descriptions=descriptions)
@@ -61,6 +62,7 @@ async def install(
         crd.spec.conversion = (conversions or {}).get(crd.metadata.name, crd.spec.conversion)
     for crd in wanted:
         if (existing := await _read(client, crd.metadata.name)) is not None:
+            await _check_stays(client, existing)
             check_change(existing, crd)
     written = [await _write(client, crd) for crd in wanted]
     return [await _established(client, clock, crd, timeout) for crd in written]
@@ -88,6 +90,13 @@ def check_change(existing: CRD, wanted: CRD) -> None:
         )
 
 
+async def _check_stays(client: Client, existing: CRD) -> None:
+    """Raise `InstallError` for a definition that will be gone: what is written to it goes with it."""
+    if existing.metadata.deletion_timestamp is not None:
+        reason = waits_for(await held_up(client, existing))
+        raise InstallError(existing.metadata.name, f"it is being deleted, and has to be gone first: {reason}")
+
+
 async def _read(client: Client, name: str) -> CRD | None:
     try:
         return await client.get(CRD, name)
@@ -101,6 +110,7 @@ async def _write(client: Client, wanted: CRD) -> CRD:
         try:
             if existing is None:
                 return await client.create(wanted)
+            await _check_stays(client, existing)
             check_change(existing, wanted)
             return await client.update(_merge(existing, wanted))
         except (AlreadyExists, Conflict):

@@ -10,6 +10,7 @@ from kubewright.api import Object, apiextensions, authorization, core, is_condit
 from kubewright.client import ApiError, Client, Forbidden, NotFound
 from kubewright.controller._permissions import CLUSTER, OWN, WATCHED, Permission
 from kubewright.crd import crds_of
+from kubewright.crd._deletion import held_up, waits_for
 from kubewright.operator import Operator
 
 __all__ = ["Finding", "examine"]
@@ -76,6 +77,8 @@ async def _definition(client: Client, wanted: Definition, converted: Collection[
         return Finding("error", f"{name} is not defined", "run `kubewright install`")
     except Forbidden:
         return Finding("warning", f"whether {name} is defined cannot be told", "you may not read definitions")
+    if found.metadata.deletion_timestamp is not None:
+        return Finding("error", f"{name} is being deleted", f"it waits: {waits_for(await held_up(client, found))}")
     if not is_condition_true(found.status, "Established"):
         return Finding("error", f"{name} is defined, but not served", "see `kubectl describe crd " + name + "`")
     if name in converted and not _is_converted(found):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from kubewright.api import Object, Untyped, apiextensions, core
+from kubewright.api import Object, apiextensions, core
 from kubewright.client import Client, NotFound
+from kubewright.crd._deletion import held_up, waits_for
 from kubewright.deployment._deploy import Say, namespace_is_ours, title
 from kubewright.manifests import Project, objects
 
@@ -24,14 +25,15 @@ async def uninstall(client: Client, definitions: Sequence[Definition], say: Say,
 
     Objects with finalizers wait for the operator that has set them; when it does not come, `StillThere` names them.
     """
-    gone = [definition for definition in definitions if await _delete(client, definition, say)]
+    going = [definition for definition in definitions if await _begin_to_delete(client, definition, say)]
     try:
         async with asyncio.timeout(timeout):
-            for definition in gone:
+            for definition in going:
                 await _absent(client, definition)
+                say("removed", title(definition))
     except TimeoutError:
-        held = [text for definition in gone for text in await _held(client, definition)]
-        raise StillThere(_why(held, timeout)) from None
+        held = [text for definition in going for text in await held_up(client, definition)]
+        raise StillThere(f"the definitions are not gone after {timeout:g} s: {waits_for(held)}") from None
 
 
 async def undeploy(client: Client, project: Project, say: Say, *, timeout: float = 60.0) -> None:
@@ -57,14 +59,18 @@ async def _may_remove(client: Client, namespace: core.Namespace, project: Projec
     return False
 
 
-async def _delete(client: Client, obj: Object, say: Say) -> bool:
-    """Whether there was something to delete."""
+async def _delete(client: Client, obj: Object, say: Say) -> None:
+    if await _begin_to_delete(client, obj, say):
+        say("removed", title(obj))
+
+
+async def _begin_to_delete(client: Client, obj: Object, say: Say) -> bool:
+    """Whether there was something to delete. It may stay for a while."""
     try:
         await client.delete(type(obj), obj.metadata.name or "", obj.metadata.namespace)
     except NotFound:
         say("absent", title(obj))
         return False
-    say("removed", title(obj))
     return True
 
 
@@ -78,28 +84,3 @@ async def _absent(client: Client, definition: Definition) -> None:
         async for event in client.watch(Definition, fields={"metadata.name": name}, timeout_seconds=5):
             if event.type == "DELETED":
                 return
-
-
-async def _held(client: Client, definition: Definition) -> list[str]:
-    """The objects of a kind that wait for their finalizers."""
-    spec = definition.spec
-    version = next(one.name for one in spec.versions if one.storage)
-    kind = Untyped.kind_of(
-        f"{spec.group}/{version}", spec.names.kind, plural=spec.names.plural, namespaced=spec.scope == "Namespaced"
-    )
-    try:
-        found = await client.list(kind)
-    except NotFound:
-        return []
-    return [
-        f"{spec.names.kind} {obj.metadata.namespace or ''}/{obj.metadata.name} has the finalizers"
-        f" {', '.join(obj.metadata.finalizers or [])}"
-        for obj in found
-        if obj.metadata.finalizers
-    ]
-
-
-def _why(held: Sequence[str], timeout: float) -> str:
-    shown = "; ".join(held[:5]) + (f"; and {len(held) - 5} more" if len(held) > 5 else "")
-    reason = f"{shown}. Is the operator that removes them running?" if held else "and no object tells why"
-    return f"the definitions are not gone after {timeout:g} s: {reason}"
