@@ -23,6 +23,12 @@ def test_a_project_cannot_have_such_a_name(name: str) -> None:
         new_project(name, "my.domain")
 
 
+@pytest.mark.parametrize(("name", "module"), [("json", "json"), ("test", "test"), ("xml", "xml")])
+def test_a_project_does_not_hide_the_standard_library(name: str, module: str) -> None:
+    with pytest.raises(ScaffoldError, match=f"its package would hide Python's own module {module}, .*--name"):
+        new_project(name, "my.domain")
+
+
 @pytest.mark.parametrize("domain", ["", "domain", "My.Domain", ".com", "a..b", "a b.c", "-a.b"])
 def test_a_domain_cannot_be_such(domain: str) -> None:
     with pytest.raises(ScaffoldError, match="domain"):

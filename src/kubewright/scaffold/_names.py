@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
 from typing import Final
 
-__all__ = ["ScaffoldError", "check_domain", "check_group", "check_kind", "check_name", "check_version", "package_of"]
+__all__ = [
+    "ScaffoldError",
+    "check_domain",
+    "check_group",
+    "check_kind",
+    "check_name",
+    "check_not_standard",
+    "check_version",
+    "package_of",
+]
 
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 _DOMAIN: Final = re.compile(rf"{_LABEL}(\.{_LABEL})*")
@@ -18,6 +28,8 @@ _PROTECTED: Final = re.compile(r"(^|\.)(k8s|kubernetes)\.io$")
 _LONGEST_NAME: Final = 55
 _LONGEST_GROUP: Final = 200
 _LONGEST_KIND: Final = 60
+# The standard library, also where Python does not count it in, as its own tests.
+_STANDARD: Final = sys.stdlib_module_names | {"test"}
 # Modules that every project has: a kind of that name would take their place.
 _TAKEN: Final = frozenset({"operator", "__init__", "__main__"})
 # What the code of a kind, its webhooks and its tests calls other things.
@@ -37,6 +49,16 @@ def check_name(name: str) -> str:
         )
     package_of(name)
     return name
+
+
+def check_not_standard(name: str) -> None:
+    """Refuse the name of a new project whose package would hide a module of Python's standard library."""
+    package = package_of(name)
+    if package in _STANDARD:
+        raise ScaffoldError(
+            f"a project cannot be called {name!r}: its package would hide Python's own module {package}, for all"
+            " that runs in its folder; choose another name with --name"
+        )
 
 
 def package_of(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubewright.scaffold._names import check_domain, check_name
+from kubewright.scaffold._names import check_domain, check_name, check_not_standard
 from kubewright.scaffold._plan import Plan
 from kubewright.scaffold._record import RECORD, Record
 from kubewright.scaffold._templates import filled
@@ -22,7 +22,9 @@ def new_project(name: str, domain: str, *, repo: str = "", like: Record | None =
         like: a project whose version of the scaffold it gets; the present one unless given.
     """
     record = Record(name=check_name(name), domain=check_domain(domain), repo=repo)
-    if like is not None:
+    if like is None:
+        check_not_standard(name)
+    else:
         record = replace(record, scaffold=like.scaffold, kubewright=like.kubewright)
     values = {
         "name": record.name,
