@@ -70,6 +70,18 @@ def test_a_reconciler_owns_kinds_that_there_are(project: Path, owned: str, messa
     assert message in str(caught.value)
 
 
+def test_only_a_reconciler_owns_kinds(project: Path) -> None:
+    carry_out(new_api(project, group="web", version="v1", kind="Guestbook"), project)
+    with pytest.raises(ScaffoldError) as caught:
+        new_api(project, group="web", version="v2", kind="Guestbook", owns=["Deployment"])
+    assert str(caught.value) == (
+        "--owns is for a reconciler, and Guestbook in v2 gets none: all objects are reconciled as v1. Add"
+        " owns=[apps.Deployment] to @operator.reconciles(Guestbook) in guestbook/guestbook.py"
+    )
+    with pytest.raises(ScaffoldError, match="Page in v1 gets none: leave it out"):
+        new_api(project, group="web", version="v1", kind="Page", controller=False, owns=["Deployment"])
+
+
 def test_two_kinds_cannot_have_one_module(project: Path) -> None:
     carry_out(new_api(project, group="web", version="v1", kind="Guestbook"), project)
     with pytest.raises(ScaffoldError, match=r"there is Guestbook in web.my.domain/v1, whose module is guestbook.py"):

@@ -35,7 +35,7 @@ def new_api(
         kind: in CamelCase.
         namespaced: whether its objects live in namespaces.
         controller: whether it gets a reconciler. A further version never does: all objects are seen in the stored one.
-        owns: built-in kinds that its reconciler makes, such as Deployment.
+        owns: built-in kinds that its reconciler makes, such as Deployment; none without a reconciler.
     """
     record = Record.read(folder)
     whole = check_group(group, record.domain)
@@ -52,6 +52,8 @@ def new_api(
     elif clash := next((one for one in record.kinds if one.module == module), None):
         raise ScaffoldError(f"there is {clash.kind} in {clash.api_version}, whose module is {module}.py, too")
     owned = sorted({find_owned(name) for name in owns})
+    if owned and (others or not controller):
+        raise ScaffoldError(_nobody_owns(record, kind, version, ", ".join(map(str, owned)), others))
     added = Kind(
         whole,
         version,
@@ -84,6 +86,18 @@ def new_api(
     if others:
         changes |= _storing(folder, record, others)
     return Plan(files=files, changes=changes)
+
+
+def _nobody_owns(record: Record, kind: str, version: str, owned: str, others: Sequence[Kind]) -> str:
+    """Why kinds cannot be owned where there is no reconciler, and what to do."""
+    said = f"--owns is for a reconciler, and {kind} in {version} gets none"
+    reconciled = next((one for one in others if one.controller), None)
+    if reconciled is None:
+        return f"{said}: leave it out"
+    return (
+        f"{said}: all objects are reconciled as {reconciled.version}. Add owns=[{owned}] to"
+        f" @operator.reconciles({kind}) in {record.package}/{reconciled.module}.py"
+    )
 
 
 def _decorator(kind: Kind, *, stored: bool | None) -> str:

@@ -35,7 +35,7 @@ def scaffolded(record: Record, *, scaffold: int, kubewright: str) -> Mapping[str
                 kind=kind.kind,
                 namespaced=kind.namespaced,
                 controller=kind.controller,
-                owns=kind.owns,
+                owns=kind.owns if kind.controller else (),
             )
             carry_out(plan, folder)
         for kind in record.kinds:
