@@ -9,10 +9,14 @@ from typing import ParamSpec, TypeVar
 
 from kubewright._typos import nearest
 
-__all__ = ["known_options", "unknown_name"]
+__all__ = ["Unsuitable", "known_options", "unknown_name"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Unsuitable(ValueError):
+    """What the value should have been: the words between "is" and "not"."""
 
 
 def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:

@@ -40,9 +40,12 @@ def test_a_misspelled_option_fails_at_once_with_the_nearest_name_and_all_of_them
         ({"reads": [int]}, TypeError, "reads takes a kind"),
         ({"concurrency": 0}, ValueError, "concurrency is the number of reconciles at a time, at least 1, not 0"),
         ({"concurrency": True}, ValueError, "at least 1, not True"),
-        ({"resync": 0}, ValueError, "resync must be more than 0 seconds"),
-        ({"resync": "1m"}, TypeError, "resync is a number of seconds or a timedelta, not '1m'"),
-        ({"timeout": timedelta(seconds=-1)}, ValueError, "timeout must be more than 0 seconds"),
+        ({"resync": "often"}, ValueError, "resync is a length of time, such as 30s, .* seconds, not 'often'"),
+        ({"resync": -1}, ValueError, "resync is a length of time, such as 30s, .* seconds, not -1"),
+        ({"resync": [60]}, TypeError, r"resync is a length of time, such as 30s, .* seconds, not \[60\]"),
+        ({"timeout": True}, TypeError, "timeout is a length of time, such as 30s, .* seconds, not True"),
+        ({"timeout": 0}, ValueError, "timeout is a length of time, .*, and more than 0, not 0"),
+        ({"timeout": timedelta(seconds=-1)}, ValueError, "timeout is a length of time, .* not "),
         (
             {"when": "generation"},
             TypeError,
@@ -68,6 +71,27 @@ def test_a_wrong_value_fails_at_once(
 ) -> None:
     with pytest.raises(error, match=message):
         operator.reconciles(Thing, **options)
+
+
+@pytest.mark.parametrize("given", [90, 90.0, timedelta(minutes=1, seconds=30), "90", "90s", "1m30s"])
+def test_times_are_written_as_in_the_settings_of_the_operator(given: float | timedelta | str) -> None:
+    operator = Operator("timely", resync=given)
+
+    @operator.reconciles(Thing, resync=given, timeout=given)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    [registration] = operator.registrations()
+    assert (operator.settings.resync, registration.resync, registration.timeout) == (90, 90, 90)
+
+
+@pytest.mark.parametrize("never", [0, "0", "0s", timedelta(0)])
+def test_a_resync_of_zero_is_never_whatever_the_operator_does(never: float | timedelta | str) -> None:
+    operator = Operator("timely", resync="10m")
+
+    @operator.reconciles(Thing, resync=never)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    assert [registration.resync for registration in operator.registrations()] == [None]
 
 
 def test_a_typo_in_an_option_of_what_is_owned_names_it_and_what_was_meant() -> None:

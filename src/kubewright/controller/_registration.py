@@ -10,8 +10,10 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
+from kubewright._options import Unsuitable
 from kubewright.api import Object, ResourceInfo
 from kubewright.cache import Labels, ObjectKey
+from kubewright.controller._durations import Duration, more_than_zero, seconds
 from kubewright.controller._functions import can_take
 from kubewright.controller._handlers import Form, Handlers
 from kubewright.controller._mapping import Owns, Watch
@@ -99,16 +101,22 @@ def check_list(name: str, given: Sequence[Any]) -> Sequence[Any]:
     return given
 
 
-def check_seconds(name: str, given: float | timedelta | None) -> float | None:
-    """A time above zero, in seconds."""
-    if given is None:
-        return None
-    if isinstance(given, bool) or not isinstance(given, int | float | timedelta):
-        raise TypeError(f"{name} is a number of seconds or a timedelta, not {given!r}")
-    seconds = given.total_seconds() if isinstance(given, timedelta) else float(given)
-    if not seconds > 0:
-        raise ValueError(f"{name} must be more than 0 seconds, not {given!r}")
-    return seconds
+def check_timeout(given: Duration | None) -> float | None:
+    """`timeout=`: a time above zero, in seconds."""
+    return None if given is None else _duration("timeout", given, more_than_zero)
+
+
+def check_resync(given: Duration | None) -> float | None:
+    """`resync=`, in seconds; None for never, which is 0 where it is said."""
+    return None if given is None else _duration("resync", given, seconds) or None
+
+
+def _duration(name: str, given: object, read: Callable[[object], float]) -> float:
+    try:
+        return read(given)
+    except Unsuitable as error:
+        is_time = isinstance(given, str | int | float | timedelta) and not isinstance(given, bool)
+        raise (ValueError if is_time else TypeError)(f"{name} is {error}, not {given!r}") from None
 
 
 def check_concurrency(given: int) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from msgspec.structs import replace
@@ -17,6 +16,7 @@ from kubewright.cache._store import NAMESPACE_INDEX, OWNER_INDEX
 from kubewright.client import Client
 from kubewright.clock import Clock, check_clock
 from kubewright.controller import Owns, Registration, Watch
+from kubewright.controller._durations import Duration
 from kubewright.controller._finalizers import finalizer_name
 from kubewright.controller._handlers import Form, Handlers, form_of, handlers_of
 from kubewright.controller._options import check_kind, check_labels
@@ -30,7 +30,8 @@ from kubewright.controller._registration import (
     check_owns,
     check_rate_limiter,
     check_reads,
-    check_seconds,
+    check_resync,
+    check_timeout,
     check_triggers,
     check_watches,
     check_when,
@@ -159,9 +160,9 @@ class Operator(HasWebhooks):
         when: PredicateFunction | None = None,
         labels: Labels | None = None,
         concurrency: int | None = None,
-        resync: float | timedelta | None = None,
+        resync: Duration | None = None,
         rate_limiter: RateLimiterFactory | RateLimiter[ObjectKey] | None = None,
-        timeout: float | timedelta | None = None,
+        timeout: Duration | None = None,
         name: str | None = None,
         verbs: Sequence[str] | None = None,
     ) -> ReconcileDecorator[R]:
@@ -176,9 +177,10 @@ class Operator(HasWebhooks):
             when: which changes of the kind's own objects count, such as `generation_changed`.
             labels: reconcile only objects with these labels.
             concurrency: reconciles at a time; the operator's `concurrency` unless given, which is 10 unless given.
-            resync: seconds after which every object is reconciled again, from the cache; the operator's unless given.
+            resync: the time after which every object is reconciled again, from the cache: seconds, a timedelta, or a
+                text such as "10m"; 0 is never. The operator's unless given.
             rate_limiter: how failing keys back off; 5 ms doubling up to 1000 s unless given.
-            timeout: seconds that one reconcile may take.
+            timeout: the time that one reconcile may take.
             name: the controller's name in logs and metrics; the kind in lower case unless given.
             verbs: all that is done with the kind's own objects, as in `Owns`; `"patch status"` for a subresource. What
                 the framework does by itself, unless given.
@@ -193,9 +195,9 @@ class Operator(HasWebhooks):
             "when": check_when(when),
             "labels": check_labels(what, labels),
             "concurrency": DEFAULT_CONCURRENCY if concurrency is None else check_concurrency(concurrency),
-            "resync": check_seconds("resync", resync),
+            "resync": check_resync(resync),
             "rate_limiter": check_rate_limiter(rate_limiter),
-            "timeout": check_seconds("timeout", timeout),
+            "timeout": check_timeout(timeout),
             "verbs": None if verbs is None else check_verbs(what, verbs, must=("list", "watch")),
         }
         controller = name or info.kind.lower()

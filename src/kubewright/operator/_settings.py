@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypedDict
 
 import msgspec
 
 from kubewright._options import unknown_name
 from kubewright._typos import nearest
+from kubewright.controller._durations import Duration
 from kubewright.controller._registration import DEFAULT_CONCURRENCY
 from kubewright.operator import _values as values
 
 __all__ = ["TABLE", "Duration", "Options", "Setting", "SettingError", "Settings", "check_options", "from_environment"]
-
-Duration: TypeAlias = float | timedelta | str
-"""A length of time: seconds, a timedelta, or a text such as "30s" or "1m30s"."""
 
 PREFIX = "KUBEWRIGHT_"
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from typing import Generic, TypeVar
 
 import msgspec
 
+from kubewright._options import Unsuitable
+from kubewright.controller._durations import more_than_zero, seconds
+
 __all__ = ["Kind", "Unsuitable"]
 
 T = TypeVar("T")
-
-
-class Unsuitable(ValueError):
-    """What the value should have been: the words between "is" and "not"."""
 
 
 class Kind(msgspec.Struct, Generic[T], frozen=True):
@@ -103,42 +100,6 @@ def _word(text: str) -> bool:
         raise Unsuitable(f"one of {', '.join(_WORDS)}") from None
 
 
-_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ms|s|m|h)")
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_A_DURATION = "a length of time, such as 30s, 1m30s, 500ms, or a number of seconds"
-
-
-def seconds(given: object) -> float:
-    """A length of time in seconds: a number, a timedelta, or a text as Go writes them. Never negative."""
-    if isinstance(given, timedelta):
-        found = given.total_seconds()
-    elif isinstance(given, str):
-        found = _seconds_of(given.strip())
-    elif isinstance(given, int | float) and not isinstance(given, bool):
-        found = float(given)
-    else:
-        raise Unsuitable(_A_DURATION)
-    if not (math.isfinite(found) and found >= 0):
-        raise Unsuitable(_A_DURATION)
-    return found
-
-
-def _seconds_of(text: str) -> float:
-    if re.fullmatch(r"\d+(\.\d*)?|\.\d+", text):
-        return float(text)
-    parts = _PART.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise Unsuitable(_A_DURATION)
-    return math.fsum(float(number) * _UNITS[unit] for number, unit in parts)
-
-
-def _positive(given: object) -> float:
-    found = seconds(given)
-    if found <= 0:
-        raise Unsuitable(f"{_A_DURATION}, and more than 0")
-    return found
-
-
 _AN_ADDRESS = "an address to listen at, such as 8081, 127.0.0.1:8081, 0.0.0.0:8081, [::]:8081"
 
 
@@ -198,7 +159,7 @@ object_name = Kind("NAME", _object_name)
 namespace = Kind("NAME", _namespace)
 count = Kind("NUMBER", _count, _whole_number)
 switch = Kind("BOOLEAN", _flag, _word)
-duration = Kind("TIME", _positive)
+duration = Kind("TIME", more_than_zero)
 duration_or_zero = Kind("TIME", seconds)
 duration_or_never: Kind[float | None] = Kind("TIME", lambda given: seconds(given) or None)
 address = Kind("ADDRESS", _address)
