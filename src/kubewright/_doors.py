@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Any
 
 from kubewright._collection import collection_paused
-from kubewright._typos import nearest
 
 __all__ = ["door"]
 
@@ -32,6 +31,8 @@ def door(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 def _unknown(package: str, name: str, homes: Mapping[str, str]) -> str:
+    from kubewright._typos import nearest  # whoever makes no mistake need not wait for it
+
     meant = nearest(name, homes)
     hint = f". Did you mean {meant!r}?" if meant else ""
     return f"module {package!r} has no attribute {name!r}{hint}"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubewright.api import to_dict
+from kubewright.api import info_of, to_dict
 from kubewright.manifests import (
     MARK,
     File,
@@ -219,7 +219,12 @@ def test_bases_work_without_the_parts_that_can_be_left_out(tmp_path: Path) -> No
     assert found == {key: expected[key] for key in found}
     assert "Deployment foo-operator-system/foo-operator" in found
     definitions = by_name(yaml.safe_load_all(kustomize(tmp_path / "crd")))
-    assert definitions == {key: one for key, one in expected.items() if "CustomResourceDefinition" in key}
+    plain = {key: one for key, one in expected.items() if "CustomResourceDefinition" in key}
+    for conversion in FULL.conversions:  # who converts is said where it is known: in default, or by the operator
+        info = info_of(conversion.kind)
+        said = plain[f"CustomResourceDefinition /{info.plural}.{info.group}"]["spec"].pop("conversion")
+        assert said == {"strategy": "None"}
+    assert definitions == plain
 
 
 def test_the_image_is_replaced_by_the_name_that_kubebuilder_uses(tmp_path: Path) -> None:
