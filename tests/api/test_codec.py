@@ -13,6 +13,7 @@ from kubewright.api import (
     decode,
     encode,
     from_dict,
+    from_yaml,
     meta,
     rbac,
     to_dict,
@@ -125,3 +126,31 @@ def test_the_content_of_a_secret_is_shown_nowhere() -> None:
     shown = core.ConfigMap(metadata=meta.ObjectMeta(name="map"), data={"colour": "blue"})
     assert "blue" in repr(shown)
     assert ("data", {"colour": "blue"}) in shown.__rich_repr__()
+
+
+def test_yaml_becomes_an_object_that_does_not_count_as_read() -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {since: '2030-01-01'}\n"
+    for given in (text, text.encode()):
+        found = from_yaml(core.ConfigMap, given)
+        assert found.metadata.name == "a"
+        assert found.data == {"since": "2030-01-01"}
+        assert found.metadata.origin is None
+    assert from_yaml(Foo, "{apiVersion: example.com/v1, kind: Foo, spec: {n: 1}}").content == {"spec": {"n": 1}}
+    assert from_yaml(Part, "{size: 1, names: [], table: {cpu: 1}}").table == {"cpu": Quantity("1")}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{a", "^ConfigMap: this is not one YAML document"),
+        ("kind: ConfigMap\n---\nkind: ConfigMap\n", "^ConfigMap: this is not one YAML document .*found another"),
+        ("{apiVersion: v1, kind: Secret}", "^ConfigMap: this is a Secret of v1, not a ConfigMap"),
+        ("{apiVersion: v2, kind: ConfigMap}", "^ConfigMap: this is a ConfigMap of v2, not a ConfigMap"),
+        ("{metadata: {name: a}, data: {since: 2030-01-01, on: 1}}", "^ConfigMap a: data"),
+        ("# nothing", "^ConfigMap: there is nothing in this document"),
+        ("[]", "^ConfigMap: expected `object`, got `array`"),
+    ],
+)
+def test_yaml_that_is_no_such_object_is_told(text: str, message: str) -> None:
+    with pytest.raises(DecodeError, match=f"(?s){message}"):
+        from_yaml(core.ConfigMap, text)

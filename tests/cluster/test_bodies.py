@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from kubewright.api._yaml import InvalidYaml, load_yaml
 from kubewright.cluster._duplicates import duplicate_fields
 from kubewright.cluster._kinds import ReadProblem, UnreadableObject
 from kubewright.cluster._typed import read_metadata, reader_of
-from kubewright.cluster._yaml import InvalidYaml, load_yaml
 from tests.cluster.conftest import Raw
 
 MAPS = "/api/v1/namespaces/default/configmaps"

@@ -275,7 +275,10 @@ def test_served_and_deprecated_versions() -> None:
         (lambda: [version("v1"), version("v2")], r"0 of the versions .* say storage=True"),
         (lambda: [version("v1", storage=True), version("v2", storage=True)], "2 of the versions"),
         (lambda: [version("v1", storage=True), version("v2", scope="Cluster")], "agree on their scope"),
-        (lambda: [version("v1", storage=True), version("v2", short_names=["t"])], "agree on their short_names"),
+        (
+            lambda: [version("v1", storage=True, short_names=["f"]), version("v2", short_names=["t"])],
+            r"agree on their short_names, or leave them out: there is \['f'\] in .*/v1\), \['t'\] in .*/v2\)",
+        ),
         (lambda: [version("v1", storage=True), version("v1")], "two classes are"),
         (lambda: [version("v1", storage=False)], "needs the version that is"),
         (lambda: [version("v1", storage=True, labels={"a": "b"}), version("v2", labels={"a": "c"})], "disagree"),
@@ -284,6 +287,13 @@ def test_served_and_deprecated_versions() -> None:
 def test_versions_that_do_not_fit_together_are_refused(versions: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         crd_of(*versions())
+
+
+def test_one_version_is_enough_to_say_further_names() -> None:
+    """They belong to the kind, not to the version, and the stored one is not always the first that is written."""
+    made = crd_of(version("v1", storage=True), version("v2", short_names=["t"]), version("v3", categories=["all"]))
+    assert made.spec.names.short_names == ["t"]
+    assert made.spec.names.categories == ["all"]
 
 
 def test_builtin_kinds_have_no_definition() -> None:

@@ -105,6 +105,12 @@ def test_the_metadata_is_the_projects_own(project: Path) -> None:
     assert tomllib.loads((project / "kubewright.toml").read_text())["scaffold"] == CURRENT
 
 
+def test_the_tests_of_a_project_can_evaluate_rules(project: Path) -> None:
+    """The embedded cluster refuses a definition with CEL rules where nobody could evaluate them."""
+    found = tomllib.loads((project / "pyproject.toml").read_text())["project"]
+    assert "kubewright[cel]" in found["optional-dependencies"]["dev"]
+
+
 def test_each_version_of_a_kind_has_a_sample_of_its_own(tmp_path: Path) -> None:
     """An object is the same one in all versions: samples of one name would be applied over each other."""
     carry_out(new_project("guestbook", "my.domain"), tmp_path)
@@ -116,3 +122,23 @@ def test_each_version_of_a_kind_has_a_sample_of_its_own(tmp_path: Path) -> None:
         "webapp.my.domain/v2": "guestbook-sample-v2",
         "webapp.my.domain/v3": "guestbook-sample-v3",
     }
+
+
+def test_webhooks_name_no_field_that_the_spec_does_not_have(project: Path) -> None:
+    """Neither new ones nor those that were written when the spec still had the example, and nobody changed since."""
+    module, test = project / "guestbook/guestbook.py", project / "tests/test_guestbook_webhook.py"
+    module.write_text(module.read_text().replace("foo: str | None = None", "title: str"))
+    again = new_webhook(project, group="webapp", version="v1", kind="Guestbook", validation=True)
+    done = carry_out(again, project)
+    assert {"guestbook/guestbook_webhook.py", "tests/test_guestbook_webhook.py"} <= set(done.changed)
+    for text in ((project / "guestbook/guestbook_webhook.py").read_text(), test.read_text()):
+        assert "foo" not in text
+    assert 'SAMPLE = Path(__file__).parents[1] / "config/samples/webapp_v1_guestbook.yaml"' in test.read_text()
+    assert (project / "config/samples/webapp_v1_guestbook.yaml").is_file()
+
+
+@pytest.mark.parametrize("text", ["class GuestbookSpec:\n    foo: int = 1\n", "class Other: ...\n", "no python"])
+def test_webhooks_name_no_field_of_a_module_that_is_another(project: Path, text: str) -> None:
+    (project / "guestbook/guestbook.py").write_text(text)
+    carry_out(new_webhook(project, group="webapp", version="v1", kind="Guestbook", validation=True), project)
+    assert "foo" not in (project / "guestbook/guestbook_webhook.py").read_text()

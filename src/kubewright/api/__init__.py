@@ -4,8 +4,8 @@
   known when the program is written.
 - The built-in kinds live in one package per API group, imported on first use: `from kubewright.api import apps, core`,
   then `apps.Deployment`; older and newer versions by name: `from kubewright.api.autoscaling import v1`.
-- `decode`, `encode`, `to_dict`, `from_dict` go between objects and JSON. An object that does not fit its model raises
-  `DecodeError`, which names the object and the field's path.
+- `decode`, `encode`, `to_dict`, `from_dict` go between objects and JSON, `from_yaml` reads YAML. An object that does
+  not fit its model raises `DecodeError`, which names the object and the field's path.
 - Rules for values (`Range`, `Pattern`, `ListType`, `Rule`, ...) stand in annotations and in `@constrain`; `validate`
   checks an object against them before it is sent. They do not change decoding.
 - A pydantic model can stand wherever a `Model` can: as the spec or status of a kind, or inside one.
@@ -65,6 +65,7 @@ from kubewright.api._time import MicroTime, Time, format_micro_time, format_time
 from kubewright.api._untyped import Untyped
 from kubewright.api._validate import ValidationError, Violation, validate
 from kubewright.api._values import JSON, IntOrString, scaled_value
+from kubewright.api._yaml import from_yaml
 
 __all__ = [
     "JSON",
@@ -125,6 +126,7 @@ __all__ = [
     "format_micro_time",
     "format_time",
     "from_dict",
+    "from_yaml",
     "info_of",
     "is_condition_true",
     "is_controlled_by",

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright.api._yaml import InvalidYaml, load_yaml
 from kubewright.cluster._answers import encode
 from kubewright.cluster._calls import Call
 from kubewright.cluster._failures import Failure, bad_request, invalid_as, unsupported_media_type
@@ -13,7 +14,6 @@ from kubewright.cluster._field_errors import invalid
 from kubewright.cluster._kinds import JSONObject, ReadProblem, ResourceType, UnreadableObject
 from kubewright.cluster._state import State
 from kubewright.cluster._typed import go_type_of
-from kubewright.cluster._yaml import InvalidYaml, load_yaml
 
 __all__ = ["decode_body", "decode_yaml", "fit", "media_type_of", "read_object"]
 

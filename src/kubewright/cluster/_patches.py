@@ -138,8 +138,8 @@ async def apply(state: State, call: Call) -> Answer:
 
 def _check_duplicates(call: Call) -> None:
     """Fields that stand twice in what is applied: warned of, or refused."""
+    from kubewright.api._yaml import duplicate_keys
     from kubewright.cluster._duplicates import duplicate_fields
-    from kubewright.cluster._yaml import duplicate_keys
 
     text = call.request.body or b""
     if call.field_validation == "Ignore" or (text.lstrip()[:1] == b"{" and not duplicate_fields(text)):

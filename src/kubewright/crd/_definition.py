@@ -29,8 +29,9 @@ def crds_of(*kinds: type[Object], descriptions: Descriptions = True) -> list[api
 def crd_of(*versions: type[Object], descriptions: Descriptions = True) -> apiextensions.CustomResourceDefinition:
     """The definition of one kind, from the class of each of its versions.
 
-    With several versions, one of them says `storage=True` in `@resource`, and names and scope must agree. Without
-    `descriptions` the docstrings, and the texts below attributes, are left out; `"short"` keeps their first sentences.
+    With several versions, one of them says `storage=True` in `@resource`, and names and scope must agree; short names
+    and categories need to be said by one of them only. Without `descriptions` the docstrings, and the texts below
+    attributes, are left out; `"short"` keeps their first sentences.
     """
     if not versions:
         raise TypeError("crd_of needs the class of a kind")
@@ -38,10 +39,11 @@ def crd_of(*versions: type[Object], descriptions: Descriptions = True) -> apiext
     info, definition = info_of(storage), definition_of(storage)
     for version in versions:
         _check_agreement(storage, version)
+    short_names, categories = _said(versions, "short_names"), _said(versions, "categories")
     names = {"kind": info.kind, "listKind": definition.list_kind, "plural": info.plural, "singular": info.singular}
     spec: dict[str, Any] = {
         "group": info.group,
-        "names": names | _filled(shortNames=list(definition.short_names), categories=list(definition.categories)),
+        "names": names | _filled(shortNames=short_names, categories=categories),
         "scope": "Namespaced" if info.namespaced else "Cluster",
         "versions": [
             _version(version, stored=version is storage, descriptions=descriptions)
@@ -130,11 +132,18 @@ def _check_agreement(storage: type[Object], version: type[Object]) -> None:
         ("singular", one.singular, other.singular),
         ("scope", one.namespaced, other.namespaced),
         ("list_kind", first.list_kind, second.list_kind),
-        ("short_names", first.short_names, second.short_names),
-        ("categories", first.categories, second.categories),
     ):
         if expected != found:
             raise ValueError(f"the versions of a kind agree on their {what}: {one} and {other} do not")
+
+
+def _said(versions: tuple[type[Object], ...], what: str) -> list[str]:
+    """Names that belong to the kind, not to one version. One version is enough to say them; others may, the same."""
+    said = {str(info_of(version)): names for version in versions if (names := getattr(definition_of(version), what))}
+    if len(set(said.values())) > 1:
+        found = ", ".join(f"{list(names)} in {version}" for version, names in said.items())
+        raise ValueError(f"the versions of a kind agree on their {what}, or leave them out: there is {found}")
+    return list(next(iter(said.values()), ()))
 
 
 def _conversion(versions: tuple[type[Object], ...]) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -63,18 +64,42 @@ def new_webhook(
 
 def webhook_plan(folder: Path, record: Record, kind: Kind, webhooks: Sequence[str]) -> Plan:
     """A kind with these webhooks. Files of those that it has are replaced, as long as nobody has changed them."""
-    files = _files(record, replace(kind, webhooks=tuple(webhooks)))
-    before = _files(record, kind) if kind.webhooks else {}
-    ours = {path: files.pop(path) for path, text in before.items() if read_text(folder, path) == text}
+    shown = _has_example(folder, record, kind)
+    files = _files(record, replace(kind, webhooks=tuple(webhooks)), example=shown)
+    before = [_files(record, kind, example=example) for example in (True, False)] if kind.webhooks else []
+    ours = {
+        path: files.pop(path)
+        for path in list(files)
+        if any(path in made and read_text(folder, path) == made[path] for made in before)
+    }
     init = f"{record.package}/__init__.py"
     text = with_import(read_file(folder, init), record.package, f"{kind.module}_webhook")
     known = record.with_kind(replace(kind, webhooks=tuple(webhooks)))
     return Plan(files=files, changes={**ours, RECORD: known.text(), init: text})
 
 
-def _files(record: Record, kind: Kind) -> dict[str, str]:
-    """The module with the webhooks of a kind, and its tests."""
-    others = [one for one in record.kinds if (one.group, one.kind) == (kind.group, kind.kind)]
+def _has_example(folder: Path, record: Record, kind: Kind) -> bool:
+    """Whether the field that `create api` gives each spec as an example is still there, in all versions of a kind."""
+    paths = [f"{record.package}/{one.module}.py" for one in _versions(record, kind)]
+    return all(_has_foo(read_text(folder, path) or "", f"{kind.kind}Spec") for path in paths)
+
+
+def _has_foo(text: str, spec: str) -> bool:
+    try:
+        classes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef) and node.name == spec]
+    except (SyntaxError, ValueError):
+        return False
+    fields = [node for found in classes for node in found.body if isinstance(node, ast.AnnAssign)]
+    return any(ast.unparse(field) == "foo: str | None = None" for field in fields)
+
+
+def _versions(record: Record, kind: Kind) -> list[Kind]:
+    return [one for one in record.kinds if (one.group, one.kind) == (kind.group, kind.kind)]
+
+
+def _files(record: Record, kind: Kind, *, example: bool) -> dict[str, str]:
+    """The module with the webhooks of a kind, and its tests: about the field that a new spec has, or about none."""
+    others = _versions(record, kind)
     spokes = [one for one in others if one.version != kind.version and "conversion" in kind.webhooks]
     further = kind.module != kind.kind.lower()  # an operator's handlers have names, each of them once
     has = {name: "yes" if name in kind.webhooks else "" for name in ("defaulting", "validation", "conversion")}
@@ -84,8 +109,12 @@ def _files(record: Record, kind: Kind) -> dict[str, str]:
         "admission": has["defaulting"] or has["validation"],
         "filling": f"fill_in_{kind.version}" if further else "fill_in",
         "rules": f"{_alias(kind)}Rules" if further else f"{kind.kind}Rules",
-        "tested": "".join(_tested(record, [kind, *spokes], kind)),
-        "converting_tests": "".join(_conversion_test(spoke, kind, "kw.Client") for spoke in spokes),
+        "example": "yes" if example else "",
+        "tested": "".join(_tested(record, [kind, *spokes], kind, example=example)),
+        "converting_tests": "".join(
+            _conversion_test(spoke, kind, "kw.Client") if example else _sample_conversion_test(spoke, kind)
+            for spoke in spokes
+        ),
         "converting": "".join(_conversion(spoke, kind) for spoke in spokes),
         "blank": has["conversion"] or has["validation"],
         "imported": "".join(_imports(record, kind, spokes, ("Spec", "Status"))).rstrip(),
@@ -102,11 +131,11 @@ def _alias(kind: Kind) -> str:
     return f"{kind.kind}{kind.version.capitalize()}"
 
 
-def _tested(record: Record, kinds: Sequence[Kind], hub: Kind) -> list[str]:
-    """The imports of these versions in a test; the hub has its own name, and its spec is made there."""
+def _tested(record: Record, kinds: Sequence[Kind], hub: Kind, *, example: bool = True) -> list[str]:
+    """The imports of these versions in a test; the hub has its own name, and a spec with the example is made there."""
+    own = f"{hub.kind}, {hub.kind}Spec\n" if example else f"{hub.kind}\n"
     lines = [
-        f"from {record.package}.{one.module} import "
-        + (f"{one.kind}, {one.kind}Spec\n" if one == hub else f"{one.kind} as {_alias(one)}\n")
+        f"from {record.package}.{one.module} import " + (own if one == hub else f"{one.kind} as {_alias(one)}\n")
         for one in kinds
     ]
     return sorted(lines, key=_module)
@@ -168,12 +197,24 @@ def {name}_to_{spoke.version}(new: {kind}) -> {alias}:
 
 
 def _conversion_test(spoke: Kind, hub: Kind, client: str) -> str:
-    alias = _alias(spoke)
+    """That an object which has the example is the same one in another version."""
     return f"""
 
 async def test_one_of_{spoke.version}_is_the_same_{hub.kind.lower()}(client: {client}, namespace: str) -> None:
     async with operator.running(client):
         await client.create(named("old", namespace, "bar"))
-        found = await client.get({alias}, "old", namespace)
+        found = await client.get({_alias(spoke)}, "old", namespace)
     assert found.spec.foo == "bar"
+"""
+
+
+def _sample_conversion_test(spoke: Kind, hub: Kind) -> str:
+    """The same of the sample, of whose fields nothing is known."""
+    return f"""
+
+async def test_the_sample_can_be_read_in_{spoke.version}(client: kw.Client, namespace: str) -> None:
+    async with operator.running(client):
+        made = await client.create(sample(namespace))
+        found = await client.get({_alias(spoke)}, made.metadata.name, made.metadata.namespace)
+    assert found.metadata.uid == made.metadata.uid
 """

@@ -38,6 +38,7 @@ _CHECKING_THEMSELVES: Final = frozenset(
 )
 _CONVERSIONS: Final = frozenset({"bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"})
 _MAP_COST: Final = 30
+_PASSED_OVER: Final = object()
 _STRUCT_COST: Final = 40
 
 
@@ -199,17 +200,10 @@ class _Compiler:
     def _list(self, node: ListNode) -> _Step:
         if _is_constant(node):
             return lambda run: [element.value for element in node.elements if isinstance(element, Literal)]
-        steps = [(self.step(element), number in node.optional) for number, element in enumerate(node.elements)]
+        steps = [self._member(element, number in node.optional) for number, element in enumerate(node.elements)]
 
         def build(run: _Run) -> list[Any]:
-            made = []
-            for step, is_optional in steps:
-                value = step(run)
-                if is_optional:
-                    if not _is_there(value):
-                        continue
-                    value = value.value
-                made.append(value)
+            made = [value for step in steps if (value := step(run)) is not _PASSED_OVER]
             run.spend(_LIST_COST)
             return made
 
@@ -219,19 +213,17 @@ class _Compiler:
         steps = []
         for entry in node.entries:
             assert not isinstance(entry.key, str)
-            steps.append((self.step(entry.key), self.step(entry.value), entry.is_optional))
+            steps.append((self.step(entry.key), self._member(entry.value, entry.is_optional)))
 
         def build(run: _Run) -> dict[Any, Any]:
             made: dict[Any, Any] = {}
-            for key, value, is_optional in steps:
-                name, found = key(run), value(run)
-                if is_optional:
-                    if not _is_there(found):
-                        continue
-                    found = found.value
+            for key, step in steps:
+                name, value = key(run), step(run)
+                if value is _PASSED_OVER:
+                    continue
                 if isinstance(name, float | list | dict) or name is None:
                     raise EvaluationError("unsupported key type")
-                made[name] = found
+                made[name] = value
             run.spend(_MAP_COST)
             return made
 
@@ -239,21 +231,28 @@ class _Compiler:
 
     def _struct(self, node: StructNode) -> _Step:
         type_ = self._checked.types[node.id]
-        steps = [(str(entry.key), self.step(entry.value), entry.is_optional) for entry in node.entries]
+        steps = [(str(entry.key), self._member(entry.value, entry.is_optional)) for entry in node.entries]
 
         def build(run: _Run) -> Struct:
-            fields = {}
-            for name, step, is_optional in steps:
-                value = step(run)
-                if is_optional:
-                    if not _is_there(value):
-                        continue
-                    value = value.value
-                fields[name] = value
+            fields = {name: value for name, step in steps if (value := step(run)) is not _PASSED_OVER}
             run.spend(_STRUCT_COST)
             return made_patch(type_, fields)
 
         return build
+
+    def _member(self, node: Node, is_optional: bool) -> _Step:
+        """The value of what stands in a list, map or struct; `_PASSED_OVER` where nothing is behind its `?`."""
+        step = self.step(node)
+        if not is_optional:
+            return step
+
+        def take(run: _Run) -> Any:
+            value = step(run)
+            if not isinstance(value, Optional):
+                raise no_overload()
+            return value.value if value.is_there else _PASSED_OVER
+
+        return take
 
     def _fold(self, node: Fold) -> _Step:
         over, initial = self.step(node.range), self.step(node.initial)
@@ -285,13 +284,6 @@ class _Compiler:
                 variables.update(kept)
 
         return fold
-
-
-def _is_there(value: Any) -> bool:
-    """Whether what stands behind a `?` is to be taken."""
-    if not isinstance(value, Optional):
-        raise no_overload()
-    return value.is_there
 
 
 def _is_constant(node: Node | None) -> bool:

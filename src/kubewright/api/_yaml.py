@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-__all__ = ["InvalidYaml", "duplicate_keys", "load_yaml"]
+from kubewright.api._codec import DecodeError, from_dict
+from kubewright.api._object import Object, info_of
+from kubewright.api._untyped import Untyped
+
+__all__ = ["InvalidYaml", "duplicate_keys", "from_yaml", "load_yaml"]
+
+T = TypeVar("T")
 
 _MOST_VALUES: Final = 1_000_000
 
@@ -14,7 +20,26 @@ class InvalidYaml(ValueError):
     """The document cannot be read, or is no JSON."""
 
 
-def load_yaml(text: bytes) -> Any:
+def from_yaml(type_: type[T], text: str | bytes) -> T:
+    """The object in one YAML document, by the names on the wire. It does not count as read from a server.
+
+    Raises `DecodeError` for what is no YAML, does not fit, or is an object of another kind.
+    """
+    try:
+        content = load_yaml(text)
+    except InvalidYaml as error:
+        raise DecodeError(type_.__name__, "", f"this is not one YAML document ({error})") from None
+    if content is None:
+        raise DecodeError(type_.__name__, "", "there is nothing in this document")
+    if issubclass(type_, Object) and not issubclass(type_, Untyped) and isinstance(content, dict):
+        info = info_of(type_)
+        api_version, kind = content.get("apiVersion", info.api_version), content.get("kind", info.kind)
+        if (api_version, kind) != (info.api_version, info.kind):
+            raise DecodeError(type_.__name__, "", f"this is a {kind} of {api_version}, not a {info}")
+    return from_dict(type_, content)
+
+
+def load_yaml(text: str | bytes) -> Any:
     """The value of one document. Times stay texts, and names of fields become texts, as in JSON.
 
     Anchors that unfold into more than any object could hold are refused: the document is short, its value is not.
