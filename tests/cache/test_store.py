@@ -7,6 +7,8 @@ import json
 import threading
 from typing import Any
 
+import pytest
+
 from kubewright.api import Selector, core
 from kubewright.cache import Change, ObjectKey
 from kubewright.cache._intake import Intake
@@ -78,6 +80,15 @@ def test_a_text_alone_is_one_value_of_an_index_and_not_its_letters() -> None:
     content = {"metadata": {"name": "a", "namespace": "b"}, "data": {"zone": "north"}}
     store.put(Intake(core.ConfigMap).snapshot(json.dumps(content).encode()))
     assert store.index("zone").as_dict() == {"north": {("b", "a")}}
+
+
+@pytest.mark.parametrize("answer", [7, [7], ["a", None], b"a"])
+def test_what_is_no_text_is_in_no_index_and_the_log_says_why(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """By a number nobody finds it: questions are texts."""
+    store = Store[core.ConfigMap]({"size": lambda found: answer})
+    store.put(Intake(core.ConfigMap).snapshot(b'{"metadata":{"name":"a","namespace":"b"}}'))
+    assert store.index("size").as_dict() == {}
+    assert "is not in the index 'size': TypeError: the function of an index answers texts, not " in caplog.text
 
 
 def test_the_function_of_an_index_may_read_the_store() -> None:

@@ -310,6 +310,29 @@ async def test_external_triggers_are_iterators_queues_or_functions_that_are_call
     assert "the other system is down" in caplog.text
 
 
+async def test_what_a_trigger_names_wrongly_is_told_and_the_rest_goes_on(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An iterator can be used once: if one bad key ended it, nobody would hear of the others until the next start."""
+    seen: list[str] = []
+
+    async def names() -> AsyncIterator[Any]:
+        for found in ("default/one", "alone", "a/b/c", 7, key("two")):
+            yield found
+
+    @operator.reconciles(Thing, triggers=[names()])
+    async def sync(name: ObjectKey, ctx: Context[Thing]) -> None:
+        seen.append(name.name)
+
+    async with working(operator, clock):
+        await clock.settle()
+    assert seen == ["one", "two"]
+    assert "'alone' is the key of no Thing. They live in a namespace" in caplog.text
+    assert "a/b/c" in caplog.text
+    assert "found 7" in caplog.text
+    assert "Traceback" not in caplog.text
+
+
 def test_a_queue_of_a_module_brings_its_keys_in_each_event_loop(operator: Operator) -> None:
     seen: list[str] = []
     queue: asyncio.Queue[ObjectKey] = asyncio.Queue()

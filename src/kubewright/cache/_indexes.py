@@ -118,9 +118,7 @@ class FunctionIndex(Index[R]):
     def values_of(self, snapshot: Snapshot[R]) -> tuple[str, ...]:
         """What the function says."""
         try:
-            found = self.function(snapshot.object())
-            # A text is an iterable of its letters, which nobody means.
-            return (found,) if isinstance(found, str) else tuple(dict.fromkeys(found or ()))
+            return _texts(self.function(snapshot.object()))
         except BaseException as error:  # the function is the user's, and the object may not decode
             if has_to_pass(error):
                 raise
@@ -134,6 +132,17 @@ class FunctionIndex(Index[R]):
         if after:
             self._values[key] = after
         self._move(key, before, after)
+
+
+def _texts(found: object) -> tuple[str, ...]:
+    """What an index function has answered. A text is an iterable of its letters, which nobody means."""
+    if found is None:
+        return ()
+    values = (found,) if isinstance(found, str) or not isinstance(found, Iterable) else tuple(dict.fromkeys(found))
+    for value in values:
+        if not isinstance(value, str):
+            raise TypeError(f"the function of an index answers texts, not {type(value).__name__}: give str(...) of it")
+    return values
 
 
 def by_namespace(snapshot: Snapshot[Any]) -> Sequence[str]:

@@ -102,7 +102,7 @@ class Controller(Generic[R]):
         for number in range(self._registration.concurrency):
             self._tasks.append(asyncio.create_task(self._work(), name=f"{self.name} worker {number}"))
         for trigger in self._registration.triggers:
-            coroutine = from_trigger(trigger, self.enqueue, self._environment.clock)
+            coroutine = from_trigger(trigger, self._registration.info, self.enqueue, self._environment.clock)
             self._tasks.append(asyncio.create_task(coroutine, name=f"{self.name} trigger"))
 
     async def stop(self, grace: float) -> None:

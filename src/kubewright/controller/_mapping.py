@@ -19,7 +19,7 @@ from kubewright.controller._options import check_kind, check_labels
 from kubewright.controller._permissions import check_verbs
 from kubewright.controller._predicates import Predicate, PredicateFunction, predicate
 
-__all__ = ["MapFunction", "Owned", "Owns", "Reader", "Watch", "as_key", "keys_of_owners", "owner_keys"]
+__all__ = ["MapFunction", "Owned", "Owns", "Reader", "Watch", "as_key", "as_key_of", "keys_of_owners", "owner_keys"]
 
 R = TypeVar("R", bound=Object)
 O = TypeVar("O", bound=Object)  # noqa: E741  # another kind than R
@@ -122,15 +122,7 @@ class Watch(Generic[R]):
 
     def key(self, value: object) -> ObjectKey:
         """A key that `map` has answered. Raises TypeError for what no object of the kind that is woken can have."""
-        found, wakes = as_key(value), self.wakes
-        if wakes is not None and bool(found.namespace) != wakes.namespaced:
-            where = (
-                "in a namespace: answer ObjectKey(namespace, name)"
-                if wakes.namespaced
-                else ('in no namespace: answer ObjectKey("", name)')
-            )
-            raise TypeError(f"{value!r} is the key of no {wakes.kind}. They live {where}, or the object itself")
-        return found
+        return as_key(value) if self.wakes is None else as_key_of(self.wakes, value)
 
     def __repr__(self) -> str:
         return f"Watch({self.kind.__name__})"
@@ -192,3 +184,16 @@ def as_key(value: object) -> ObjectKey:
     if isinstance(value, tuple) and len(value) == 2 and all(isinstance(part, str) for part in value):
         return ObjectKey(*value)
     raise TypeError(f'expected an ObjectKey, "namespace/name" or an object, found {value!r}')
+
+
+def as_key_of(info: ResourceInfo, value: object) -> ObjectKey:
+    """The same for one kind. Raises TypeError for what no object of it can have."""
+    found = as_key(value)
+    if bool(found.namespace) != info.namespaced:
+        where = (
+            "in a namespace: answer ObjectKey(namespace, name)"
+            if info.namespaced
+            else 'in no namespace: answer ObjectKey("", name)'
+        )
+        raise TypeError(f"{value!r} is the key of no {info.kind}. They live {where}, or the object itself")
+    return found

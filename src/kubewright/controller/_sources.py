@@ -15,7 +15,7 @@ from kubewright._foreign import has_to_pass
 from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, ObjectKey
 from kubewright.clock import Clock
-from kubewright.controller._mapping import Owns, Reader, Watch, as_key, owner_keys
+from kubewright.controller._mapping import Owns, Reader, Watch, as_key_of, owner_keys
 from kubewright.controller._predicates import Predicate
 from kubewright.controller._registration import Trigger
 from kubewright.queue import LOW_PRIORITY, ExponentialBackoff
@@ -93,20 +93,31 @@ def from_watched(watch: Watch[Any], reader: Reader, enqueue: Enqueue) -> Callabl
     return handle
 
 
-async def from_trigger(trigger: Trigger, enqueue: Enqueue, clock: Clock) -> None:
-    """Put in the queue what an external trigger names, until it ends. What a function made is made anew if it fails."""
+async def from_trigger(trigger: Trigger, info: ResourceInfo, enqueue: Enqueue, clock: Clock) -> None:
+    """Put in the queue what an external trigger names, until it ends. What a function made is made anew if it fails.
+
+    What cannot be the key of an object of the kind is told, and passed over: those that come after it may be good.
+    """
     backoff: ExponentialBackoff[str] = ExponentialBackoff(1.0, 60.0)
+
+    def take(value: object) -> None:
+        backoff.forget("")
+        try:
+            key = as_key_of(info, value)
+        except (TypeError, ValueError) as error:
+            logger.error("external trigger %r named no key: %s", trigger, error)
+        else:
+            enqueue(key, "external", 0, None)
+
     while True:
         try:
             if isinstance(trigger, asyncio.Queue):
                 release(trigger)
                 while True:
-                    enqueue(as_key(await trigger.get()), "external", 0, None)
-                    backoff.forget("")
+                    take(await trigger.get())
             source: AsyncIterable[ObjectKey] = trigger() if callable(trigger) else trigger
             async for key in source:
-                enqueue(as_key(key), "external", 0, None)
-                backoff.forget("")
+                take(key)
             return
         except BaseException as error:
             if has_to_pass(error):

@@ -18,7 +18,7 @@ from kubewright.clock import SystemClock
 from kubewright.controller import Applier, Controller, Environment, Registration
 from kubewright.controller._declared import Declared
 from kubewright.controller._environment import CachedKinds
-from kubewright.controller._mapping import as_key
+from kubewright.controller._mapping import as_key_of
 from kubewright.observe import Inspection, LogBook, Observer, Sources
 from kubewright.operator._clusters import HasClient, HasKubeconfig, check_cluster, makes_clients
 from kubewright.operator._gate import Gate
@@ -367,8 +367,8 @@ class Running:
         return self.logs
 
     def enqueue(self, kind: type[Object], key: ObjectKey | Object | str) -> None:
-        """Ask for a reconcile, from any thread."""
-        self.controller(kind).enqueue(as_key(key))
+        """Ask for a reconcile, from any thread. Raises TypeError for what no object of the kind can have as its key."""
+        self.controller(kind).enqueue(as_key_of(info_of(kind), key))
 
 
 async def _ended(*tasks: asyncio.Future[Any]) -> None:
