@@ -14,7 +14,7 @@ from typing import Literal, TypeVar
 from kubewright._options import known_options
 from kubewright.api._definition import Column, Conversion, Definition, Scale, make_definition
 from kubewright.api._object import Object, ResourceInfo, info_of
-from kubewright.api._spec_status import Resource, bind_spec_and_status, is_model
+from kubewright.api._spec_status import Resource, bind_spec_and_status, model_in
 
 __all__ = ["Object", "Resource", "builtin", "definition_of", "pluralize", "resource"]
 
@@ -66,7 +66,7 @@ def resource(
         categories: groups of kinds that `kubectl get` takes, such as `all`.
         scope: whether objects live in a namespace.
         status_subresource: whether the status is written through `/status`; by default it is when the status is a
-            model.
+            model, also one that may be absent (`FooStatus | None`).
         scale_subresource: whether the kind has `/scale`, and at which paths; True is `Scale()`.
         columns: what `kubectl get` shows, by title: a path, or a `Column`.
         selectable_fields: paths by which lists and watches can select.
@@ -97,7 +97,7 @@ def resource(
             if not _LABEL.fullmatch(value):
                 raise ValueError(f"{what} {value!r} of kind {name} must be lower case letters, digits and '-'")
         status_type = bind_spec_and_status(cls) if issubclass(cls, Resource) else None
-        own_status = is_model(status_type) if status_subresource is None else status_subresource
+        own_status = model_in(status_type) is not None if status_subresource is None else status_subresource
         cls.__resource__ = ResourceInfo(
             group=group,
             version=version,

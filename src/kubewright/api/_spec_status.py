@@ -12,7 +12,7 @@ from kubewright.api._model import Model
 from kubewright.api._object import Object, info_of
 from kubewright.api._pydantic import is_pydantic, required_of
 
-__all__ = ["Resource", "bind_spec_and_status", "is_model", "requires_spec"]
+__all__ = ["Resource", "bind_spec_and_status", "is_model", "model_in", "new_status", "requires_spec"]
 
 SpecT = TypeVar("SpecT")
 StatusT = TypeVar("StatusT")
@@ -60,6 +60,23 @@ def requires_spec(kind: type[Resource[Any, Any]]) -> bool:
     return not _allows_none(spec) and not (is_model(spec) and not _required_fields(spec))
 
 
+def new_status(kind: type[Object]) -> Any:
+    """An empty status for an object of the kind that has none yet; None where the kind has no model for it.
+
+    Raises TypeError when the model requires something, and the status may be absent for that reason.
+    """
+    if not issubclass(kind, Resource):
+        return None
+    declared = next(field.type for field in msgspec.structs.fields(kind) if field.name == "status")
+    model = model_in(declared)
+    if model is None:
+        return None
+    if required := _required_fields(model):
+        these = ", ".join(required)
+        raise TypeError(f"{kind.__name__} has no status yet, and {model.__name__} requires {these}: write it first")
+    return model()
+
+
 def bind_spec_and_status(cls: type[Resource[Any, Any]]) -> Any:
     """Note the type arguments of `Resource[Spec, Status]` on the class, and return the status type."""
     for base in cls.__mro__:
@@ -98,6 +115,16 @@ def _empty(field: str, type_: Any) -> Callable[[], Any]:
         raise TypeError(f"Object missing required field `{field}`")
 
     return missing
+
+
+def model_in(type_: Any) -> type[Any] | None:
+    """The model that a spec or status is, or may be, as in `FooStatus | None`; None when it is something else."""
+    if is_model(type_):
+        model: type[Any] = type_
+        return model
+    parts = get_args(type_) if get_origin(type_) in (Union, UnionType) else ()
+    models = [part for part in parts if part is not NoneType]
+    return models[0] if len(models) == 1 and is_model(models[0]) else None
 
 
 def is_model(type_: Any) -> bool:

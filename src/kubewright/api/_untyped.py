@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -29,9 +30,15 @@ class Untyped(Object):
         plural: str,
         namespaced: bool = True,
         singular: str | None = None,
-        subresources: frozenset[str] = frozenset(),
+        subresources: Collection[str] = (),
     ) -> type[Untyped]:
-        """A class for one kind, to hand to the client's verbs."""
+        """A class for one kind, to hand to the client's verbs.
+
+        `subresources` are those that the server has: `{"status"}` where the status is written at /status, as it is for
+        most kinds.
+        """
+        if isinstance(subresources, str):
+            raise TypeError(f"subresources is a set of names, such as {{{subresources!r}}}, not a text")
         group, _, version = api_version.rpartition("/")
         metaclass: Any = type(Untyped)
         made: type[Untyped] = metaclass(kind, (Untyped,), {"__module__": __name__, "__doc__": f"Untyped {kind}."})
@@ -42,7 +49,7 @@ class Untyped(Object):
             plural=plural,
             singular=singular or kind.lower(),
             namespaced=namespaced,
-            subresources=subresources,
+            subresources=frozenset(subresources),
         )
         return made
 

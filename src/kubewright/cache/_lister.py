@@ -29,8 +29,11 @@ def selector_of(labels: Labels | None) -> Selector | None:
         selector = labels
     elif isinstance(labels, str):
         selector = Selector.parse(labels)
-    else:
+    elif isinstance(labels, Mapping):
         selector = Selector.from_labels(labels)
+    else:
+        given = type(labels).__name__
+        raise TypeError(f'labels is a label selector, such as "app=web" or {{"app": "web"}}, not {given}')
     return None if selector is None or selector.selects_everything else selector
 
 
@@ -54,6 +57,9 @@ class Lister(Generic[R]):
 
     def get(self, name: str, namespace: str = "") -> R | None:
         """One object, or None when it is not there. Raises `DecodeError` when it does not fit its model."""
+        if not (isinstance(name, str) and isinstance(namespace, str)):
+            given = type(namespace if isinstance(name, str) else name).__name__
+            raise TypeError(f"name and namespace are texts, not {given}: of a key, give key.name and key.namespace")
         return self.get_key(ObjectKey(namespace, name))
 
     def get_key(self, key: tuple[str, str]) -> R | None:
@@ -67,6 +73,8 @@ class Lister(Generic[R]):
 
     def list(self, namespace: str | None = None, labels: Labels | None = None) -> builtins.list[R]:
         """The objects in one namespace, or in all, that the selector matches."""
+        if namespace is not None and not isinstance(namespace, str):
+            raise TypeError(f"a namespace is a text, not {type(namespace).__name__}: labels go into labels=")
         return self._whole(self._view.select(namespace, selector_of(labels)))
 
     def iterate(self, namespace: str | None = None, labels: Labels | None = None) -> Iterator[R]:

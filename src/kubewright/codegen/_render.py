@@ -161,7 +161,7 @@ def _resource(kind: Kind) -> Doc:
     say("short_names", list(source.short_names), usual=[])
     say("categories", list(source.categories), usual=[])
     say("scope", "Namespaced" if source.namespaced else "Cluster", usual="Namespaced")
-    by_itself = kind.status is not None and kind.status.model is not None and not kind.status.optional
+    by_itself = kind.status is not None and kind.status.model is not None
     say("status_subresource", version.has_status, usual=by_itself)
     if version.scale is not None:
         given["scale_subresource"] = _scale(kind)

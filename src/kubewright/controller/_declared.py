@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from kubewright.api import Object, ResourceInfo, info_of
+from kubewright.api import Object, ResourceInfo, Selector, info_of
+from kubewright.cache import selector_of
 from kubewright.controller._permissions import Permission
 
 if TYPE_CHECKING:
@@ -15,19 +16,24 @@ __all__ = ["Declared"]
 
 
 class Declared:
-    """Finds the kinds that a controller applies without having said so, each once.
+    """Finds what a controller applies without having said so, once for each kind.
 
     It works on a laptop, but its changes wake nobody, and roles do not allow it. A kind is declared that is reconciled
-    by the controller, in its `owns` or `watches`, or in `operator.needs`.
+    by the controller, in its `owns` or `watches`, or in `operator.needs`; where these name labels, objects need them.
     """
 
-    def __init__(self, registrations: Iterable[Registration[Any]] = (), needs: Iterable[Permission] = ()) -> None:
+    def __init__(self, registrations: Collection[Registration[Any]] = (), needs: Iterable[Permission] = ()) -> None:
         self._kinds = {one.name: {_group_kind(info) for info in _infos(one)} for one in registrations}
+        self._labels = {(one.name, group_kind): found for one in registrations for group_kind, found in _labels(one)}
         self._needed = {(one.group, one.resource.partition("/")[0]) for one in needs if not one.url}
         self._seen: set[tuple[str, type[Object]]] = set()
+        self._unlabelled: set[tuple[str, type[Object]]] = set()
 
-    def advice(self, controller: str, kind: type[Object]) -> str | None:
-        """What to tell when a controller applies an object of this kind: nothing where all is well, or was told."""
+    def advice(self, controller: str, obj: Object) -> str | None:
+        """What to tell when a controller applies this object: nothing where all is well, or was told."""
+        kind = type(obj)
+        if self._labels and (advice := self._about_labels(controller, obj)):
+            return advice
         if (controller, kind) in self._seen:
             return None
         self._seen.add((controller, kind))
@@ -40,6 +46,18 @@ class Declared:
             f' registered; or, if it is only written, operator.needs({name}, verbs=["get", "create", "patch"])'
         )
 
+    def _about_labels(self, controller: str, obj: Object) -> str | None:
+        wanted, kind = self._labels.get((controller, _group_kind(info_of(obj))), ()), type(obj)
+        labels = obj.metadata.labels or {}
+        if not wanted or (controller, kind) in self._unlabelled or any(one.matches(labels) for one in wanted):
+            return None
+        self._unlabelled.add((controller, kind))
+        return (
+            f"ctx.apply of a {kind.__name__} without the labels that controller {controller!r} looks for"
+            f" ({' or '.join(map(str, wanted))}): nobody is woken when it is changed or deleted, and neither reads nor"
+            " ctx.owned nor ctx.prune see it. Give it the labels"
+        )
+
     def _is_needed(self, info: ResourceInfo) -> bool:
         return any(group in (info.group, "*") and plural in (info.plural, "*") for group, plural in self._needed)
 
@@ -47,6 +65,20 @@ class Declared:
 def _infos(registration: Registration[Any]) -> list[ResourceInfo]:
     owned, watched = (one.info for one in registration.owns), (one.info for one in registration.watches)
     return [registration.info, *owned, *watched]
+
+
+def _labels(registration: Registration[Any]) -> list[tuple[tuple[str, str], list[Selector]]]:
+    """The kinds of which a controller sees some objects only, by the labels of `owns` and `watches`."""
+    found: dict[tuple[str, str], list[Selector | None]] = {
+        _group_kind(info_of(kind)): [None] for kind in registration.reads
+    }
+    for one in (*registration.owns, *registration.watches):
+        found.setdefault(_group_kind(one.info), []).append(selector_of(one.labels))
+    return [
+        (group_kind, [selector for selector in selectors if selector is not None])
+        for group_kind, selectors in found.items()
+        if None not in selectors
+    ]
 
 
 def _group_kind(info: ResourceInfo) -> tuple[str, str]:

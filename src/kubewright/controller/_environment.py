@@ -55,6 +55,7 @@ class CachedKinds:
         """The informer that reads of this kind go to."""
         for informer in self.all(kind):
             return informer
+        info_of(kind)  # or TypeError: this is no kind at all
         raise NotCached(
             f"{kind.__name__} is not cached: add reads=[{kind.__name__}] (or owns=, watches=) to the reconciler, "
             f"or ask the server with ctx.client.get({kind.__name__}, ...)"

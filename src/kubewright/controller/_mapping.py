@@ -51,7 +51,8 @@ class Owns(Generic[R]):
         kind: the kind of the owned objects.
         when: which changes count; all of them unless given.
         controller_only: with False, every owner is reconciled, not only the one that is the object's controller.
-        labels: listen only to objects with these labels.
+        labels: cache only objects with these labels. What you apply needs them: others wake nobody, and neither reads
+            nor `ctx.owned` nor `ctx.prune` see them.
         verbs: all that the program does with them: roles get no other verbs, and other calls are refused before they
             are sent. Everything that `ctx.apply`, `ctx.prune` and `ctx.delete` do, unless given.
     """

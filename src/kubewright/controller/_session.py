@@ -11,16 +11,34 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from kubewright.api import Object, ResourceInfo, decode, info_of, remove_condition, set_condition, set_controller
+from kubewright.api import (
+    Object,
+    ResourceInfo,
+    Untyped,
+    decode,
+    info_of,
+    remove_condition,
+    set_condition,
+    set_controller,
+)
 from kubewright.api._conditions import ConditionStatus
+from kubewright.api._spec_status import new_status
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.client import JsonPatch, NotFound, Propagation, Status, Trace
 from kubewright.controller._environment import Environment
-from kubewright.controller._status import put_status, status_changes, status_of
+from kubewright.controller._status import (
+    conditions_of,
+    has_conditions,
+    put_conditions,
+    put_status,
+    status_changes,
+    status_of,
+)
 from kubewright.observe import Reconcile
 
 if TYPE_CHECKING:
     from kubewright.api.core.v1 import ObjectReference
+    from kubewright.api.meta.v1 import Condition
     from kubewright.events import EventType
 
 __all__ = ["ObjectLogger", "Session"]
@@ -45,6 +63,12 @@ class ObjectLogger(logging.LoggerAdapter[logging.Logger]):
         traced = {"trace": str(self._trace)} if self._trace is not None else {}
         kwargs["extra"] = {**(self.extra or {}), **traced, **(kwargs.get("extra") or {})}
         return f"{self._prefix}{msg}", kwargs
+
+
+class _Conditions(msgspec.Struct, eq=False):
+    """Some conditions, apart from a status, which may be a model or plain JSON."""
+
+    conditions: list[Condition] | None
 
 
 class Session(msgspec.Struct, Generic[R], eq=False):
@@ -152,8 +176,8 @@ class Session(msgspec.Struct, Generic[R], eq=False):
 
     def read(self, kind: type[O], name: str, namespace: str | None) -> O | None:
         """See `Context.get`."""
-        found = self.environment.caches.informer(kind).lister
-        return found.get(name, self._namespace(info_of(kind), namespace))
+        namespace = self._namespace(info_of(kind), namespace)
+        return self.environment.caches.informer(kind).lister.get(name, namespace)
 
     def owned(self, kind: type[O]) -> list[O]:
         """See `Context.owned`."""
@@ -171,7 +195,7 @@ class Session(msgspec.Struct, Generic[R], eq=False):
         self.check()
         owner = (self.object or self.primary()) if owned else None
         placed = self._placed(obj)
-        if advice := self.environment.declared.advice(self.trace.controller, type(obj)):
+        if advice := self.environment.declared.advice(self.trace.controller, placed):
             self.log.warning("%s", advice)
         before = self.environment.caches.get(type(obj), ObjectKey.of(placed))
         applied = await self.environment.applier.apply(owner, placed, adopt=adopt, release=release)
@@ -184,6 +208,8 @@ class Session(msgspec.Struct, Generic[R], eq=False):
     async def prune(self, kinds: Iterable[type[Object]], keep: Iterable[Object]) -> int:
         """See `Context.prune`."""
         self.check()
+        if isinstance(kinds, type):
+            raise TypeError(f"prune takes the kinds in a list: prune([{kinds.__name__}], keep=...)")
         kept = [self._placed(obj) for obj in keep]
         pruned = await self.environment.applier.prune(self.object or self.primary(), kinds, kept)
         self.changed = self.changed or bool(pruned)
@@ -251,7 +277,7 @@ class Session(msgspec.Struct, Generic[R], eq=False):
         self.check()
         earlier = type_ in self.conditions
         self.conditions.pop(type_, None)
-        if self._set(self._status_with_conditions(), type_, status, reason, message):
+        if self._set(self._conditions(), type_, status, reason, message):
             self.conditions[type_] = (status, reason, message)
             self.changed = True
             return True
@@ -260,45 +286,58 @@ class Session(msgspec.Struct, Generic[R], eq=False):
     def remove_condition(self, type_: str) -> bool:
         """See `Context.remove_condition`."""
         self.check()
-        if not remove_condition(self._status_with_conditions(), type_):
+        if not remove_condition(self._conditions(), type_):
             return False
         self.conditions[type_] = None
         self.changed = True
         return True
 
-    def _status_with_conditions(self) -> Any:
-        """A copy of the status as it will be, which has conditions."""
-        target = self._with_conditions(status_of(self.primary()))
-        if not hasattr(target, "conditions"):
-            raise TypeError(
-                f"the status of {self.info.kind} has no conditions: give its model `conditions: list[Condition]`"
-            )
-        return target
+    def _conditions(self) -> _Conditions:
+        """The conditions as they will be."""
+        return self._merged(self._known_status())
 
     async def flush(self) -> None:
         """Write the conditions that no `patch_status` has written yet."""
         self.check()
         if self.conditions:
-            await self._write_status(self._with_conditions(status_of(self.primary())))
+            await self._write_status(self._with_conditions(self._known_status()))
+
+    def _known_status(self) -> Any:
+        """The status as it is, or an empty one, which can have conditions."""
+        status = status_of(self.primary())
+        if status is None:
+            status = {} if issubclass(self.kind, Untyped) else new_status(self.kind)
+        if not has_conditions(status):
+            raise TypeError(
+                f"the status of {self.info.kind} has no conditions: give its model `conditions: list[Condition]`"
+            )
+        return status
 
     def _with_conditions(self, status: Any) -> Any:
         """A copy of the status with the conditions that it does not say anything about, and those set meanwhile."""
-        if not hasattr(status, "conditions"):
+        if not has_conditions(status):
             return status
         status = copy.copy(status)  # which may also be a pydantic model
-        there = status_of(self.primary())
-        kept = status.conditions or (there.conditions if there is not None else None)
-        if kept is not None:
-            status.conditions = [copy.copy(condition) for condition in kept]
-        for type_, wanted in self.conditions.items():
-            if wanted is None:
-                remove_condition(status, type_)
-            else:
-                self._set(status, type_, *wanted)
+        merged = self._merged(status).conditions
+        if merged is not None:
+            put_conditions(status, merged, status_of(self.primary()))
         return status
 
+    def _merged(self, status: Any) -> _Conditions:
+        """Those that a status says, or else those that are there, with those set meanwhile."""
+        kept = conditions_of(status) or conditions_of(status_of(self.primary()))
+        merged = _Conditions(None if kept is None else [copy.copy(condition) for condition in kept])
+        for type_, wanted in self.conditions.items():
+            if wanted is None:
+                remove_condition(merged, type_)
+            else:
+                self._set(merged, type_, *wanted)
+        return merged
+
     def _set(self, target: Any, type_: str, status: bool | ConditionStatus, reason: str, message: str) -> bool:
-        generation = self.primary().metadata.generation or None
+        generation = None
+        if "status" in self.info.subresources:  # elsewhere the status counts as well: each write would be one more
+            generation = self.primary().metadata.generation or None
         now = self.environment.clock.now()
         return set_condition(target, type_, status, reason, message, now=now, observed_generation=generation)
 
@@ -316,9 +355,19 @@ class Session(msgspec.Struct, Generic[R], eq=False):
         written = await self.environment.client.patch(
             self.kind, self.key.name, JsonPatch(operations), self.key.namespace or None, subresource=subresource
         )
+        if subresource is None:
+            self._check_kept(written, before)
         self._forget_conditions(told)
         self._noted(written, before)
         return written
+
+    def _check_kept(self, written: R, before: bytes) -> None:
+        """A server that has /status takes the status nowhere else, and does not say so."""
+        if status_of(written) == status_of(decode(self.kind, before)):
+            raise TypeError(
+                f"the server takes the status of {self.info.kind} at /status alone: say so, with"
+                ' subresources={"status"} in Untyped.kind_of(...), or let client.kind(...) make the class'
+            )
 
     def _forget_conditions(self, told: dict[str, Any]) -> None:
         """These are written; not those that were set meanwhile."""
@@ -348,6 +397,8 @@ class Session(msgspec.Struct, Generic[R], eq=False):
 
     def _placed(self, obj: O) -> O:
         """A copy of the object, in the namespace of the one that is being reconciled unless it has its own."""
+        if not isinstance(obj, Object):
+            raise TypeError(f"an object is meant, such as core.ConfigMap(...), not {_described(obj)}")
         meta = obj.metadata
         placed = msgspec.structs.replace(
             meta,
@@ -356,3 +407,8 @@ class Session(msgspec.Struct, Generic[R], eq=False):
         )
         placed.remember(meta.origin)
         return msgspec.structs.replace(obj, metadata=placed)
+
+
+def _described(value: object) -> str:
+    """What was given, without its content, which may be that of a Secret."""
+    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"

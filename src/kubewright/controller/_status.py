@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kubewright.api import Object, Untyped, encode, to_dict
+from kubewright.api import Object, Untyped, encode, from_dict, to_dict
 from kubewright.client._diff import Operation, diff
 from kubewright.client._list_keys import ListKeys
 
-__all__ = ["put_status", "status_changes", "status_of"]
+if TYPE_CHECKING:
+    from kubewright.api.meta.v1 import Condition
+
+__all__ = ["conditions_of", "has_conditions", "put_conditions", "put_status", "status_changes", "status_of"]
 
 
 class _Version(msgspec.Struct, gc=False, rename="camel"):
@@ -40,6 +43,32 @@ def put_status(obj: Object, status: Any) -> None:
         raise TypeError(f"{obj.kind} has no status to write")
     else:
         obj.status = status
+
+
+def has_conditions(status: Any) -> bool:
+    """Whether a status, a model or plain JSON, can say them."""
+    return isinstance(status, dict) or hasattr(status, "conditions")
+
+
+def conditions_of(status: Any) -> list[Condition] | None:
+    """The conditions that a status has; None when it says nothing of them."""
+    if not isinstance(status, dict):
+        found: list[Condition] | None = getattr(status, "conditions", None)
+        return found
+    from kubewright.api.meta.v1 import Condition
+
+    plain = status.get("conditions")
+    return None if plain is None else [from_dict(Condition, condition) for condition in plain]
+
+
+def put_conditions(status: Any, conditions: list[Condition], known: Any) -> None:
+    """Give a status these conditions. What else plain JSON, or the known status, says about one of them stays."""
+    if not isinstance(status, dict):
+        status.conditions = conditions
+        return
+    plain = status.get("conditions") or (known.get("conditions") if isinstance(known, dict) else None) or ()
+    before = {condition.get("type"): condition for condition in plain}
+    status["conditions"] = [before.get(one.type, {}) | to_dict(one) for one in conditions]
 
 
 def status_changes(kind: type[Object], raw: bytes, known: Any, wanted: Any) -> list[Operation]:
