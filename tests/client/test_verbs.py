@@ -190,6 +190,19 @@ async def test_what_is_no_condition_no_name_and_no_kind_is_told_at_once(client: 
         await unchecked.create({"kind": "Secret", "stringData": {"password": "hush"}})
 
 
+async def test_a_condition_that_is_async_is_refused_and_not_taken_for_true(client: Client, namespace: str) -> None:
+    async def never(found: core.ConfigMap) -> bool:
+        return False
+
+    unchecked: Any = client
+    async with asyncio.timeout(60):
+        with pytest.raises(TypeError, match=r"^condition is async, .*: make it a plain def$"):
+            await unchecked.wait_for(core.ConfigMap, "absent", never, namespace)
+        await client.create(config_map(namespace))
+        with pytest.raises(TypeError, match=r"^condition is async, .*: make it a plain def$"):
+            await unchecked.wait_for(core.ConfigMap, "c", lambda found: never(found), namespace)
+
+
 async def test_waiting_until_an_object_is_gone_with_its_finalizers(client: Client, namespace: str) -> None:
     await client.wait_until_gone(core.ConfigMap, "c", namespace)  # it never was there
     kept = config_map(namespace)

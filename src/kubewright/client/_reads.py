@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable
 from typing import Literal, TypeVar
 
+from kubewright._functions import is_async
 from kubewright.api import Object, info_of
 from kubewright.client._errors import Expired, NotFound
 from kubewright.client._listing import Listing, ObjectList, RawPage, decode_items, decode_page
@@ -21,6 +23,7 @@ _QUIET = 300.0
 """Seconds: servers send a bookmark each minute, so one that is silent for that long is not there any more."""
 _FORGOTTEN = 1.0
 """Seconds before a server that has forgotten is asked anew: it may answer the same for ever."""
+_ASYNC = "condition is async, and waiting for it would hold up the watch: make it a plain def"
 
 
 class Reads(Requests):
@@ -137,16 +140,21 @@ class Reads(Requests):
     async def wait_for(
         self, kind: type[R], name: str, condition: Callable[[R], bool], namespace: str | None = None
     ) -> R:
-        """Wait until an object is there and meets a condition, by watching it. Set a limit with `asyncio.timeout`."""
+        """Wait until an object is there and meets a condition, by watching it. Set a limit with `asyncio.timeout`.
+
+        The condition is a plain function: an async one is refused with TypeError.
+        """
         if not callable(condition):
             raise TypeError(f"condition is a function over the object, not a {type(condition).__name__}")
+        if is_async(condition):
+            raise TypeError(_ASYNC)
         where = self._namespace(info_of(kind), namespace)
         while True:
             watch = self.watch(kind, where, fields={"metadata.name": name})
             with contextlib.suppress(Expired):
                 async with contextlib.aclosing(aiter(watch)) as events:
                     async for event in events:
-                        if event.type != "DELETED" and condition(event.object):
+                        if event.type != "DELETED" and _meets(condition, event.object):
                             return event.object
             await self._clock.sleep(_FORGOTTEN)
 
@@ -200,3 +208,12 @@ class Reads(Requests):
         request.timeout = _QUIET if timeout_seconds is None else timeout_seconds + self._timeout
         request.headers["Accept"] = accept
         return WatchStream(await self._sender.open(request), str(request))
+
+
+def _meets(condition: Callable[[R], object], obj: R) -> bool:
+    answer = condition(obj)
+    if not inspect.isawaitable(answer):
+        return bool(answer)
+    if inspect.iscoroutine(answer):
+        answer.close()  # or Python warns that nobody has awaited it
+    raise TypeError(_ASYNC)

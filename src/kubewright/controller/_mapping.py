@@ -11,10 +11,10 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
+from kubewright._functions import can_take, is_async, name_of, signature_of
 from kubewright._options import known_options
 from kubewright.api import Object, ResourceInfo
 from kubewright.cache import Change, Labels, ObjectKey, Snapshot
-from kubewright.controller._functions import can_take, is_async, name_of, signature_of
 from kubewright.controller._options import check_kind, check_labels
 from kubewright.controller._permissions import check_verbs
 from kubewright.controller._predicates import Predicate, PredicateFunction, predicate

@@ -10,11 +10,11 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
+from kubewright._functions import can_take
 from kubewright._options import Unsuitable
 from kubewright.api import Object, ResourceInfo
 from kubewright.cache import Labels, ObjectKey
 from kubewright.controller._durations import Duration, more_than_zero, seconds
-from kubewright.controller._functions import can_take
 from kubewright.controller._handlers import Form, Handlers
 from kubewright.controller._mapping import Owns, Watch
 from kubewright.controller._options import check_kind

@@ -18,11 +18,11 @@ from typing import Any
 import msgspec
 
 from kubewright._foreign import contained
+from kubewright._functions import can_take, name_of, signature_of
 from kubewright._showable import as_text
 from kubewright.api import DecodeError, Object, ResourceInfo, decode, info_of, to_dict
 from kubewright.api._resource import definition_of
 from kubewright.clock import Clock
-from kubewright.controller._functions import can_take, name_of, signature_of
 from kubewright.webhook._carrying import carry_unknown
 from kubewright.webhook._reviews import ConversionAsked, conversion_review
 from kubewright.webhook._threads import HandlerThreads

@@ -16,8 +16,8 @@ from typing import Any, get_origin
 
 import msgspec
 
+from kubewright._functions import is_async, name_of, signature_of
 from kubewright.api import Object
-from kubewright.controller._functions import is_async, name_of, signature_of
 from kubewright.webhook._request import AdmissionRequest, Operation
 
 __all__ = ["Calls", "Form", "defaulting", "form_of", "validating"]
