@@ -186,8 +186,23 @@ async def test_what_is_no_condition_no_name_and_no_kind_is_told_at_once(client: 
         await unchecked.evict(core.Pod, "p")
     with pytest.raises(TypeError, match=r"a kind is a class, such as core\.ConfigMap, not 'ConfigMap'"):
         await unchecked.get("ConfigMap", "c")
-    with pytest.raises(TypeError, match=r"a kind is a class, such as core\.ConfigMap, not a dict$"):
-        await unchecked.create({"kind": "Secret", "stringData": {"password": "hush"}})
+
+
+async def test_what_is_no_object_and_no_patch_is_told_without_its_content(client: Client, namespace: str) -> None:
+    unchecked: Any = client
+    secret = {"kind": "Secret", "stringData": {"password": "hush"}}
+    for verb in ("create", "update", "update_status", "replace", "apply"):
+        write = getattr(client, verb)
+        with pytest.raises(TypeError, match=r"^an object is needed here, such as .*, not the class ConfigMap$"):
+            await write(core.ConfigMap)
+        with pytest.raises(TypeError, match=r"^an object is needed here, such as core\.ConfigMap\(.*\), not a dict$"):
+            await write(secret)
+    with pytest.raises(TypeError, match=r"^an object is needed here, such as core\.ConfigMap\(.*\), not a dict$"):
+        await unchecked.delete(secret)
+    for patch, given in ((secret, "a dict"), ([secret], "a list"), (MergePatch, "the class MergePatch")):
+        expected = rf"^a patch is a MergePatch, a JsonPatch or a StrategicPatch, such as MergePatch\(.*\), not {given}$"
+        with pytest.raises(TypeError, match=expected):
+            await unchecked.patch(core.Secret, "s", patch, namespace)
 
 
 async def test_a_condition_that_is_async_is_refused_and_not_taken_for_true(client: Client, namespace: str) -> None:

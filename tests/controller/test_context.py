@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 
@@ -56,3 +57,28 @@ async def test_what_a_traceback_shows_of_a_context_is_not_its_content(operator: 
     assert "resourceVersion" in content
     assert not [text for text in others if "resourceVersion" in text]
     assert shown[2] == "<Session of Thing default/one>"
+
+
+async def test_what_is_no_object_is_told_by_everything_that_writes(operator: Operator, clock: VirtualClock) -> None:
+    told: list[str] = []
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        unchecked: Any = ctx
+        attempts = [
+            unchecked.apply(Thing),
+            unchecked.create([obj]),
+            unchecked.update(Thing),
+            unchecked.delete("one"),
+            unchecked.prune([Thing], keep=["one"]),
+        ]
+        for attempt in attempts:
+            with pytest.raises(TypeError) as caught:
+                await attempt
+            told.append(str(caught.value))
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.settle()
+    expected = "an object is needed here, such as core.ConfigMap(...), not "
+    assert told == [expected + given for given in ("the class Thing", "a list", "the class Thing", "a str", "a str")]

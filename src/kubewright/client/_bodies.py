@@ -10,6 +10,7 @@ from kubewright.api import DecodeError, Object, Untyped, decode, encode, info_of
 from kubewright.api._deletion import is_kept
 from kubewright.client._diff import Operation, diff
 from kubewright.client._list_keys import ListKeys
+from kubewright.client._paths import info_of_object
 
 __all__ = ["apply_body", "body", "changes", "kept_object"]
 
@@ -48,7 +49,7 @@ def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
     The patch writes the resource version that was read, so that the server refuses it as a conflict when somebody else
     changed the object meanwhile. (A `test` operation would do too, but its failure does not say what failed.)
     """
-    kind = type(obj)
+    kind, info = type(obj), info_of_object(obj)
     origin = obj.metadata.origin
     if origin is None:
         raise ValueError(
@@ -62,7 +63,7 @@ def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
     operations = [
         operation
         for operation in diff(ListKeys(kind), raw, before, after)
-        if _belongs(operation["path"], subresource, own_status="status" in info_of(kind).subresources)
+        if _belongs(operation["path"], subresource, own_status="status" in info.subresources)
     ]
     if not operations:
         return []

@@ -13,7 +13,7 @@ from kubewright.client._config import load_config
 from kubewright.client._discovery import ServerVersion
 from kubewright.client._errors import Conflict, Invalid, Status
 from kubewright.client._patches import JsonPatch, Patch
-from kubewright.client._paths import name_of
+from kubewright.client._paths import described, info_of_object, name_of
 from kubewright.client._reads import Reads
 from kubewright.client._requests import JSON_TYPE, Selection, delete_options, query_of, selector_text, with_body
 from kubewright.client._subresources import Subresources
@@ -58,7 +58,7 @@ class Client(Reads, Subresources):
 
     async def create(self, obj: R, *, field_manager: str | None = None, dry_run: bool = False) -> R:
         """Make the object. Raises `AlreadyExists` when there is one of that name."""
-        info = info_of(obj)
+        info = info_of_object(obj)
         if obj.metadata.resource_version:
             raise ValueError(f"{obj} was read from a server already: to make a copy, give it metadata of its own")
         request = self._for_kind(
@@ -89,7 +89,7 @@ class Client(Reads, Subresources):
 
     async def replace(self, obj: R, *, subresource: str | None = None, dry_run: bool = False) -> R:
         """Write the whole object (PUT). What the model does not know is lost: `update` is nearly always better."""
-        info = info_of(obj)
+        info = info_of_object(obj)
         request = self._for_object(
             "PUT",
             "update",
@@ -115,6 +115,9 @@ class Client(Reads, Subresources):
 
         Raises `Conflict` when the patch names a resource version and the object has another one by now.
         """
+        if not isinstance(patch, Patch):
+            kinds = "a MergePatch, a JsonPatch or a StrategicPatch"
+            raise TypeError(f"a patch is {kinds}, such as MergePatch({{...}}), not {described(patch)}")
         request = self._for_object(
             "PATCH",
             "patch",
@@ -157,7 +160,7 @@ class Client(Reads, Subresources):
         request = self._for_object(
             "PATCH",
             "patch",
-            info_of(obj),
+            info_of_object(obj),
             obj.metadata.namespace,
             name_of(obj),
             subresource=subresource,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from kubewright.api import Object, ResourceInfo, info_of
+from kubewright.api import Model, Object, ResourceInfo, info_of
 
-__all__ = ["object_path", "qualified", "resource_path"]
+__all__ = ["described", "info_of_object", "name_of", "object_path", "qualified", "resource_path"]
 
 _SAFE = ":@!$&'()*+,;=~"
 
@@ -35,7 +35,7 @@ def qualified(info: ResourceInfo, subresource: str | None = None) -> str:
 def segment(value: str, what: str, info: ResourceInfo) -> str:
     """One segment of a path. A name must not lead to another path, whatever it holds."""
     if not isinstance(value, str):
-        raise TypeError(f"the {what} of a {info.kind} is a text, not {_described(value)}")
+        raise TypeError(f"the {what} of a {info.kind} is a text, not {described(value)}")
     if not value:
         raise ValueError(f"a {info.kind} needs a {what}, got {value!r}")
     if value in (".", "..") or "/" in value or "%" in value:
@@ -43,13 +43,21 @@ def segment(value: str, what: str, info: ResourceInfo) -> str:
     return quote(value, safe=_SAFE)
 
 
-def _described(value: object) -> str:
-    """Not the value itself: objects may hold secrets, and are long."""
+def described(value: object) -> str:
+    """What it is, for errors. Not the value itself: objects may hold secrets, and are long."""
     return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
+
+
+def info_of_object(obj: Object) -> ResourceInfo:
+    """Where the kind of an object lives on the server; a clear error for what is no object, such as its class."""
+    if not isinstance(obj, Model):
+        raise TypeError(f"an object is needed here, such as core.ConfigMap(...), not {described(obj)}")
+    return info_of(obj)
 
 
 def name_of(obj: Object) -> str:
     """The object's name; a clear error when it has none."""
+    info = info_of_object(obj)
     if obj.metadata.name:
         return obj.metadata.name
-    raise ValueError(f"this {info_of(obj).kind} has no metadata.name")
+    raise ValueError(f"this {info.kind} has no metadata.name")

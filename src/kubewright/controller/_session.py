@@ -25,6 +25,7 @@ from kubewright.api._conditions import ConditionStatus
 from kubewright.api._spec_status import new_status
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.client import JsonPatch, NotFound, Propagation, Status, Trace
+from kubewright.client._paths import info_of_object, name_of
 from kubewright.controller._environment import Environment
 from kubewright.controller._status import (
     conditions_of,
@@ -228,9 +229,9 @@ class Session(msgspec.Struct, Generic[R], eq=False):
     async def update(self, obj: O) -> O:
         """See `Context.update`."""
         self.check()
-        origin = obj.metadata.origin
         updated = await self.environment.client.update(obj)
         if updated is not obj:
+            origin = obj.metadata.origin
             self._noted(updated, origin.raw if origin is not None else None)
         return updated
 
@@ -249,7 +250,7 @@ class Session(msgspec.Struct, Generic[R], eq=False):
                 raise TypeError(f"delete({kind.__name__}) needs a name as well, or the object itself")
             uid = None
         else:
-            name, namespace, uid = target.metadata.name, target.metadata.namespace, target.metadata.uid or None
+            name, namespace, uid = name_of(target), target.metadata.namespace, target.metadata.uid or None
         key = ObjectKey(self._namespace(info_of(kind), namespace), name)
         try:
             kept = await self.environment.client.delete(
@@ -397,18 +398,11 @@ class Session(msgspec.Struct, Generic[R], eq=False):
 
     def _placed(self, obj: O) -> O:
         """A copy of the object, in the namespace of the one that is being reconciled unless it has its own."""
-        if not isinstance(obj, Object):
-            raise TypeError(f"an object is meant, such as core.ConfigMap(...), not {_described(obj)}")
-        meta = obj.metadata
+        info, meta = info_of_object(obj), obj.metadata
         placed = msgspec.structs.replace(
             meta,
-            namespace=self._namespace(info_of(obj), meta.namespace),
+            namespace=self._namespace(info, meta.namespace),
             owner_references=list(meta.owner_references),
         )
         placed.remember(meta.origin)
         return msgspec.structs.replace(obj, metadata=placed)
-
-
-def _described(value: object) -> str:
-    """What was given, without its content, which may be that of a Secret."""
-    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
