@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from kubewright.api import ObjectMeta, core
-from kubewright.client import BlockingClient, NotFound
+from kubewright.client import BlockingClient, BlockingDiscovery, Discovery, NotFound
 from kubewright.testing import ControlPlane
 
 
@@ -65,6 +67,32 @@ def test_a_closed_client_says_so(control_plane: ControlPlane) -> None:
     client.close()
     with pytest.raises(RuntimeError, match="this BlockingClient is closed"):
         client.server_version()
+
+
+def test_the_namespace_and_what_the_server_serves_are_there_too(control_plane: ControlPlane) -> None:
+    with BlockingClient.connect(kubeconfig=control_plane.kubeconfig, namespace="here") as client:
+        assert client.namespace == "here"
+        assert client.discovery.find("apps", "Deployment").api_version == "apps/v1"
+        assert "deploy" in client.discovery.served("apps/v1", "Deployment").short_names
+        assert client.discovery.served("v1", "Pod") in client.discovery.resources(refresh=True)
+        assert client.discovery.server_version() == client.server_version()
+
+
+def test_what_the_async_client_alone_has_is_told(control_plane: ControlPlane) -> None:
+    with BlockingClient.connect(kubeconfig=control_plane.kubeconfig) as client:
+        unchecked: Any = client
+        expected = (
+            r"^a BlockingClient has no attribute 'config': the async client behind it has one, as \.client\.config$"
+        )
+        with pytest.raises(AttributeError, match=expected):
+            _ = unchecked.config
+        with pytest.raises(AttributeError, match=r"^a BlockingClient has no attribute 'confg'$"):
+            _ = unchecked.confg
+
+
+def test_the_discovery_has_the_methods_of_the_async_one() -> None:
+    for name in ("resources", "find", "served", "server_version"):
+        assert inspect.signature(getattr(BlockingDiscovery, name)) == inspect.signature(getattr(Discovery, name))
 
 
 def test_the_methods_are_those_of_the_async_client() -> None:

@@ -268,6 +268,11 @@ async def test_a_plain_function_does_the_same_through_a_blocking_context(
         seen.append(ctx.client.get(core.ConfigMap, "c", namespace).metadata.uid == applied.metadata.uid)
         cached = ctx.get(core.ConfigMap, "c")
         seen.append(cached is not None and cached.data == {"size": "4"})
+        unchecked: Any = ctx.client
+        seen.append(ctx.client.namespace == client.namespace)
+        seen.append(ctx.client.discovery.find("v1", "ConfigMap").plural == "configmaps")
+        with pytest.raises(AttributeError, match=r"^a BlockingClient has no attribute 'host': .* as \.client\.host$"):
+            _ = unchecked.host
         ctx.set_condition("Ready", True, "Made")
         ctx.patch_status(BoxStatus(available=obj.spec.size))
         ctx.record("Synced", "Box synced")

@@ -14,7 +14,7 @@ safe (`RetryPolicy`).
 
 from __future__ import annotations
 
-from kubewright.client._blocking import BlockingClient
+from kubewright.client._blocking import BlockingClient, BlockingDiscovery
 from kubewright.client._client import Client, Propagation
 from kubewright.client._config import (
     TLS,
@@ -61,6 +61,7 @@ __all__ = [
     "ApiError",
     "BadRequest",
     "BlockingClient",
+    "BlockingDiscovery",
     "Cause",
     "Client",
     "ClientConfig",

@@ -12,12 +12,14 @@ import os
 import threading
 from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Iterator
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
+from kubewright.api import ResourceInfo
 from kubewright.client._client import Client
 from kubewright.client._config import load_config
+from kubewright.client._discovery import ServedResource, ServerVersion
 
-__all__ = ["BlockingClient"]
+__all__ = ["BlockingClient", "BlockingDiscovery"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -111,6 +113,16 @@ class BlockingClient:
     request = _waiting(Client.request)
     stream = _iterating(Client.stream)
 
+    @property
+    def namespace(self) -> str:
+        """The client's own namespace."""
+        return self.client.namespace
+
+    @property
+    def discovery(self) -> BlockingDiscovery:
+        """What the server serves."""
+        return BlockingDiscovery(self)
+
     def close(self) -> None:
         """Close all connections and end the thread."""
         if not self._loop.is_closed():
@@ -127,6 +139,15 @@ class BlockingClient:
     ) -> None:
         self.close()
 
+    if not TYPE_CHECKING:  # to which it would mean that every name exists
+
+        def __getattr__(self, name: str) -> Any:
+            # Not Python's own words: they would show the private class of a context's client.
+            message = f"a BlockingClient has no attribute {name!r}"
+            if not name.startswith("_") and hasattr(self.__dict__.get("client"), name):
+                message += f": the async client behind it has one, as .client.{name}"
+            raise AttributeError(message, name=name, obj=self)
+
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         if self._loop.is_closed():
             work.close()
@@ -137,3 +158,27 @@ class BlockingClient:
         except BaseException:  # Ctrl-C while waiting must end the request too
             future.cancel()
             raise
+
+
+class BlockingDiscovery:
+    """What the server serves, as `Discovery` has it: its methods wait."""
+
+    def __init__(self, client: BlockingClient) -> None:
+        self._client = client
+        self._discovery = client.client.discovery
+
+    def resources(self, *, refresh: bool = False) -> tuple[ServedResource, ...]:
+        """See `Discovery.resources`."""
+        return self._client._wait(self._discovery.resources(refresh=refresh))
+
+    def find(self, api_version: str, kind: str) -> ResourceInfo:
+        """See `Discovery.find`."""
+        return self._client._wait(self._discovery.find(api_version, kind))
+
+    def served(self, api_version: str, kind: str) -> ServedResource:
+        """See `Discovery.served`."""
+        return self._client._wait(self._discovery.served(api_version, kind))
+
+    def server_version(self) -> ServerVersion:
+        """See `Discovery.server_version`."""
+        return self._client._wait(self._discovery.server_version())
