@@ -41,6 +41,20 @@ async def test_a_limit_ends_the_list(client: Client, seven: str) -> None:
     assert len([obj async for obj in client.list(core.ConfigMap, seven, limit=4, page_size=3)]) == 4
 
 
+async def test_a_limit_is_at_least_one_and_a_number(scripted: Any) -> None:
+    server = scripted()
+    unchecked: Any = Client(transport=server)
+    for parameter in ("limit", "page_size"):
+        right = f"^{parameter} is a whole number of at least 1, or None for all objects, not"
+        for number in (0, -1):
+            with pytest.raises(ValueError, match=f"{right} {number}$"):
+                unchecked.list(core.ConfigMap, **{parameter: number})
+        for wrong in ("1", 1.5, True):
+            with pytest.raises(TypeError, match=f"{right} a {type(wrong).__name__}$"):
+                unchecked.list(core.ConfigMap, **{parameter: wrong})
+    assert server.requests == []
+
+
 async def test_all_namespaces_and_one(client: Client, seven: str) -> None:
     await client.create(core.ConfigMap(metadata=ObjectMeta(generate_name="elsewhere-", namespace="default")))
     everywhere = await client.list(core.ConfigMap)

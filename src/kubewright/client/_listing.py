@@ -79,8 +79,8 @@ class Listing(Generic[R]):
         self, fetch: Callable[[str, int | None], Awaitable[ObjectList[R]]], page_size: int | None, limit: int | None
     ) -> None:
         self._fetch = fetch
-        self._page_size = page_size
-        self._limit = limit
+        self._page_size = _checked("page_size", page_size)
+        self._limit = _checked("limit", limit)
 
     def __await__(self) -> Generator[Any, None, ObjectList[R]]:
         return self._all().__await__()
@@ -126,3 +126,15 @@ class Listing(Generic[R]):
             whole.continue_token, whole.remaining = token, page.remaining
             if not token or (self._limit is not None and len(whole) >= self._limit):
                 return whole
+
+
+def _checked(parameter: str, given: int | None) -> int | None:
+    """A number of objects. The server takes 0 for all of them, which nobody means who gives a limit."""
+    if given is None:
+        return None
+    right = f"{parameter} is a whole number of at least 1, or None for all objects"
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise TypeError(f"{right}, not a {type(given).__name__}")
+    if given < 1:
+        raise ValueError(f"{right}, not {given}")
+    return given

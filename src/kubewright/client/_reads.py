@@ -58,7 +58,8 @@ class Reads(Requests):
     ) -> Listing[R]:
         """The objects of a kind: `await` it for all of them, or `async for` to hold one page at a time.
 
-        `limit` ends the list after that many; `page_size` is how many are fetched at once, None for all.
+        `limit` ends the list after that many; `page_size` is how many are fetched at once. None means all, and what is
+        less than 1 is refused.
         """
 
         async def fetch(token: str, size: int | None) -> ObjectList[R]:
