@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import ParamSpec, TypeVar
 
 from kubewright._typos import nearest
 
-__all__ = ["Unsuitable", "known_options", "unknown_name"]
+__all__ = ["Unsuitable", "are_texts", "check_text", "known_options", "unknown_name"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -17,6 +17,18 @@ T = TypeVar("T")
 
 class Unsuitable(ValueError):
     """What the value should have been: the words between "is" and "not"."""
+
+
+def check_text(what: str, given: object, such_as: str) -> str:
+    """A text; anything else is refused with what would be one."""
+    if not isinstance(given, str):
+        raise TypeError(f"{what} is a text, such as {such_as}, not {given!r}")
+    return given
+
+
+def are_texts(given: object) -> bool:
+    """Whether it is a list of texts, or the like. A text alone is none: its letters are not what was meant."""
+    return isinstance(given, Collection) and not isinstance(given, str) and all(isinstance(one, str) for one in given)
 
 
 def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:

@@ -165,6 +165,25 @@ def test_needs_adds_what_does_not_follow() -> None:
     assert rules(operator, place=2) == ["/configmaps other,settings: get"]
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"names": "cfg"}, r"""needs\(ConfigMap\): names takes a list of texts, names=\["settings"\], not 'cfg'"""),
+        ({"names": [5]}, r"names takes a list of texts, .*, not \[5\]"),
+        ({"names": None}, "names takes a list of texts, .*, not None"),
+        ({"namespace": ["kube-system"]}, r"""namespace is a text, such as "kube-system", .*, not \['kube-system'\]"""),
+    ],
+)
+def test_needs_takes_names_in_a_list_and_one_namespace(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        operator_with().needs(core.ConfigMap, verbs=["get"], **options)
+
+
+def test_a_text_is_no_kind_that_is_needed() -> None:
+    with pytest.raises(TypeError, match=r"needs takes a kind, such as apps\.Deployment .*, not 'pods'"):
+        operator_with().needs("pods")  # type: ignore[arg-type]
+
+
 def test_an_operator_of_all_namespaces_has_a_cluster_role_and_a_role_for_its_lease() -> None:
     operator = operator_with()
     operator.reconciles(Foo)(sync)

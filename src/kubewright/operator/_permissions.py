@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from kubewright._options import are_texts, check_text
 from kubewright.api import Object, ResourceInfo
 from kubewright.controller import Registration
 from kubewright.controller._options import check_kind
@@ -142,7 +143,9 @@ def needed(
     namespace: str | None = None,
 ) -> list[Permission]:
     """See `Operator.needs`."""
-    if isinstance(kind, Sequence):
+    if namespace is not None:
+        check_text("needs: namespace", namespace, '"kube-system", or "." for the one that the operator runs in')
+    if isinstance(kind, Sequence) and not isinstance(kind, str):
         if verbs or names or namespace:
             raise TypeError("needs: permissions say their verbs, names and places themselves")
         return list(kind)
@@ -152,6 +155,8 @@ def needed(
         return list(_of_rule(kind, namespace))
     info = check_kind(kind, "needs")
     what = f"needs({info.kind})"
+    if not are_texts(names):
+        raise TypeError(f'{what}: names takes a list of texts, names=["settings"], not {names!r}')
     return [
         permission(info, verb, subresource=part or None, where=namespace, name=name, why=what)
         for verb, _, part in (text.partition(" ") for text in check_verbs(what, verbs))
