@@ -338,6 +338,34 @@ async def test_a_rate_limiter_that_fails_costs_neither_the_key_nor_the_worker(
     assert stage.controller.stats.active == 0
 
 
+async def test_a_logger_that_fails_costs_neither_the_key_nor_the_worker(
+    operator: Operator, clock: VirtualClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    times: list[float] = []
+
+    class Broken(logging.Filter):
+        def filter(self, record: logging.LogRecord) -> bool:
+            raise ArithmeticError("the filter is broken")
+
+    @operator.reconciles(Thing, name="unlucky", concurrency=1)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        times.append(clock.monotonic())
+        if len(times) < 3:
+            raise TerminalError
+
+    logger, broken = logging.getLogger("kubewright.controller.unlucky"), Broken()
+    logger.addFilter(broken)
+    try:
+        async with working(operator, clock) as stage:
+            stage.put(thing())
+            await clock.advance(10)
+    finally:
+        logger.removeFilter(broken)
+    assert times == [0, 1, 2]
+    assert "the filter is broken" in capsys.readouterr().err
+    assert stage.controller.stats.active == 0
+
+
 # Time-outs
 
 

@@ -64,6 +64,8 @@ def test_a_misspelled_option_fails_at_once_with_the_nearest_name_and_all_of_them
         ({"labels": 3}, TypeError, r'reconciles\(Thing\): labels is a label selector, such as "app=web" .*, not 3'),
         ({"labels": "a in (b"}, ValueError, r"reconciles\(Thing\): labels cannot be read: .*a in \(b"),
         ({"labels": {"a": "b c"}}, ValueError, r"reconciles\(Thing\): labels cannot be read: .*b c"),
+        ({"name": 5}, TypeError, r"reconciles\(Thing\): name is a text, such as thing, not 5"),
+        ({"name": ["a"]}, TypeError, r"reconciles\(Thing\): name is a text, such as thing, not \['a'\]"),
     ],
 )
 def test_a_wrong_value_fails_at_once(
@@ -262,6 +264,8 @@ def test_a_finalizer_is_named_after_the_group_and_the_operator_unless_the_group_
         operator.finalizes(core.ConfigMap)
     with pytest.raises(ValueError, match="must be a name under a domain"):
         operator.finalizes(Thing, name="cleanup")
+    with pytest.raises(TypeError, match=r"finalizes\(Thing\): name is a text, such as example.com/cleanup, not 5"):
+        operator.finalizes(Thing, name=5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"has a finalizer 'example.com/thing-operator' already"):
         operator.finalizes(Thing)
 
@@ -269,6 +273,8 @@ def test_a_finalizer_is_named_after_the_group_and_the_operator_unless_the_group_
 def test_an_operator_has_a_name_that_can_be_written_everywhere() -> None:
     with pytest.raises(ValueError, match="operator name 'My Operator' must be lower case"):
         Operator("My Operator")
+    with pytest.raises(TypeError, match="operator name is a text, such as foo-operator, not None"):
+        Operator(None)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"has no option 'namespace'. Did you mean 'namespaces'"):
         Operator("mine", namespace="default")  # type: ignore[call-arg]
 

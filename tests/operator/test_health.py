@@ -115,13 +115,14 @@ async def test_the_log_is_told_once_when_a_check_begins_to_fail_and_when_it_is_w
     [
         ("a/b", bool, "a check is named by letters, digits"),
         ("", bool, "a check is named by letters, digits"),
+        (5, bool, "the name of a check is a text, such as database, not 5"),
         ("ping", bool, "there is a check 'ping' already"),
         ("caches", bool, "there is a check 'caches' already"),
         ("mine", bool, "there is a check 'mine' already"),
         ("other", 5, "a check is a function without arguments, not 5"),
     ],
 )
-def test_a_check_that_cannot_be_is_refused_where_it_is_added(name: str, check: Any, message: str) -> None:
+def test_a_check_that_cannot_be_is_refused_where_it_is_added(name: Any, check: Any, message: str) -> None:
     operator = Operator("mine")
     operator.ready_check("mine", bool)
     operator.health_check("mine", bool)

@@ -83,5 +83,7 @@ def test_what_cannot_be_an_index_fails_where_it_is_written() -> None:
         operator.indexes(Site, "theme")
     with pytest.raises(ValueError, match="there is an index 'owner' of Site already"):
         operator.indexes(Site, "owner")
+    with pytest.raises(TypeError, match="the name of an index of Site is a text, such as by-owner, not 5"):
+        operator.indexes(Site, 5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"'host' of Site is a function of an object, not 'spec\.host'"):
         operator.indexes(Site, "host")("spec.host")  # type: ignore[arg-type]

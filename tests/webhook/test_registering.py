@@ -93,6 +93,7 @@ def test_a_typo_in_an_option_fails_with_the_valid_names(operator: kw.Operator) -
         ),
         ({"subresources": ["stats"]}, "'stats' is no subresource of it; there is: "),
         ({"reinvocation_policy": "IfNeeded"}, "validates has no option 'reinvocation_policy'"),
+        ({"name": 5}, "name of validates is a text, such as validate.foos.example.com, not 5"),
         ({"rules": [], "operations": ["CREATE"]}, "leave out operations and subresources"),
     ],
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable
+import traceback
+from collections.abc import Awaitable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
@@ -229,10 +230,11 @@ class Controller(Generic[R]):
                 except BaseException as error:  # of a rate limiter, say: neither key nor worker may be lost for it
                     if has_to_pass(error):
                         raise
-                    run = run or self._begin(key, attempt=1)
-                    self._log(run).exception("what becomes of the key could not be decided; trying again in 1 s")
-                    run.failed(error)
                     queue.add_after(key, 1.0)
+                    run = run or self._begin(key, attempt=1)
+                    with _whatever_loggers_do():
+                        self._log(run).exception("what becomes of the key could not be decided; trying again in 1 s")
+                    run.failed(error)
                     ending = "error"
                 finally:
                     stats.active -= 1
@@ -241,7 +243,8 @@ class Controller(Generic[R]):
                 stats.durations.observe(ended - began)
                 if _logger.isEnabledFor(logging.DEBUG):  # a line for each reconcile is made only if somebody reads it
                     text = "reconciled in %.3f s: %s; trigger: %s"
-                    self._log(run).debug(text, ended - began, ending, run.trigger)
+                    with _whatever_loggers_do():
+                        self._log(run).debug(text, ended - began, ending, run.trigger)
                 self.history.ended(run, ending, ended=ended, seconds=ended - began, waited=queue.waited(key))
             finally:
                 queue.done(key)
@@ -495,6 +498,15 @@ def _decoded(snapshot: Snapshot[R]) -> R:
         return snapshot.object()
     except DecodeError as error:
         raise _Undecodable(error) from error
+
+
+@contextlib.contextmanager
+def _whatever_loggers_do() -> Iterator[None]:
+    """No worker is lost for a handler or a filter that raises: what it raised goes where logging puts such things."""
+    try:
+        yield
+    except Exception:
+        traceback.print_exc()
 
 
 _NOTHING = Result()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TypeVar
 
+from kubewright._options import check_text
 from kubewright.api import Object, ResourceInfo
 from kubewright.cache import ObjectKey
 from kubewright.client import Conflict, NotFound
@@ -28,7 +29,7 @@ def finalizer_name(info: ResourceInfo, operator: str, name: str | None) -> str:
                 f'give it a name under your own domain, finalizes({info.kind}, name="example.com/{operator}")'
             )
         name = f"{info.group}/{operator}"
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(check_text(f"finalizes({info.kind}): name", name, "example.com/cleanup")):
         raise ValueError(f"finalizer {name!r} must be a name under a domain, such as example.com/cleanup")
     return name
 

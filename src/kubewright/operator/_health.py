@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
 from kubewright._foreign import being_cancelled, contained, containment
+from kubewright._options import check_text
 from kubewright.clock import Clock
 from kubewright.operator._http_server import Asked, Page
 
@@ -38,7 +39,7 @@ _WITHHELD = "reason withheld"
 
 def check_check(name: str, check: Check, taken: Mapping[str, Check]) -> None:
     """Refuse a check whose name cannot be a part of a path or belongs to another one, and what is no function."""
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(check_text("the name of a check", name, "database")):
         raise ValueError(f"a check is named by letters, digits, '-', '_' and '.', such as database, not {name!r}")
     if name in taken or name in BUILT_IN:
         raise ValueError(f"there is a check {name!r} already: give this one another name")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from msgspec.structs import replace
 
-from kubewright._options import known_options
+from kubewright._options import check_text, known_options
 from kubewright.api import Object
 from kubewright.cache import IndexFunction, Labels, ObjectKey
 from kubewright.cache._store import NAMESPACE_INDEX, OWNER_INDEX
@@ -112,7 +112,7 @@ class Operator(HasWebhooks):
         rng: random.Random | None = None,
         **options: Unpack[Options],
     ) -> None:
-        if not _NAME.fullmatch(name):
+        if not _NAME.fullmatch(check_text("operator name", name, "foo-operator")):
             raise ValueError(f"operator name {name!r} must be lower case letters, digits and '-', such as foo-operator")
         self.name = name
         self.clock = check_clock(clock)
@@ -200,7 +200,7 @@ class Operator(HasWebhooks):
             "timeout": check_timeout(timeout),
             "verbs": None if verbs is None else check_verbs(what, verbs, must=("list", "watch")),
         }
-        controller = name or info.kind.lower()
+        controller = check_text(f"{what}: name", name or info.kind.lower(), such_as=info.kind.lower())
         if any(other.name == controller for other in self._registrations):
             raise ValueError(
                 f"this operator has a controller {controller!r} already: give the second one a name, "
@@ -268,6 +268,7 @@ class Operator(HasWebhooks):
         reconciled, or in `owns`, `watches` or `reads` of a controller. It stays as it is.
         """
         info = check_kind(kind, "indexes")
+        check_text(f"the name of an index of {info.kind}", name, "by-owner")
         if name in (NAMESPACE_INDEX, OWNER_INDEX) or any((of, it) == (kind, name) for of, it, _ in self.indexed):
             raise ValueError(f"there is an index {name!r} of {info.kind} already: give this one another name")
 

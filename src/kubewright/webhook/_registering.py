@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar
 
 import msgspec
 
-from kubewright._options import unknown_name
+from kubewright._options import check_text, unknown_name
 from kubewright.api import Object, Untyped, info_of
 from kubewright.controller._options import check_kind
 from kubewright.webhook._conversion import Conversions, check_versions
@@ -173,6 +173,8 @@ def _check(what: str, kind: type[Object], options: AdmissionOptions) -> None:
     for name in ("operations", "subresources", "rules"):
         if isinstance(options.get(name, ()), str):
             raise TypeError(f"{name} of {what} is a list: [{options.get(name)!r}]")
+    if (name_given := options.get("name")) is not None:
+        check_text(f"name of {what}", name_given, "validate.foos.example.com")
     timeout: object = options.get("timeout", 10)
     if not isinstance(timeout, int) or isinstance(timeout, bool):
         raise TypeError(f"timeout of {what} is a number of seconds, from 1 to 30, not {timeout!r}")
