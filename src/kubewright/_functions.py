@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Signature", "can_take", "is_async", "is_generator", "name_of", "signature_of"]
+__all__ = ["Signature", "can_take", "is_async", "is_generator", "method_of", "name_of", "signature_of"]
 
 
 class Signature(msgspec.Struct, frozen=True):
@@ -52,6 +52,20 @@ def can_take(function: Callable[..., Any], count: int) -> bool:
     except ValueError:  # a function that is built in
         return True
     return True
+
+
+def method_of(given: Any, name: str) -> Callable[..., Any]:
+    """A method of an instance; of a class, as its instances will have it, plain, static or of the class."""
+    if isinstance(given, type):
+        found = inspect.getattr_static(given, name)
+        found = found.__get__(object(), given) if hasattr(type(found), "__get__") else found
+        owner = given
+    else:
+        found, owner = getattr(given, name), type(given)
+    if not callable(found):
+        raise TypeError(f"{owner.__name__}.{name} must be a method, def {name}(self, ...), not {found!r}")
+    method: Callable[..., Any] = found
+    return method
 
 
 def name_of(function: Any) -> str:

@@ -223,6 +223,42 @@ def test_the_methods_of_a_class_are_looked_at_too(operator: Operator) -> None:
         operator.reconciles(Thing)(Wrong)  # type: ignore[arg-type]
 
 
+def test_methods_may_be_static_or_of_the_class(operator: Operator) -> None:
+    class Static:
+        @staticmethod
+        async def reconcile(obj: Thing, ctx: Context[Thing]) -> None: ...
+
+        @classmethod
+        async def finalize(cls, obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    for number, given in enumerate((Static, Static())):
+        operator.reconciles(Thing, name=f"thing-{number}")(given)
+    for registration in operator.registrations():
+        handlers = registration.make_handlers()
+        assert [form and form.name.rpartition(".")[2] for form in (handlers.reconcile, handlers.finalize)] == [
+            "reconcile",
+            "finalize",
+        ]
+
+    class Typo(Static):
+        @staticmethod
+        async def delete(obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    with pytest.raises(TypeError, match="has a method 'delete', which nobody calls"):
+        operator.reconciles(Thing, name="typo")(Typo)
+
+
+def test_an_attribute_in_the_place_of_a_method_is_refused(operator: Operator) -> None:
+    class Wrong:
+        async def reconcile(self, obj: Thing, ctx: Context[Thing]) -> None: ...
+
+        finalize = 5
+
+    for given in (Wrong, Wrong()):
+        with pytest.raises(TypeError, match=r"Wrong.finalize must be a method, def finalize\(self, ...\), not 5"):
+            operator.reconciles(Thing)(given)
+
+
 def test_a_method_that_is_nearly_called_as_ours_is_refused(operator: Operator) -> None:
     class Typo:
         async def reconcile(self, obj: Thing, ctx: Context[Thing]) -> None: ...

@@ -152,6 +152,37 @@ def test_what_is_wrong_with_a_handler_fails_where_it_is_written(operator: kw.Ope
         fill(Empty)
 
 
+def test_methods_may_be_static(operator: kw.Operator) -> None:
+    class Static:
+        @staticmethod
+        def validate_create(toy: Toy) -> None: ...
+
+        @staticmethod
+        def validate_update(old: Toy, new: Toy, request: AdmissionRequest[Toy]) -> None: ...
+
+        @staticmethod
+        def default(toy: Toy) -> None: ...
+
+    for number, given in enumerate((Static, Static())):
+        operator.validates(Toy, name=f"validate.{number}.example.com")(given)
+        operator.defaults(Toy, name=f"default.{number}.example.com")(given)
+    for handler in operator.webhooks.handlers:
+        form = handler.calls.make()("UPDATE")
+        assert form is not None
+        assert (form.objects, form.wants_request) == ((1, False) if handler.declaration.mutating else (2, True))
+
+
+def test_an_attribute_in_the_place_of_a_method_is_refused(operator: kw.Operator) -> None:
+    class Wrong:
+        validate_create = default = 5
+
+    anything: list[Any] = [operator.validates(Toy), operator.defaults(Toy)]
+    for decorator, name in zip(anything, ("validate_create", "default"), strict=True):
+        for given in (Wrong, Wrong()):
+            with pytest.raises(TypeError, match=rf"Wrong.{name} must be a method, def {name}\(self, ...\), not 5"):
+                decorator(given)
+
+
 def test_defaults_cannot_be_about_deletions_and_untyped_needs_rules(operator: kw.Operator) -> None:
     with pytest.raises(ValueError, match="defaults cannot change an object that is deleted"):
         operator.defaults(Toy, operations=["DELETE"])

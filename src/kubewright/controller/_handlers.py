@@ -12,7 +12,7 @@ from typing import Any, get_origin
 
 import msgspec
 
-from kubewright._functions import is_async, is_generator, name_of, signature_of
+from kubewright._functions import is_async, is_generator, method_of, name_of, signature_of
 from kubewright._typos import nearest
 from kubewright.api import Object
 from kubewright.cache import ObjectKey
@@ -78,10 +78,13 @@ def form_of(function: Any, kind: type[Object], *, by_key: bool = True) -> Form:
     return Form(function=function, name=name, blocking=blocking, by_key=takes_key)
 
 
-def _bound(instance: Any, kind: type[Object]) -> Handlers:
+def _bound(given: Any, kind: type[Object]) -> Handlers:
+    """The handlers of an instance; those of a class only to look at, as its instances will have them."""
+
     def method(name: str, *, by_key: bool = False) -> Form | None:
-        found = getattr(instance, name, None)
-        return None if found is None else form_of(found, kind, by_key=by_key)
+        if getattr(given, name, None) is None:
+            return None
+        return form_of(method_of(given, name), kind, by_key=by_key)
 
     return Handlers(reconcile=method("reconcile", by_key=True), finalize=method("finalize"), deleted=method("deleted"))
 
@@ -99,16 +102,14 @@ def _check_class(cls: type, kind: type[Object]) -> None:
         ) from None
     except ValueError:  # a class of which Python does not know the signature
         return
-    for name in _METHODS:
-        if (method := getattr(cls, name, None)) is not None:
-            form_of(method.__get__(object()), kind, by_key=name == "reconcile")
+    _bound(cls, kind)
 
 
 def _check_method_names(cls: type) -> None:
     """Refuse a handler that nobody would call, because its name is not quite one of ours."""
-    for name, method in inspect.getmembers(cls, inspect.isroutine):
+    for name, _ in inspect.getmembers(cls, inspect.isroutine):
         meant = None if name.startswith("_") or name in _METHODS else nearest(name, _METHODS, likeness=0.8)
-        if meant is not None and not hasattr(cls, meant) and _may_be_handler(method):
+        if meant is not None and not hasattr(cls, meant) and _may_be_handler(method_of(cls, name)):
             raise TypeError(
                 f"{cls.__name__} has a method {name!r}, which nobody calls. Did you mean {meant!r}? The methods are:"
                 f" {', '.join(_METHODS)}; the name of a method of your own may begin with _"
@@ -117,7 +118,7 @@ def _check_method_names(cls: type) -> None:
 
 def _may_be_handler(method: Any) -> bool:
     """Whether a method takes an object and a context, as far as it says what it takes."""
-    parameters = signature_of(method).parameters[1:]
+    parameters = signature_of(method).parameters
     return len(parameters) == 2 and (
         parameters[1].annotation is inspect.Parameter.empty or _is_context(parameters[1].annotation)
     )

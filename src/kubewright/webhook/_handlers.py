@@ -16,7 +16,7 @@ from typing import Any, get_origin
 
 import msgspec
 
-from kubewright._functions import is_async, name_of, signature_of
+from kubewright._functions import is_async, method_of, name_of, signature_of
 from kubewright.api import Object
 from kubewright.webhook._request import AdmissionRequest, Operation
 
@@ -61,7 +61,7 @@ def validating(given: Any, kind: type[Object]) -> Calls:
 
     def bound(instance: Any) -> dict[str, Form]:
         return {
-            operation: form_of(getattr(instance, name), kind, objects=2 if operation == "UPDATE" else 1)
+            operation: form_of(method_of(instance, name), kind, objects=2 if operation == "UPDATE" else 1)
             for operation, name in found.items()
         }
 
@@ -76,7 +76,7 @@ def defaulting(given: Any, kind: type[Object]) -> Calls:
         raise TypeError(f"{_name(given)} has no method default(self, obj: {kind.__name__})")
 
     def bound(instance: Any) -> dict[str, Form]:
-        form = form_of(instance.default, kind)
+        form = form_of(method_of(instance, "default"), kind)
         return dict.fromkeys(("CREATE", "UPDATE"), form)
 
     return Calls(_maker(given, bound), None, _name(given))
@@ -101,19 +101,8 @@ def _maker(given: Any, bound: Callable[[Any], dict[str, Form]]) -> Callable[[], 
         raise TypeError(
             f"{given.__name__} cannot be made without arguments ({error}): hand in an instance instead"
         ) from None
-    bound(_Unbound(given))  # whatever is wrong with a method fails here, and not at the first request
+    bound(given)  # whatever is wrong with a method fails here, and not at the first request
     return lambda: bound(given()).get
-
-
-class _Unbound:
-    """Stands for an instance while its methods are looked at."""
-
-    def __init__(self, cls: type) -> None:
-        self._cls = cls
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._cls, name)
-        return found.__get__(object()) if inspect.isfunction(found) else found
 
 
 def form_of(function: Any, kind: type[Object], *, objects: int = 1) -> Form:
