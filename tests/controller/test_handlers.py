@@ -339,5 +339,10 @@ def test_a_result_takes_seconds_or_a_timedelta() -> None:
     assert Result().delay == 0
     with pytest.raises(TypeError, match="requeue_after is a number of seconds or a timedelta"):
         Result(requeue_after="30s")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Result takes its fields by name: requeue, requeue_after"):
+        Result(30)  # type: ignore[misc]
+    for requeue in (30, "no", None):
+        with pytest.raises(TypeError, match=f"requeue is True or False, not {requeue!r}; .* requeue_after=30"):
+            Result(requeue=requeue)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"Result has no field 'requeue_afer'. Did you mean 'requeue_after'?"):
         Result(requeue_afer=30)  # type: ignore[call-arg]

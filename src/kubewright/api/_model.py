@@ -129,7 +129,7 @@ def _explained(model: Any, given: Iterable[str], error: str) -> str | None:
         meant = on_the_wire.get(unknown) or nearest(unknown, known)
         hint = f" Did you mean {meant!r}?" if meant else ""
         return f"{model.__name__} has no field {unknown!r}.{hint} The fields are: {', '.join(known)}"
-    if error.startswith(_POSITIONAL) and isinstance(model, ModelType):
+    if error.startswith(_POSITIONAL) and known and not model.__match_args__:
         return f"{model.__name__} takes its fields by name: {', '.join(known)}"
     if error.startswith(_MISSING):
         return f"{model.__name__} needs the field {error.removeprefix(_MISSING)}"

@@ -59,7 +59,7 @@ R = TypeVar("R", bound=Object)
 R_contra = TypeVar("R_contra", bound=Object, contravariant=True)
 
 
-class Result(msgspec.Struct, frozen=True, metaclass=Explained):
+class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=Explained):
     """What a reconciler asks for when it ends well. `Result()` is the same as `None`: nothing."""
 
     requeue: bool = False
@@ -68,6 +68,9 @@ class Result(msgspec.Struct, frozen=True, metaclass=Explained):
     """Come back after this long (seconds, if a number). The backoff is forgotten. Wins over `requeue`."""
 
     def __post_init__(self) -> None:
+        requeue: object = self.requeue
+        if not isinstance(requeue, bool):
+            raise TypeError(f"requeue is True or False, not {requeue!r}; to come back after a time, requeue_after=30")
         after = self.requeue_after
         if after is None:
             return
