@@ -8,7 +8,16 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Signature", "can_take", "is_async", "is_generator", "method_of", "name_of", "signature_of"]
+__all__ = [
+    "Signature",
+    "can_take",
+    "check_keywords",
+    "is_async",
+    "is_generator",
+    "method_of",
+    "name_of",
+    "signature_of",
+]
 
 
 class Signature(msgspec.Struct, frozen=True):
@@ -29,6 +38,17 @@ def signature_of(function: Callable[..., Any]) -> Signature:
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
     return Signature(whole, parameters, sum(parameter.default is parameter.empty for parameter in parameters))
+
+
+def check_keywords(name: str, signature: Signature) -> None:
+    """Refuse a function that needs an argument by name: it is called by position alone."""
+    parameters = signature.whole.parameters.values()
+    needed = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
+    if needed:
+        raise TypeError(
+            f"{name} needs {' and '.join(needed)}, which nobody gives it: give {needed[0]} a default, or hand in"
+            f" functools.partial(..., {needed[0]}=...)"
+        )
 
 
 def is_async(function: Any) -> bool:

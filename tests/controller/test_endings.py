@@ -305,6 +305,26 @@ async def test_a_rate_limiter_of_ones_own_sets_the_pace(operator: Operator, cloc
     assert times == [0, 10, 30, 50]
 
 
+@pytest.mark.parametrize("given", [ExponentialBackoff, ExponentialBackoff[ObjectKey], lambda: ExponentialBackoff(1)])
+async def test_what_makes_a_rate_limiter_is_called_at_the_start(
+    operator: Operator, clock: VirtualClock, given: Any
+) -> None:
+    @operator.reconciles(Thing, rate_limiter=given)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    async with working(operator, clock) as stage:
+        assert isinstance(stage.controller.queue.rate_limiter, ExponentialBackoff)
+
+
+async def test_what_makes_no_rate_limiter_is_told_at_the_start(operator: Operator, clock: VirtualClock) -> None:
+    @operator.reconciles(Thing, rate_limiter=lambda: 5)  # type: ignore[arg-type,return-value]
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
+
+    with pytest.raises(TypeError, match=r"<lambda> must make a rate limiter, such as Exp.*, not 5"):
+        async with working(operator, clock):
+            pytest.fail("it must not start")
+
+
 @pytest.mark.parametrize("error", [ArithmeticError, SystemExit, asyncio.CancelledError])
 async def test_a_rate_limiter_that_fails_costs_neither_the_key_nor_the_worker(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture, error: type[BaseException]

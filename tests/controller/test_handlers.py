@@ -56,10 +56,18 @@ def test_a_misspelled_option_fails_at_once_with_the_nearest_name_and_all_of_them
         ({"when": lambda: True}, TypeError, "the predicate .*<lambda> must take one argument, the Change"),
         ({"when": asyncio.sleep}, TypeError, "the predicate sleep is async: make it a plain def"),
         ({"rate_limiter": 5}, TypeError, "rate_limiter is a rate limiter"),
+        ({"rate_limiter": int}, TypeError, r"rate_limiter is a rate limiter, such as .*, not <class 'int'>"),
+        ({"rate_limiter": asyncio.sleep}, TypeError, "or a function that makes one, not <function sleep"),
+        ({"rate_limiter": lambda key: None}, TypeError, "<lambda> needs arguments: hand in what it makes, such as Exp"),
         ({"triggers": asyncio.Queue()}, TypeError, r"triggers takes a list, triggers=\[...\]"),
         ({"triggers": [3]}, TypeError, r"triggers takes async iterators of keys, asyncio.Queues, .*, not 3"),
         ({"triggers": [queue.Queue()]}, TypeError, "triggers takes async iterators of keys, asyncio.Queues"),
         ({"triggers": [lambda kind: None]}, TypeError, "or functions without parameters that make an iterator"),
+        (
+            {"triggers": [asyncio.Queue]},
+            TypeError,
+            "asyncio.Queues, or functions .*, not <class 'asyncio.queues.Queue'>",
+        ),
         ({"triggers": [asyncio.sleep]}, TypeError, r"that make an iterator \(async def with yield\)"),
         ({"labels": 3}, TypeError, r'reconciles\(Thing\): labels is a label selector, such as "app=web" .*, not 3'),
         ({"labels": "a in (b"}, ValueError, r"reconciles\(Thing\): labels cannot be read: .*a in \(b"),
@@ -154,6 +162,17 @@ def test_too_few_or_too_many_parameters_are_refused_with_the_shape_that_is_meant
             form_of(function, Thing)
 
 
+def test_a_parameter_that_nobody_gives_is_refused_with_what_to_do(operator: Operator) -> None:
+    async def sync(obj: Thing, ctx: Context[Thing], *, database: str, zone: str = "eu") -> None: ...
+
+    told = r"sync needs database, which nobody gives it: .* or hand in functools.partial\(..., database=...\)"
+    decorators: list[Any] = [operator.reconciles(Thing), operator.finalizes(Thing), operator.deleted(Thing)]
+    for decorator in decorators:
+        with pytest.raises(TypeError, match=told):
+            decorator(sync)
+        decorator(functools.partial(sync, database="d"))
+
+
 def test_a_function_of_another_kind_is_refused() -> None:
     async def sync(obj: Part, ctx: Context[Part]) -> None: ...
 
@@ -231,7 +250,8 @@ def test_methods_may_be_static_or_of_the_class(operator: Operator) -> None:
         @classmethod
         async def finalize(cls, obj: Thing, ctx: Context[Thing]) -> None: ...
 
-    for number, given in enumerate((Static, Static())):
+    both: list[Any] = [Static, Static()]
+    for number, given in enumerate(both):
         operator.reconciles(Thing, name=f"thing-{number}")(given)
     for registration in operator.registrations():
         handlers = registration.make_handlers()
@@ -340,7 +360,7 @@ def test_a_result_takes_seconds_or_a_timedelta() -> None:
     with pytest.raises(TypeError, match="requeue_after is a number of seconds or a timedelta"):
         Result(requeue_after="30s")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Result takes its fields by name: requeue, requeue_after"):
-        Result(30)  # type: ignore[misc]
+        Result(30)  # type: ignore[arg-type,call-arg]
     for requeue in (30, "no", None):
         with pytest.raises(TypeError, match=f"requeue is True or False, not {requeue!r}; .* requeue_after=30"):
             Result(requeue=requeue)  # type: ignore[arg-type]

@@ -87,3 +87,11 @@ def test_what_cannot_be_an_index_fails_where_it_is_written() -> None:
         operator.indexes(Site, 5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"'host' of Site is a function of an object, not 'spec\.host'"):
         operator.indexes(Site, "host")("spec.host")  # type: ignore[arg-type]
+
+    async def later(found: Site) -> str:
+        return "never"
+
+    with pytest.raises(TypeError, match=r"the index 'host' of Site: .*later is async: make it a plain def"):
+        operator.indexes(Site, "host")(later)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"the index 'host' of Site: .*<lambda> must take one argument, the object"):
+        operator.indexes(Site, "host")(lambda: "example.com")  # type: ignore[arg-type,misc]

@@ -121,6 +121,11 @@ def test_what_is_wrong_with_a_handler_fails_where_it_is_written(operator: kw.Ope
     with pytest.raises(TypeError, match="turned takes the object first, and then the request"):
         anything(turned)
 
+    def demanding(toy: Toy, *, database: str) -> None: ...
+
+    with pytest.raises(TypeError, match="demanding needs database, which nobody gives it"):
+        anything(demanding)
+
     class Misspelled:
         def validate_creation(self, toy: Toy) -> None: ...
 
@@ -163,7 +168,8 @@ def test_methods_may_be_static(operator: kw.Operator) -> None:
         @staticmethod
         def default(toy: Toy) -> None: ...
 
-    for number, given in enumerate((Static, Static())):
+    both: list[Any] = [Static, Static()]
+    for number, given in enumerate(both):
         operator.validates(Toy, name=f"validate.{number}.example.com")(given)
         operator.defaults(Toy, name=f"default.{number}.example.com")(given)
     for handler in operator.webhooks.handlers:

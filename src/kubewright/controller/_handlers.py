@@ -12,7 +12,7 @@ from typing import Any, get_origin
 
 import msgspec
 
-from kubewright._functions import is_async, is_generator, method_of, name_of, signature_of
+from kubewright._functions import check_keywords, is_async, is_generator, method_of, name_of, signature_of
 from kubewright._typos import nearest
 from kubewright.api import Object
 from kubewright.cache import ObjectKey
@@ -66,6 +66,7 @@ def form_of(function: Any, kind: type[Object], *, by_key: bool = True) -> Form:
             f"{name} must take two parameters, the object and the context: {_shape(name, kind)}; "
             f"found {signature.whole}"
         )
+    check_keywords(name, signature)
     if is_generator(function):
         raise TypeError(f"{name} has a yield, so calling it would run nothing: let it return None or a Result")
     if _is_context(parameters[0].annotation):

@@ -6,11 +6,11 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterable, Callable, Sequence
 from datetime import timedelta
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar, get_origin
 
 import msgspec
 
-from kubewright._functions import can_take
+from kubewright._functions import can_take, is_async, name_of
 from kubewright._options import Unsuitable
 from kubewright.api import Object, ResourceInfo
 from kubewright.cache import Labels, ObjectKey
@@ -91,6 +91,8 @@ def check_triggers(triggers: Sequence[Trigger]) -> list[Trigger]:
 
 
 def _makes_iterator(given: object) -> bool:
+    if isinstance(given, type) and not issubclass(given, AsyncIterable):
+        return False
     return callable(given) and can_take(given, 0) and not inspect.iscoroutinefunction(given)
 
 
@@ -139,13 +141,33 @@ def check_when(given: PredicateFunction | Sequence[PredicateFunction] | None) ->
 
 
 def check_rate_limiter(given: RateLimiterFactory | RateLimiter[ObjectKey] | None) -> RateLimiterFactory:
-    """`rate_limiter=`: a limiter, or what makes one."""
+    """`rate_limiter=`: a limiter, or what makes one. What a function makes can be looked at only when it has."""
     if given is None:
         return ExponentialBackoff
-    limiter: Any = given
-    if all(hasattr(limiter, method) for method in ("when", "forget", "retries")) and not isinstance(limiter, type):
+    limiter: Any = get_origin(given) or given
+    is_class, limits = isinstance(limiter, type), _is_limiter(limiter)
+    if limits and not is_class:
         return lambda: limiter
-    if callable(limiter):
-        factory: RateLimiterFactory = limiter
-        return factory
-    raise TypeError(f"rate_limiter is a rate limiter, such as ExponentialBackoff(1, 60), not {given!r}")
+    if not callable(limiter) or (is_class and not limits) or is_async(limiter):
+        raise TypeError(
+            f"rate_limiter is a rate limiter, such as {_LIMITER}, or a function that makes one, not {given!r}"
+        )
+    if not can_take(limiter, 0):
+        raise TypeError(f"rate_limiter: {name_of(limiter)} needs arguments: hand in what it makes, such as {_LIMITER}")
+
+    def make() -> RateLimiter[ObjectKey]:
+        made: RateLimiter[ObjectKey] = limiter()
+        if not _is_limiter(made):
+            raise TypeError(
+                f"rate_limiter: {name_of(limiter)} must make a rate limiter, such as {_LIMITER}, not {made!r}"
+            )
+        return made
+
+    return make
+
+
+_LIMITER = "ExponentialBackoff(1, 60)"
+
+
+def _is_limiter(given: object) -> bool:
+    return all(callable(getattr(given, method, None)) for method in ("when", "forget", "retries"))

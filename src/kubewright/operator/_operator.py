@@ -18,6 +18,7 @@ from kubewright.clock import Clock, check_clock
 from kubewright.controller import Owns, Registration, Watch
 from kubewright.controller._durations import Duration
 from kubewright.controller._finalizers import finalizer_name
+from kubewright.controller._functions import can_take, is_async, name_of
 from kubewright.controller._handlers import Form, Handlers, form_of, handlers_of
 from kubewright.controller._options import check_kind, check_labels
 from kubewright.controller._permissions import Permission, check_verbs
@@ -273,8 +274,13 @@ class Operator(HasWebhooks):
             raise ValueError(f"there is an index {name!r} of {info.kind} already: give this one another name")
 
         def register(function: IndexFunction[R]) -> IndexFunction[R]:
+            what = f"the index {name!r} of {info.kind}"
             if not callable(function):
-                raise TypeError(f"the index {name!r} of {info.kind} is a function of an object, not {function!r}")
+                raise TypeError(f"{what} is a function of an object, not {function!r}")
+            if not can_take(function, 1):
+                raise TypeError(f"{what}: {name_of(function)} must take one argument, the object")
+            if is_async(function):
+                raise TypeError(f"{what}: {name_of(function)} is async: make it a plain def, which must not wait")
             self.indexed.append((kind, name, function))
             return function
 

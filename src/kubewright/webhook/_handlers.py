@@ -16,7 +16,7 @@ from typing import Any, get_origin
 
 import msgspec
 
-from kubewright._functions import is_async, method_of, name_of, signature_of
+from kubewright._functions import check_keywords, is_async, method_of, name_of, signature_of
 from kubewright.api import Object
 from kubewright.webhook._request import AdmissionRequest, Operation
 
@@ -115,6 +115,7 @@ def form_of(function: Any, kind: type[Object], *, objects: int = 1) -> Form:
     if len(parameters) < objects or signature.required > objects + 1:
         wanted = "old and new object" if objects > 1 else "the object"
         raise TypeError(f"{name} must take {wanted}, and the request if it wants it; found {signature.whole}")
+    check_keywords(name, signature)
     for parameter in parameters[:objects]:
         annotation = get_origin(parameter.annotation) or parameter.annotation
         if isinstance(annotation, type) and annotation is AdmissionRequest:
