@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import ParamSpec, TypeVar
 
 from kubewright._typos import nearest
 
-__all__ = ["Unsuitable", "are_texts", "check_text", "known_options", "unknown_name"]
+__all__ = ["Unsuitable", "are_texts", "are_texts_by_name", "check_text", "known_options", "unknown_name"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,6 +29,11 @@ def check_text(what: str, given: object, such_as: str) -> str:
 def are_texts(given: object) -> bool:
     """Whether it is a list of texts, or the like. A text alone is none: its letters are not what was meant."""
     return isinstance(given, Collection) and not isinstance(given, str) and all(isinstance(one, str) for one in given)
+
+
+def are_texts_by_name(given: object) -> bool:
+    """Whether it is a dict of texts, or the like."""
+    return isinstance(given, Mapping) and are_texts(given) and are_texts(given.values())
 
 
 def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:

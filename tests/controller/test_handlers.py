@@ -70,6 +70,7 @@ def test_a_misspelled_option_fails_at_once_with_the_nearest_name_and_all_of_them
         ),
         ({"triggers": [asyncio.sleep]}, TypeError, r"that make an iterator \(async def with yield\)"),
         ({"labels": 3}, TypeError, r'reconciles\(Thing\): labels is a label selector, such as "app=web" .*, not 3'),
+        ({"labels": {"tier": 1}}, TypeError, r"reconciles\(Thing\): labels is a label selector, .*, not {'tier': 1}"),
         ({"labels": "a in (b"}, ValueError, r"reconciles\(Thing\): labels cannot be read: .*a in \(b"),
         ({"labels": {"a": "b c"}}, ValueError, r"reconciles\(Thing\): labels cannot be read: .*b c"),
         ({"name": 5}, TypeError, r"reconciles\(Thing\): name is a text, such as thing, not 5"),

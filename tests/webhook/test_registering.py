@@ -86,6 +86,11 @@ def test_a_typo_in_an_option_fails_with_the_valid_names(operator: kw.Operator) -
         ({"match_conditions": ["true"]}, "match_conditions of validates are CEL expressions by name: .*, not .'true'."),
         ({"namespace_selector": "a=b"}, "namespace_selector of validates are labels, .*, not 'a=b'"),
         ({"operations": ["create"]}, "operations of validates are CREATE, UPDATE, DELETE, CONNECT, not 'create'"),
+        ({"match_conditions": {"a": 5}}, "match_conditions of validates are CEL expressions by name: .*, not {'a': 5}"),
+        ({"match_conditions": meta.LabelSelector()}, "match_conditions of validates are CEL expressions by name"),
+        ({"object_selector": {"tier": 1}}, "object_selector of validates are labels, .*, not {'tier': 1}"),
+        ({"operations": None}, r"operations of validates is a list, operations=\[...\], not None"),
+        ({"rules": [5]}, r'rules of validates are RuleWithOperations, such as rule_for\(Foo, "CREATE"\), not 5'),
         ({"operations": "CREATE"}, r"operations of validates is a list: \['CREATE'\]"),
         (
             {"subresources": ["scale"]},

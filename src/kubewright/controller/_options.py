@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+from kubewright._options import are_texts_by_name
 from kubewright.api import Object, ResourceInfo, Selector, SelectorError, info_of
 from kubewright.cache import Labels, selector_of
 
@@ -20,7 +20,7 @@ def check_kind(kind: object, what: str) -> ResourceInfo:
 
 def check_labels(what: str, given: Any) -> Labels | None:
     """`labels=`: a selector that can be read."""
-    if given is not None and not isinstance(given, str | Mapping | Selector):
+    if given is not None and not isinstance(given, str | Selector) and not are_texts_by_name(given):
         raise TypeError(f'{what}: labels is a label selector, such as "app=web" or {{"app": "web"}}, not {given!r}')
     try:
         selector_of(given)

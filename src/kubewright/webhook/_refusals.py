@@ -66,6 +66,8 @@ class FieldError(msgspec.Struct, frozen=True):
     @classmethod
     def unsupported(cls, path: str, value: object, supported: Sequence[object]) -> FieldError:
         """It is none of those that there are."""
+        if isinstance(supported, str):
+            raise TypeError(f"FieldError.unsupported takes a list of the values that there are, [{supported!r}]")
         known = ", ".join(_shown(one) for one in supported)
         return cls(path, f"Unsupported value: {_shown(value)}: supported values: {known}", "FieldValueNotSupported")
 
@@ -100,6 +102,8 @@ class Refused(Exception):
     def __init__(self, *errors: FieldError | str, code: int | None = None) -> None:
         if not errors:
             raise TypeError('Refused says why: Refused("not on Fridays")')
+        if code is not None and not isinstance(code, int):
+            raise TypeError(f"the code of a refusal is a number from 400 to 599, not {code!r}")
         if code is not None and not 400 <= code < 600:
             raise ValueError(f"the code of a refusal is from 400 to 599, not {code}")
         super().__init__(*errors)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar
 
 import msgspec
 
-from kubewright._options import check_text, unknown_name
+from kubewright._options import are_texts_by_name, check_text, unknown_name
 from kubewright.api import Object, Untyped, info_of
 from kubewright.controller._options import check_kind
 from kubewright.webhook._conversion import Conversions, check_versions
@@ -171,16 +171,21 @@ def _check(what: str, kind: type[Object], options: AdmissionOptions) -> None:
         if (given := options.get(name, valid[0])) not in valid:
             raise ValueError(f"{name} of {what} is one of {', '.join(valid)}, not {given!r}")
     for name in ("operations", "subresources", "rules"):
-        if isinstance(options.get(name, ()), str):
-            raise TypeError(f"{name} of {what} is a list: [{options.get(name)!r}]")
+        if isinstance(given := options.get(name, ()), str):
+            raise TypeError(f"{name} of {what} is a list: [{given!r}]")
+        if not isinstance(given, Collection):
+            raise TypeError(f"{name} of {what} is a list, {name}=[...], not {given!r}")
+    _check_rules(what, options.get("rules", ()))
     if (name_given := options.get("name")) is not None:
         check_text(f"name of {what}", name_given, "validate.foos.example.com")
     timeout: object = options.get("timeout", 10)
     if not isinstance(timeout, int) or isinstance(timeout, bool):
         raise TypeError(f"timeout of {what} is a number of seconds, from 1 to 30, not {timeout!r}")
-    for name in ("match_conditions", "namespace_selector", "object_selector"):
-        if not isinstance(given := options.get(name, {}), Mapping | msgspec.Struct):
-            raise TypeError(f"{name} of {what} {_SHAPES[name]}, not {given!r}")
+    for name, shape in _SHAPES.items():
+        given = options.get(name, {})
+        is_selector = isinstance(given, msgspec.Struct) and name != "match_conditions"
+        if not is_selector and not are_texts_by_name(given):
+            raise TypeError(f"{name} of {what} {shape}, not {given!r}")
     for operation in options.get("operations", ()):
         if operation not in _OPERATIONS:
             raise ValueError(f"operations of {what} are {', '.join(_OPERATIONS)}, not {operation!r}")
@@ -202,6 +207,16 @@ def _check(what: str, kind: type[Object], options: AdmissionOptions) -> None:
                 f"{what}({kind.__name__}): what is sent to {part!r} is of another kind: use"
                 f" {what}({_OTHER_KINDS[part]}, ...) with rules=[rule_for({kind.__name__}, ..., subresource={part!r})]"
             )
+
+
+def _check_rules(what: str, rules: Collection[object]) -> None:
+    if not rules:
+        return
+    from kubewright.api import admissionregistration  # not needed to import an operator
+
+    for rule in rules:
+        if not isinstance(rule, admissionregistration.RuleWithOperations):
+            raise TypeError(f'rules of {what} are RuleWithOperations, such as rule_for(Foo, "CREATE"), not {rule!r}')
 
 
 def _declaration(
