@@ -102,3 +102,40 @@ def test_a_package_is_for_one_operator(folder: Path, capsys: pytest.CaptureFixtu
     assert run(["manifests", "two.py:operator", "--package", "helm"]) == 0
     command = (folder / "chart/templates/manager.yaml").read_text()
     assert "- 'two.py:operator'" in command or "- two.py:operator" in command
+
+
+@pytest.mark.parametrize("command", [["manifests"], ["manifests", "--package", "helm"], ["chart"]])
+def test_what_other_commands_have_generated_stays(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    for other in (["manifests", "--policies"], ["chart"], ["installer"], ["installer", "--out", "install.yaml"]):
+        assert run([other[0], "foo.py", *other[1:]]) == 0
+    before = {path: path.read_text() for path in folder.rglob("*") if path.suffix in (".yaml", ".tpl", ".txt", ".json")}
+    capsys.readouterr()
+    assert run([command[0], "foo.py", *command[1:], "--out", "."]) == 0
+    assert "removed" not in capsys.readouterr().out
+    assert {path: path.read_text() for path in before} == before
+
+
+def test_a_part_that_is_no_longer_wanted_goes_with_its_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["manifests", "foo.py", "--package", "kustomize"]) == 0
+    assert run(["manifests", "foo.py", "--check"]) == 3
+    assert "config/manager/manager.yaml is no longer generated\n" in capsys.readouterr().out
+    assert run(["manifests", "foo.py"]) == 0
+    assert sorted(path.name for path in (folder / "config").iterdir()) == ["crd", "rbac"]
+
+
+def test_a_chart_tells_what_it_removes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["chart", "foo.py"]) == 0
+    crds = folder / "dist/chart/templates/crds"
+    (crds / "example.com_foos.yaml").rename(crds / "example.com_bars.yaml")
+    capsys.readouterr()
+    assert run(["chart", "foo.py"]) == 0
+    assert "removed dist/chart/templates/crds/example.com_bars.yaml\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["manifests", "chart"])
+def test_an_empty_folder_is_wrong_use(folder: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert run([command, "foo.py", "--out", ""]) == 2
+    assert "'--out': it is empty: name a folder." in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == ["foo.py"]

@@ -25,6 +25,7 @@ from kubewright.manifests import (
     objects,
     write,
 )
+from kubewright.manifests._kustomize import FOLDERS
 from kubewright.testing import setup_binaries
 from tests.manifests.helm import BUILD_SECONDS, helm
 from tests.manifests.projects import FULL, PROJECTS, project
@@ -258,6 +259,11 @@ def test_files_are_the_same_each_time_and_carry_the_mark(files_of: Any, tmp_path
     write(tmp_path, first)
     assert compare(tmp_path, files_of(FULL)) == []
     assert {drift.what for drift in compare(tmp_path, files_of(project()))} == {"changed", "stale"}
+
+
+@pytest.mark.parametrize("of", PROJECTS.values(), ids=PROJECTS.keys())
+def test_every_file_of_the_tree_is_in_a_folder_of_its_own(of: Project) -> None:
+    assert {file.path.partition("/")[0] for file in kustomize_files(of)} <= FOLDERS
 
 
 def test_the_tree_has_the_definitions_where_the_command_alone_puts_them() -> None:

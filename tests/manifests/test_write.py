@@ -49,17 +49,26 @@ def test_the_folder_is_made(tmp_path: Path) -> None:
 
 
 def test_generated_files_that_are_not_wanted_any_more_go_and_others_stay(tmp_path: Path) -> None:
-    write(tmp_path, [one(), one("old/two.yaml"), one("old/three.yaml")])
+    write(tmp_path, [one(), one("old/two.yaml"), one("old/three.yaml"), one("a/old/four.yaml")])
     (tmp_path / "old" / "mine.yaml").write_text("mine: 1\n")
     (tmp_path / "a" / "mine.yaml").write_text(f"mine: 1\n# {MARK}\n")
-    done = write(tmp_path, [one()])
-    assert done.removed == ["old/three.yaml", "old/two.yaml"]
+    done = write(tmp_path, [one()], own=["old", "never"])
+    assert done.removed == ["a/old/four.yaml", "old/three.yaml", "old/two.yaml"]
     assert list(contents(tmp_path)) == ["a/mine.yaml", "a/one.yaml", "old/mine.yaml"]
+
+
+def test_generated_files_in_other_folders_and_beside_them_are_of_another_generator(tmp_path: Path) -> None:
+    others = [one("other.yaml"), one("other/two.yaml"), one("other/a/three.yaml")]
+    write(tmp_path, others)
+    files = [one(), one("b.yaml")]
+    assert write(tmp_path, files).removed == []
+    assert set(contents(tmp_path)) == {"a/one.yaml", "b.yaml", *(file.path for file in others)}
+    assert compare(tmp_path, files) == []
 
 
 def test_a_folder_that_is_empty_then_goes_too(tmp_path: Path) -> None:
     write(tmp_path, [one(), one("old/deep/two.yaml"), one("old/deep/three.yaml"), one("old/four.yaml")])
-    write(tmp_path, [one()])
+    write(tmp_path, [one()], own=["old"])
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
@@ -68,8 +77,10 @@ def test_links_are_not_followed_to_what_lies_elsewhere(tmp_path: Path) -> None:
     write(elsewhere, [one()])
     write(folder, [one("b.yaml")])
     (folder / "link").symlink_to(elsewhere)
-    (folder / "file.yaml").symlink_to(elsewhere / "a" / "one.yaml")
-    assert write(folder, [one("b.yaml")]).removed == []
+    (folder / "c").mkdir()
+    (folder / "c" / "link").symlink_to(elsewhere)
+    (folder / "c" / "file.yaml").symlink_to(elsewhere / "a" / "one.yaml")
+    assert write(folder, [one("b.yaml")], own=["c", "link"]).removed == []
     assert list(contents(elsewhere)) == ["a/one.yaml"]
 
 
@@ -87,7 +98,7 @@ def test_a_file_of_somebody_is_not_replaced_unless_asked(tmp_path: Path) -> None
 def test_when_a_step_fails_everything_is_as_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
 ) -> None:
-    write(tmp_path, [one("a.yaml", 1), one("b.yaml", 1), one("stale.yaml", 1)])
+    write(tmp_path, [one("a.yaml", 1), one("b.yaml", 1), one("old/stale.yaml", 1)])
     before = contents(tmp_path)
     left = failing
 
@@ -105,7 +116,7 @@ def test_when_a_step_fails_everything_is_as_before(
         patch.setattr(os, "replace", failing_at(os.replace))  # three of them, then the stale file is unlinked
         patch.setattr(Path, "unlink", failing_at(Path.unlink))
         with pytest.raises((KeyboardInterrupt, OSError)):
-            write(tmp_path, [one("a.yaml", 2), one("b.yaml", 2), one("new/c.yaml", 2)])
+            write(tmp_path, [one("a.yaml", 2), one("b.yaml", 2), one("new/c.yaml", 2)], own=["old"])
     assert contents(tmp_path) == before
     assert not (tmp_path / "new").exists()
 
@@ -118,16 +129,16 @@ def test_a_folder_that_cannot_be_written_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_comparing_says_how_a_folder_differs(tmp_path: Path) -> None:
-    write(tmp_path, [one("a.yaml", 1), one("same.yaml"), one("stale.yaml")])
-    drifts = compare(tmp_path, [one("a.yaml", 2), one("same.yaml"), one("new.yaml")])
+    write(tmp_path, [one("a.yaml", 1), one("same.yaml"), one("old/stale.yaml")])
+    drifts = compare(tmp_path, [one("a.yaml", 2), one("same.yaml"), one("new.yaml")], own=["old"])
     assert [(drift.path, drift.what) for drift in drifts] == [
         ("a.yaml", "changed"),
         ("new.yaml", "missing"),
-        ("stale.yaml", "stale"),
+        ("old/stale.yaml", "stale"),
     ]
     assert str(drifts[0]).splitlines()[-2:] == ["  -value: 1", "  +value: 2"]
     assert str(drifts[1]) == "new.yaml is missing"
-    assert str(drifts[2]) == "stale.yaml is no longer generated"
+    assert str(drifts[2]) == "old/stale.yaml is no longer generated"
     assert contents(tmp_path)["a.yaml"] == one("a.yaml", 1).text
 
 

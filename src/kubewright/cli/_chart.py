@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from kubewright.cli._folders import OUT_FOLDER
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import project_from, targets_argument, targets_or_project
 from kubewright.cli._standing import ProjectCommand
@@ -19,7 +20,7 @@ __all__ = ["command"]
 @click.option("--image", metavar="IMAGE", help="The operator's image; <operator>:<version> unless given.")
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OUT_FOLDER,
     default=Path("dist/chart"),
     show_default=True,
     metavar="FOLDER",
@@ -45,5 +46,7 @@ def command(targets: Sequence[str], image: str | None, out: Path, overwrite: boo
         done = write(out, files, replace_foreign=overwrite)
     except ForeignFile as error:
         raise click.ClickException(f"{error} with --overwrite") from error
+    for path in done.removed:
+        output.line(f"removed {out}/{path}")
     output.line(f"{len(files)} files in {out}, {len(done.unchanged)} of them unchanged.")
     output.document(out=str(out), files=len(files), written=done.written, removed=done.removed)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from kubewright.cli._exit_codes import differs
+from kubewright.cli._folders import OUT_FOLDER
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import program_of, project_from, targets_argument, targets_or_project
 from kubewright.cli._standing import ProjectCommand
@@ -28,7 +29,7 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 @targets_argument
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OUT_FOLDER,
     metavar="FOLDER",
     help="Where the files go; made if it is not there.  [default: config; chart with --package helm]",
 )
@@ -100,6 +101,7 @@ def command(
       kubewright manifests foo.py --package helm --out chart
     """
     from kubewright.manifests import ForeignFile, compare, write
+    from kubewright.manifests._kustomize import FOLDERS
 
     if image and not package:
         raise click.UsageError("--image goes with --package: definitions and roles name no image")
@@ -109,8 +111,9 @@ def command(
     if policies and package:
         raise click.UsageError("--policies goes without --package: what a package has, it applies")
     files = _files(targets_or_project(targets), namespace, descriptions, exclude, package, image, policies=policies)
+    own = FOLDERS if package != "helm" else ()
     if check:
-        drifts = compare(out, files)
+        drifts = compare(out, files, own=own)
         output.document(out=str(out), files=len(files), differ=drifts)
         for drift in drifts:
             output.line(f"{out}/{drift}")
@@ -122,7 +125,7 @@ def command(
         output.line(f"{len(files)} files in {out} are up to date.")
         return
     try:
-        done = write(out, files, replace_foreign=overwrite)
+        done = write(out, files, replace_foreign=overwrite, own=own)
     except ForeignFile as error:
         raise click.ClickException(f"{error} with --overwrite") from error
     for path in done.written:

@@ -24,7 +24,23 @@ from kubewright.manifests._project import Project, definition_name
 from kubewright.manifests._webhooks import webhook_addition, webhook_service
 from kubewright.manifests._write import File, text_file, yaml_file
 
-__all__ = ["kustomize_files"]
+__all__ = ["FOLDERS", "kustomize_files"]
+
+FOLDERS: Final = frozenset(
+    [
+        "certmanager",
+        "crd",
+        "default",
+        "manager",
+        "metrics",
+        "network-policy",
+        "policy",
+        "prometheus",
+        "rbac",
+        "webhook",
+    ]
+)
+"""All folders that files of a kustomize tree can be in, or of definitions, roles and policies alone."""
 
 _PLACEHOLDER: Final = "controller"
 """The image in the Deployment, which `images:` replaces: `kustomize edit set image controller=...`."""

@@ -74,8 +74,17 @@ def text_file(path: str, text: str, *, before: str = "# ", after: str = "") -> F
     return File(path, f"{before}{MARK}{after}\n{text}")
 
 
-def write(folder: Path, files: Iterable[File], *, replace_foreign: bool | Collection[str] = False) -> Written:
+def write(
+    folder: Path,
+    files: Iterable[File],
+    *,
+    replace_foreign: bool | Collection[str] = False,
+    own: Collection[str] = (),
+) -> Written:
     """Let the folder hold these files, and of earlier generated ones no others. All of it happens, or nothing.
+
+    Earlier files are looked for below the folders in it that these files are in, and below `own`, the names of those
+    that they may have been in before. What else is in the folder may be of another generator: it stays.
 
     Files that are as they should be are not touched. Raises `ForeignFile` for a file that is there and has no mark,
     unless `replace_foreign`, which may also be the paths of those that are replaced.
@@ -86,12 +95,12 @@ def write(folder: Path, files: Iterable[File], *, replace_foreign: bool | Collec
         allowed = replace_foreign or ()
         _refuse_foreign(folder, {path: text for path, text in present.items() if path not in allowed})
     changed = [path for path, file in wanted.items() if present[path] != file.text]
-    stale = _stale(folder, wanted)
+    stale = _stale(folder, wanted, own)
     write_all(folder, {**{path: wanted[path].text for path in changed}, **dict.fromkeys(stale)})
     return Written(sorted(changed), sorted(stale), sorted(set(wanted) - set(changed)))
 
 
-def compare(folder: Path, files: Iterable[File]) -> list[Drift]:
+def compare(folder: Path, files: Iterable[File], *, own: Collection[str] = ()) -> list[Drift]:
     """How the folder differs from what `write` would make of it; an empty list when it does not."""
     wanted = _by_path(files)
     drifts = []
@@ -101,7 +110,7 @@ def compare(folder: Path, files: Iterable[File]) -> list[Drift]:
             drifts.append(Drift(path, "missing"))
         elif found != file.text:
             drifts.append(Drift(path, "changed", _diff(found, file.text)))
-    return [*drifts, *(Drift(path, "stale") for path in sorted(_stale(folder, wanted)))]
+    return [*drifts, *(Drift(path, "stale") for path in sorted(_stale(folder, wanted, own)))]
 
 
 def _by_path(files: Iterable[File]) -> dict[str, File]:
@@ -133,10 +142,12 @@ def _read(path: Path) -> str | None:
         return None
 
 
-def _stale(folder: Path, wanted: Mapping[str, File]) -> list[str]:
+def _stale(folder: Path, wanted: Mapping[str, File], own: Collection[str]) -> list[str]:
     """The files with our mark that are not wanted any more. Links are not followed, hidden folders not entered."""
+    tops = {*own, *(PurePosixPath(path).parts[0] for path in wanted if "/" in path)}
+    places = [folder / top for top in tops if not top.startswith(".") and not (folder / top).is_symlink()]
     found = []
-    for where, folders, names in os.walk(folder):
+    for where, folders, names in (step for place in places for step in os.walk(place)):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
             path = Path(where, name)
