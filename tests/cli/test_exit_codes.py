@@ -74,6 +74,31 @@ def test_a_program_that_raises_is_a_failure_of_every_command(
     assert shown.endswith(f"Error: raises_in_{command}.py cannot be imported, see above\n")
 
 
+@pytest.mark.parametrize(
+    "command", ["bundle", "chart", "deploy", "doctor", "install", "installer", "manifests", "run", "undeploy"]
+)
+@pytest.mark.parametrize("code", ["", "0", "'bye'"])
+def test_a_program_that_leaves_is_a_failure_of_every_command(
+    command: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / f"leaves_in_{command}.py").write_text(f"import sys\nsys.exit({code})\n")
+    assert run([command, f"leaves_in_{command}.py"]) == CommandExit.FAILED
+    shown = capsys.readouterr().err
+    assert f'leaves_in_{command}.py", line 2, in <module>' in shown
+    assert f"Error: leaves_in_{command}.py cannot be imported: it calls sys.exit(), see above. Keep" in shown
+
+
+@pytest.mark.parametrize("command", ["manifests", "run"])
+def test_a_program_that_is_interrupted_interrupts_the_command(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / f"interrupted_in_{command}.py").write_text("raise KeyboardInterrupt\n")
+    assert run([command, f"interrupted_in_{command}.py"]) == CommandExit.INTERRUPTED
+    assert "cannot be imported" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["uninstall", "undeploy"])
 @pytest.mark.parametrize(
     ("answer", "told"),

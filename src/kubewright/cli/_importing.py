@@ -22,8 +22,11 @@ def importing(*targets: str) -> Iterator[None]:
         yield
     except (LoadError, click.ClickException):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a program that leaves must not end the command as if all went well
         from kubewright.development._failures import told
 
         click.echo(told(error), err=True, nl=False)
-        raise click.ClickException(f"{', '.join(targets)} cannot be imported, see above") from error
+        why = ", see above"
+        if isinstance(error, SystemExit):
+            why = ': it calls sys.exit(), see above. Keep that below `if __name__ == "__main__":`'
+        raise click.ClickException(f"{', '.join(targets)} cannot be imported{why}") from error
