@@ -51,3 +51,29 @@ def test_one_version_converts_and_no_second_one(project: Path, capsys: pytest.Ca
     assert run([*V2, "--conversion"]) == 2
     said = capsys.readouterr().err
     assert "Guestbook is converted already, by growing/guestbook_webhook.py: one version, v1, is the one" in said
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "live"),
+    [("--namespaced", "--cluster", "in namespaces"), ("--cluster", "--namespaced", "in the whole cluster")],
+)
+def test_a_further_version_has_the_scope_of_the_kind(
+    project: Path, capsys: pytest.CaptureFixture[str], first: str, other: str, live: str
+) -> None:
+    page = ["create", "api", "--group", "web", "--kind", "Page"]
+    assert run([*page, "--version", "v1", first]) == 0
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    assert run([*page, "--version", "v2", other]) == 2
+    told = f"objects of Page live {live} in v1, and all versions of a kind have one scope: say {first}\n"
+    assert told in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+    assert run([*page, "--version", "v2", first]) == 0
+    assert run([*page, "--version", "v1", first, "--force"]) == 0
+    assert run(["manifests"]) == 0, capsys.readouterr().err
+
+
+def test_the_scope_of_a_version_that_is_made_again_may_change(project: Path) -> None:
+    page = ["create", "api", "--group", "web", "--kind", "Page", "--version", "v1"]
+    assert run(page) == 0
+    assert run([*page, "--cluster", "--force"]) == 0
+    assert "namespaced = false" in (project / "kubewright.toml").read_text()

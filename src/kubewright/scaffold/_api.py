@@ -43,6 +43,8 @@ def new_api(
     check_kind(kind)
     versions = [one for one in record.kinds if (one.group, one.kind) == (whole, kind) and one.version != version]
     same = record.find_kind(whole, version, kind)
+    if same is None:
+        _refuse_another_scope(versions, namespaced=namespaced)
     # The version that was made first has the module with the kind's plain name, also when it is made again.
     first = same is not None and same.module == kind.lower()
     others = [] if first else versions
@@ -86,6 +88,18 @@ def new_api(
     if others:
         changes |= _storing(folder, record, others)
     return Plan(files=files, changes=changes)
+
+
+def _refuse_another_scope(versions: Sequence[Kind], *, namespaced: bool) -> None:
+    """All versions of a kind are in one definition, which has one scope."""
+    other = next((one for one in versions if one.namespaced != namespaced), None)
+    if other is None:
+        return
+    live, option = ("in namespaces", "--namespaced") if other.namespaced else ("in the whole cluster", "--cluster")
+    raise ScaffoldError(
+        f"objects of {other.kind} live {live} in {other.version}, and all versions of a kind have one scope:"
+        f" say {option}"
+    )
 
 
 def _nobody_owns(record: Record, kind: str, version: str, owned: str, others: Sequence[Kind]) -> str:
