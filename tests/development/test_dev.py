@@ -138,6 +138,17 @@ def test_a_definition_that_the_cluster_refuses_is_told_and_can_be_taken_back(pro
     assert len(told) == 1  # and not once more by the log
 
 
+def test_a_definition_that_cannot_be_made_is_told_and_the_next_save_mends_it(program: Path) -> None:
+    program.write_text(PROGRAM.replace('"dev.example.com/v1"', '"dev.example.com/v1", storage=False'))
+    with developing(program.parent, program.name, "--no-console") as dev:
+        failed = dev.wait_for("failed", what="definitions")
+        assert failed["text"].startswith("ValueError: Note (dev.example.com/v1) is not stored, so")
+        assert "Traceback" not in failed["text"]
+        dev.saves(program, PROGRAM)
+        dev.wait_for("object", name="sample", state="Said=first hello")
+    assert "Traceback" not in f"{dev.errors}{dev.messages}"
+
+
 def test_an_operator_that_ends_by_itself_is_told_and_started_by_the_next_save(program: Path) -> None:
     program.write_text(PROGRAM + "\n    os._exit(7)\n")
     with developing(program.parent, program.name, "--no-console") as dev:

@@ -194,7 +194,7 @@ class Development:
                     self._console.operator_at(message.address)
             case Failed() if message.what != "sample":
                 self._failed = message
-                if message.what == "import":
+                if message.what == "import" or message.files:
                     self._look_around(message.files)
         self._view.show(message)
 

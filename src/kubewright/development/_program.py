@@ -65,7 +65,12 @@ def work(orders: Orders, tell: Tell) -> int:
         file, line = place_of(error)
         tell(Failed(what="import", text=told(error), file=file, line=line, files=program_files(error)))
         return ExitCode.FAILED
-    tell(Loaded(operator=operator.name, kinds=_shown(program.kinds, _reconciled(operator)), files=program_files()))
+    try:
+        kinds = _shown(program.kinds, _reconciled(operator))
+    except Exception as error:  # definitions follow from all classes together, after each of them was imported
+        tell(Failed(what="definitions", text=told(error), files=program_files(error)))
+        return ExitCode.FAILED
+    tell(Loaded(operator=operator.name, kinds=kinds, files=program_files()))
     try:
         options = _options(operator, orders)
     except (ApiError, ConfigError) as error:
