@@ -12,8 +12,10 @@ import pytest
 
 from kubewright.cli._commands import COMMANDS
 from kubewright.cli._main import cli
+from kubewright.olm import DEFAULT_SUITES
 
 _OTHERS = re.compile(r" (?:&&|&|\||;) ")
+DOCS = Path(__file__).parents[2] / "docs"
 LONGEST_SUMMARY = 64  # in the list of commands, on a terminal of 80
 
 
@@ -53,6 +55,19 @@ def test_every_option_says_what_it_is_for(name: str) -> None:
     options = [parameter for parameter in ALL[name].params if isinstance(parameter, click.Option)]
     silent = [option.opts[0] for option in options if not option.help]
     assert silent == []
+
+
+@pytest.mark.parametrize("name", ["bundle", "chart", "deploy", "installer", "manifests"])
+def test_who_takes_the_image_of_the_last_build_says_so(name: str) -> None:
+    [image] = [one for one in ALL[name].params if isinstance(one, click.Option) and one.name == "image"]
+    assert "as the last build was told" in (image.help or "")
+
+
+def test_the_page_and_the_help_say_which_suites_check_a_bundle_unless_told() -> None:
+    [suite] = [one for one in ALL["bundle"].params if isinstance(one, click.Option) and one.name == "suites"]
+    assert DEFAULT_SUITES == ("format", "bundle")
+    assert "format and bundle unless given" in (suite.help or "")
+    assert "Without `--suite` these are `format` and `bundle`." in (DOCS / "olm.md").read_text()
 
 
 @pytest.mark.parametrize("name", ["", *ALL])

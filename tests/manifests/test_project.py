@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -188,3 +189,10 @@ def test_objects_are_made_anew_each_time() -> None:
         one.metadata.labels["changed"] = "yes"
         one.metadata.annotations["changed"] = "yes"
     assert not any("changed" in {**one.metadata.labels, **one.metadata.annotations} for one in objects(FULL))
+
+
+def test_the_page_has_every_setting() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "packaging.md").read_text()
+    assert [one.name for one in fields(Project) if one.init and f"`{one.name}`" not in page] == []
+    assert f"| `certificates` | `{Project.certificates}` |" in page
+    assert f"| `descriptions` | `{Project.descriptions}` |" in page

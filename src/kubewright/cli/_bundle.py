@@ -28,7 +28,11 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 @click.command("bundle", cls=ProjectCommand)
 @click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
-@click.option("--image", metavar="IMAGE", help="The operator's image; <operator>:<version> unless given.")
+@click.option(
+    "--image",
+    metavar="IMAGE",
+    help="The operator's image; as the last build was told, or as in the bundle, or <operator>:<version>.",
+)
 @click.option("--version", metavar="VERSION", help="The version; the program's, or that of pyproject.toml.")
 @click.option("--channels", metavar="NAMES", help="The channels of this version, with commas; stable unless given.")
 @click.option("--default-channel", metavar="NAME", help="The channel of users who name none; the first unless given.")
@@ -77,7 +81,8 @@ def command(
 
     What you edit in the ClusterServiceVersion stays when it is generated again: texts, a picture, descriptors,
     examples. A value that you and the program have both changed is a conflict: it is shown, nothing is written, and
-    the command exits with 3. Options that are not given are as the bundle in the folder has them.
+    the command exits with 3. Options that are not given are as the bundle in the folder has them, but for
+    --version.
 
     \b
     Example:

@@ -17,7 +17,11 @@ __all__ = ["command"]
 
 @click.command("chart", cls=ProjectCommand)
 @targets_argument
-@click.option("--image", metavar="IMAGE", help="The operator's image; <operator>:<version> unless given.")
+@click.option(
+    "--image",
+    metavar="IMAGE",
+    help="The operator's image; as the last build was told, or <operator>:<version>, unless given.",
+)
 @click.option(
     "--out",
     type=OUT_FOLDER,

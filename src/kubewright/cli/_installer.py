@@ -16,7 +16,11 @@ __all__ = ["command"]
 
 @click.command("installer", cls=ProjectCommand)
 @targets_argument
-@click.option("--image", metavar="IMAGE", help="The operator's image; <operator>:<version> unless given.")
+@click.option(
+    "--image",
+    metavar="IMAGE",
+    help="The operator's image; as the last build was told, or <operator>:<version>, unless given.",
+)
 @click.option("--namespace", metavar="NAME", help="Where it runs; <operator>-system unless given.")
 @click.option(
     "--out",

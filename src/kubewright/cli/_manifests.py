@@ -39,7 +39,9 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
     help="Write all that runs the operator too: as a kustomize tree, or as a Helm chart.",
 )
 @click.option(
-    "--image", metavar="IMAGE", help="With --package: the operator's image; <operator>:<version> unless given."
+    "--image",
+    metavar="IMAGE",
+    help="With --package: the operator's image; as the last build was told, or <operator>:<version>, unless given.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit with 3 and say how the files differ, if they do.")
 @click.option(
