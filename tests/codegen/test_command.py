@@ -34,7 +34,7 @@ def test_a_module_is_written_and_then_nothing_changes(
     assert run(command) == 0
     assert run([*command, "--check"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "1 kind, 1 files written",
+        "1 kind, 1 file written",
         "1 kind, nothing has changed",
         "1 kind, nothing has changed",
     ]
@@ -82,6 +82,19 @@ def test_kinds_are_chosen_and_renamed(source: Path, tmp_path: Path, capsys: pyte
     assert capsys.readouterr().err == f"Error: {source}: there is no kind Other in it\n"
 
 
+def test_a_kind_in_two_files_counts_once(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source.with_name("again.yaml").write_text(source.read_text())
+    assert run(["codegen", str(source.parent), "--out", str(tmp_path / "types")]) == 0
+    assert capsys.readouterr().out == "1 kind, 3 files written\n"
+
+
+def test_a_folder_that_is_there_may_have_any_name(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "search path"
+    out.mkdir()
+    assert run(["codegen", str(source), "--out", str(out)]) == 0
+    assert (out / "example_com" / "v1.py").is_file()
+
+
 def test_parts_of_definitions_are_skipped_with_a_note(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,12 +111,15 @@ def test_parts_of_definitions_are_skipped_with_a_note(
         (["http://127.0.0.1:1/a.yaml", "--out", "a.py"], 2, "only https:// is fetched"),
         (["{source}", "--kind", "Thign", "--out", "a.py"], 2, "there is no kind Thign in it; did you mean Thing?"),
         (["{source}", "--out", "a.txt"], 2, "a.txt: this is neither a file NAME.py nor a folder"),
+        (["{source}", "--out", "bad-name.py"], 2, "bad-name.py: 'bad-name' cannot be imported"),
+        (["{source}", "--out", "class.py", "--check"], 2, "such as class_"),
+        (["{source}", "--out", "bad name"], 2, "such as bad_name"),
         (["--out", "a.py"], 2, "Name a file, a folder or a URL, or say --cluster."),
         (["{source}"], 2, "Missing option '--out'"),
         (["{source}", "--out", "a.py", "--context", "x"], 2, "--kubeconfig and --context are for --cluster."),
         (["{source}", "--out", "a.py", "--name", "Thing"], 2, "--name is KIND=CLASS, as in Gateway=IstioGateway"),
         (["{source}", "--out", "a.py", "--name", "Thing=1x"], 2, "--name is KIND=CLASS"),
-        (["{source}", "--out", "{source}.py"], 1, "this file was not generated, and would be lost; name another place"),
+        (["{source}", "--out", "mine.py"], 1, "this file was not generated, and would be lost; name another place"),
         (["{twice}", "--out", "a.py"], 2, "there are 2 group versions (example_com/v1, example_com/v2)"),
         (["{loose}", "--out", "a.py"], 1, "Thing v1.spec: the type is missing."),
         (["--cluster", "--kubeconfig", "{kubeconfig}", "--out", "a.py"], 1, "127.0.0.1"),
@@ -119,7 +135,7 @@ def test_what_goes_wrong_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path(f"{source}.py").write_text("# precious\n")
+    Path("mine.py").write_text("# precious\n")
     twice = definition(thing({"type": "object"}))
     twice["spec"]["versions"] += [twice["spec"]["versions"][0] | {"name": "v2", "storage": False}]
     kubeconfig = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubewright.cli._bundle_problems import counted
 from kubewright.cli._completing import contexts, files
 from kubewright.cli._connecting import connected
 from kubewright.cli._exit_codes import WrongUse, differs
@@ -113,14 +114,14 @@ def command(
         raise WrongUse(str(error)) from error
     except CodegenError as error:
         raise click.ClickException(str(error)) from error
-    kinds_found = [f"{kind.plural}.{kind.group}" for kind in found]
+    kinds_found = list(dict.fromkeys(f"{kind.plural}.{kind.group}" for kind in found))  # one may be in several files
     output.document(kinds=kinds_found, **{"differ" if check else "written": [str(path) for path in changed]})
     if check and changed:
         for path in changed:
             output.line(f"not as it would be written: {path}")
         differs()
-    what = f"{len(found)} kind{'s' * (len(found) != 1)}"
-    output.line(f"{what}, {len(changed)} files written" if changed else f"{what}, nothing has changed")
+    what = counted(kinds_found, "kind")
+    output.line(f"{what}, {counted(changed, 'file')} written" if changed else f"{what}, nothing has changed")
 
 
 def _read(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from keyword import iskeyword
 from pathlib import Path
 
 from kubewright._writing import write_all
 from kubewright.codegen._errors import CodegenError, WrongRequest
+from kubewright.codegen._names import module_name
 from kubewright.codegen._render import HEADER
 
 __all__ = ["files_of", "write"]
@@ -15,6 +17,7 @@ __all__ = ["files_of", "write"]
 def files_of(modules: Mapping[tuple[str, str], str], out: Path) -> dict[Path, str]:
     """What belongs into which file: one module into a file `out`, or any number into packages below a folder `out`."""
     if out.suffix == ".py":
+        _check_name(out, out.stem)
         if len(modules) != 1:
             names = ", ".join(f"{package}/{version}" for package, version in modules)
             raise WrongRequest(
@@ -23,11 +26,21 @@ def files_of(modules: Mapping[tuple[str, str], str], out: Path) -> dict[Path, st
         return {out: next(iter(modules.values()))}
     if not out.is_dir() and (out.suffix or out.exists()):
         raise WrongRequest(str(out), "this is neither a file NAME.py nor a folder, whose name has no dot")
+    if not out.is_dir():  # one that is there may be where Python looks for packages, whatever its name
+        _check_name(out, out.name)
     files = {out / "__init__.py": f'"""Types of custom resources.\n\n{HEADER}\n"""\n'}
     for (package, version), text in modules.items():
         files[out / package / "__init__.py"] = f'"""Types of custom resources.\n\n{HEADER}\n"""\n'
         files[out / package / f"{version}.py"] = text
     return dict(sorted(files.items()))
+
+
+def _check_name(out: Path, name: str) -> None:
+    if not name.isidentifier() or iskeyword(name):
+        raise WrongRequest(
+            str(out),
+            f"{name!r} cannot be imported: a module is called as a name in Python, such as {module_name(name)}",
+        )
 
 
 def write(modules: Mapping[tuple[str, str], str], out: Path, *, check: bool = False) -> list[Path]:
