@@ -77,3 +77,19 @@ def test_the_scope_of_a_version_that_is_made_again_may_change(project: Path) -> 
     assert run(page) == 0
     assert run([*page, "--cluster", "--force"]) == 0
     assert "namespaced = false" in (project / "kubewright.toml").read_text()
+
+
+@pytest.mark.parametrize("with_a_kind", [False, True])
+def test_a_second_init_counts_every_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], with_a_kind: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["init", "--name", "guestbook"]) == 0
+    written = [line for line in capsys.readouterr().out.splitlines() if line.startswith("wrote ")]
+    if with_a_kind:
+        assert run(["create", "api", "--group", "web", "--version", "v1", "--kind", "Guestbook"]) == 0
+        capsys.readouterr()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert run(["init", "--name", "guestbook"]) == 0
+    assert f"Nothing to do: all {len(written)} files are there already.\n" in capsys.readouterr().out
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

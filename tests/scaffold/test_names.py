@@ -108,24 +108,35 @@ def test_a_webhook_needs_a_kind_and_something_to_do(project: Path) -> None:
         new_webhook(project, group="web", version="v1", kind="Guestbook", conversion=True)
 
 
+KIND = "name='x'\ndomain='x.y'\n[[kinds]]\ngroup='g'\nversion='v1'\nkind='K'\n"
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("text", "told"),
     [
-        "name = 1\ndomain = 'x.y'",
-        "nonsense",
-        "name = 'x'",
-        "name='x'\ndomain='x.y'\nmore=1",
-        "name='x'\ndomain='x.y'\nkinds=5",
-        "name='x'\ndomain='x.y'\nkinds=['a']",
-        "name='x'\ndomain='x.y'\nscaffold='0.1'\nkinds=['a']",
-        "name='x'\ndomain='x.y'\nscaffold=0",
-        "name='x'\ndomain='x.y'\nscaffold=true",
+        ("", "it lacks name and domain"),
+        ("name = 1\ndomain = 'x.y'", "name is a text, not 1"),
+        ("nonsense", "cannot be read: "),
+        ("name = 'x'", "it lacks domain"),
+        ("name='x'\ndomain='x.y'\nmore=1", "more is unknown"),
+        ("name='x'\ndomain='x.y'\nkinds=5", "each of its kinds is a table, below [[kinds]]"),
+        ("name='x'\ndomain='x.y'\nkinds=['a']", "each of its kinds is a table, below [[kinds]]"),
+        ("name='x'\ndomain='x.y'\nscaffold='0.1'\nkinds=5", "each of its kinds is a table, below [[kinds]]"),
+        ("name='x'\ndomain='x.y'\nscaffold='0.1'\nkinds=['a']", "each of its kinds is a table, below [[kinds]]"),
+        ("name='x'\ndomain='x.y'\nscaffold=0", "there is no version 0 of the scaffold"),
+        ("name='x'\ndomain='x.y'\nscaffold=true", "scaffold is a number, not True"),
+        (KIND, "it lacks module of a kind"),
+        (KIND + "module='k'\nplural='ks'", "plural of a kind is unknown"),
+        (KIND + "module='k'\nnamespaced='no'", "namespaced of a kind is true or false, not 'no'"),
+        (KIND + "module='k'\nowns=[1]", "owns of a kind is a list of texts, not [1]"),
     ],
 )
-def test_a_record_that_is_none_is_told(project: Path, text: str) -> None:
+def test_a_record_that_is_none_is_told(project: Path, text: str, told: str) -> None:
     (project / "kubewright.toml").write_text(text)
-    with pytest.raises(ScaffoldError, match=r"kubewright\.toml"):
+    with pytest.raises(ScaffoldError) as refused:
         new_api(project, group="web", version="v1", kind="Guestbook")
+    assert "kubewright.toml" in str(refused.value)
+    assert told in str(refused.value)
 
 
 def test_kinds_are_known_that_nobody_has_imported_yet() -> None:

@@ -10,7 +10,8 @@ import click
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._scaffolding import carried_out, tell
-from kubewright.scaffold import RECORD, Record, ScaffoldError, new_project
+from kubewright.scaffold import RECORD, Plan, Record, ScaffoldError, new_project
+from kubewright.scaffold._plan import read_text
 
 __all__ = ["command"]
 
@@ -46,13 +47,21 @@ def command(folder: Path, domain: str | None, repo: str, name: str | None, force
                 " overwrite it with --force"
             )
         plan = new_project(wanted, domain, repo=repo or (found.repo if found else ""), like=found)
+        if found:
+            _keep(plan, found, folder, force=force)
     except ScaffoldError as error:
         raise WrongUse(str(error)) from error
-    if found and not force:
-        del plan.files[RECORD]  # it is read, and says the same
-    if found and found.kinds:
-        for path in (RECORD, f"{found.package}/__init__.py"):
-            plan.files.pop(path, None)  # kinds were added to them since
     done = carried_out(plan, folder, force=force)
     there = "" if folder.resolve() == Path.cwd() else f"cd {shlex.quote(str(folder))}, and "
     tell(done, folder, output, f"{there}kubewright create api --group GROUP --version v1 --kind KIND")
+
+
+def _keep(plan: Plan, found: Record, folder: Path, *, force: bool) -> None:
+    """Let files of a project that is there stay as they are, and count as such."""
+    kept = [] if force else [RECORD]  # it is read, and says the same
+    if found.kinds:
+        kept = [RECORD, f"{found.package}/__init__.py"]  # kinds were added to them since
+    for path in kept:
+        plan.files.pop(path, None)
+        if (there := read_text(folder, path)) is not None:
+            plan.changes[path] = there

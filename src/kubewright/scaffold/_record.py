@@ -6,7 +6,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -21,6 +21,7 @@ RECORD: Final = "kubewright.toml"
 _HEAD: Final = """\
 # What this project is. Written by `kubewright init` and `kubewright create`; the other commands read it.
 """
+_TYPES: Final = {str: "a text", bool: "true or false", int: "a number", tuple: "a list of texts"}
 _PLAIN: Final = re.compile(r"[^\"\\\x00-\x1f\x7f]*")
 
 
@@ -111,22 +112,19 @@ class Record:
     @classmethod
     def _of(cls, found: dict[str, Any], path: Path) -> Self:
         try:
+            _check_kinds(found)
             if isinstance(found.get("scaffold"), str):  # as it was before scaffolds had numbers
                 from kubewright.scaffold._first_record import kinds_of_first
 
                 found |= {"kubewright": found["scaffold"], "scaffold": FIRST}
                 found["kinds"] = kinds_of_first(found, path.parent)
-            kinds = tuple(sorted(_kind(kind) for kind in found.pop("kinds", ())))
-            record = cls(**found, kinds=kinds)
-            texts = (record.name, record.domain, record.repo, record.image, record.kubewright)
-            if not all(isinstance(text, str) for text in texts) or type(record.scaffold) is not int:
-                raise TypeError("name, domain, repo, image and kubewright are texts, and scaffold is a number")
+            kinds = tuple(sorted(Kind(**_checked(Kind, kind, " of a kind")) for kind in found.pop("kinds", ())))
+            record = cls(**_checked(cls, found), kinds=kinds)
             if record.scaffold < FIRST:
-                raise TypeError(f"there is no version {record.scaffold} of the scaffold")
+                raise ValueError(f"there is no version {record.scaffold} of the scaffold")
             return record
-        except (AttributeError, TypeError, ValueError) as error:
-            said = str(error).replace("Record.__init__() ", "").replace("Kind.__init__() ", "a kind ")
-            raise ScaffoldError(f"{path} is not what `kubewright init` writes: {said}") from None
+        except ValueError as error:
+            raise ScaffoldError(f"{path} is not what `kubewright init` writes: {error}") from None
 
 
 def project_folder(folder: Path) -> Path | None:
@@ -147,9 +145,26 @@ def _is_trusted(path: Path) -> bool:
     return not hasattr(os, "geteuid") or path.stat().st_uid in (os.geteuid(), 0)
 
 
-def _kind(found: dict[str, Any]) -> Kind:
-    values: dict[str, Any] = {name: tuple(it) if isinstance(it, list) else it for name, it in found.items()}
-    return Kind(**values)
+def _check_kinds(found: dict[str, Any]) -> None:
+    kinds = found.get("kinds", [])
+    if not isinstance(kinds, list) or not all(isinstance(kind, dict) for kind in kinds):
+        raise ValueError("each of its kinds is a table, below [[kinds]]")
+
+
+def _checked(cls: type[Kind | Record], found: dict[str, Any], whose: str = "") -> dict[str, Any]:
+    """What a file says, as arguments of one of the classes. Raises ValueError for what is missing, unknown or wrong."""
+    known = {each.name: each for each in fields(cls)}
+    if unknown := sorted(found.keys() - known.keys()):
+        raise ValueError(f"{', '.join(unknown)}{whose} is unknown")
+    if missing := [name for name, each in known.items() if each.default is MISSING and name not in found]:
+        raise ValueError(f"it lacks {' and '.join(missing)}{whose}")
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+    for name, value in values.items():
+        wanted = str if known[name].default is MISSING else type(known[name].default)
+        of_texts = not isinstance(value, tuple) or all(isinstance(each, str) for each in value)
+        if type(value) is not wanted or not of_texts:
+            raise ValueError(f"{name}{whose} is {_TYPES[wanted]}, not {found[name]!r}")
+    return values
 
 
 def _line(name: str, value: str | bool | int | tuple[str, ...], default: object = "") -> str:
