@@ -57,9 +57,13 @@ class Lister(Generic[R]):
 
     def get(self, name: str, namespace: str = "") -> R | None:
         """One object, or None when it is not there. Raises `DecodeError` when it does not fit its model."""
-        if not (isinstance(name, str) and isinstance(namespace, str)):
-            given = type(namespace if isinstance(name, str) else name).__name__
-            raise TypeError(f"name and namespace are texts, not {given}: of a key, give key.name and key.namespace")
+        given: tuple[object, ...] = (name, namespace)
+        for one in given:
+            if not isinstance(one, str):
+                text = (
+                    f"name and namespace are texts, not {type(one).__name__}: of a key, give key.name and key.namespace"
+                )
+                raise TypeError(text)
         return self.get_key(ObjectKey(namespace, name))
 
     def get_key(self, key: tuple[str, str]) -> R | None:

@@ -10,7 +10,7 @@ import builtins
 from collections.abc import Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
-from kubewright.api import Object
+from kubewright.api import Object, Untyped
 from kubewright.cache import Labels, ObjectKey
 from kubewright.client import BlockingClient, Client, Propagation, Trace
 from kubewright.clock import Clock
@@ -204,7 +204,11 @@ class Context(_Face[R_co]):
         """
         return await self._session.delete(target, name, namespace, propagation)
 
-    async def patch_status(self: Context[HasStatus[S]], status: S) -> None:
+    @overload
+    async def patch_status(self: Context[Untyped], status: Any) -> None: ...
+    @overload
+    async def patch_status(self: Context[HasStatus[S]], status: S) -> None: ...
+    async def patch_status(self: Context[Any], status: Any) -> None:
         """Make this the object's status. Only what differs is sent, and nothing when nothing does.
 
         An explicit 0 or "" is written. Fields that the model does not know stay, and so do the conditions when the
@@ -259,7 +263,11 @@ class BlockingContext(_Face[R_co]):
         """See `Context.delete`."""
         return self._wait(self._session.delete(target, name, namespace, propagation))
 
-    def patch_status(self: BlockingContext[HasStatus[S]], status: S) -> None:
+    @overload
+    def patch_status(self: BlockingContext[Untyped], status: Any) -> None: ...
+    @overload
+    def patch_status(self: BlockingContext[HasStatus[S]], status: S) -> None: ...
+    def patch_status(self: BlockingContext[Any], status: Any) -> None:
         """See `Context.patch_status`."""
         self._wait(self._session.patch_status(status))
 

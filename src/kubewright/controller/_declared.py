@@ -72,8 +72,11 @@ def _labels(registration: Registration[Any]) -> list[tuple[tuple[str, str], list
     found: dict[tuple[str, str], list[Selector | None]] = {
         _group_kind(info_of(kind)): [None] for kind in registration.reads
     }
-    for one in (*registration.owns, *registration.watches):
-        found.setdefault(_group_kind(one.info), []).append(selector_of(one.labels))
+    seen = [(one.info, one.labels) for one in registration.owns] + [
+        (one.info, one.labels) for one in registration.watches
+    ]
+    for info, labels in seen:
+        found.setdefault(_group_kind(info), []).append(selector_of(labels))
     return [
         (group_kind, [selector for selector in selectors if selector is not None])
         for group_kind, selectors in found.items()

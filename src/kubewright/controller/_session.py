@@ -66,10 +66,13 @@ class ObjectLogger(logging.LoggerAdapter[logging.Logger]):
         return f"{self._prefix}{msg}", kwargs
 
 
-class _Conditions(msgspec.Struct, eq=False):
+class _Conditions:
     """Some conditions, apart from a status, which may be a model or plain JSON."""
 
-    conditions: list[Condition] | None
+    __slots__ = ("conditions",)
+
+    def __init__(self, conditions: list[Condition] | None) -> None:
+        self.conditions = conditions
 
 
 class Session(msgspec.Struct, Generic[R], eq=False):
