@@ -170,3 +170,25 @@ def on_a_terminal(folder: Path, environment: dict[str, str]) -> str:
     assert process.returncode == 1
     assert b"does not answer" in told
     return told.decode()
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_command_that_nobody_listens_to_any_more_finishes_its_work(as_json: bool, tmp_path: Path) -> None:
+    """`kubewright deploy | head -2` left half of the operator in the cluster."""
+    done = tmp_path / "done"
+    program = f"""
+from pathlib import Path
+from kubewright.cli._output import Output
+output = Output(json={as_json})
+for number in range(3):
+    output.step("applied", f"ConfigMap {{number}}")
+output.document(steps=output.steps)
+output.line("end")
+Path({str(done)!r}).touch()
+"""
+    heard, said = os.pipe()
+    os.close(heard)
+    ended = subprocess.run([sys.executable, "-c", program], stdout=said, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(said)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert done.exists()

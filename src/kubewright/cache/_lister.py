@@ -37,6 +37,14 @@ def selector_of(labels: Labels | None) -> Selector | None:
     return None if selector is None or selector.selects_everything else selector
 
 
+def _check_texts(*given: object) -> None:
+    """A key in the place of a name would find nothing, as if the object had gone."""
+    for one in given:
+        if not isinstance(one, str):
+            found = type(one).__name__
+            raise TypeError(f"name and namespace are texts, not {found}: of a key, give key.name and key.namespace")
+
+
 class Lister(Generic[R]):
     """Reads the objects of one kind from the cache: plain calls, no I/O, safe from any thread.
 
@@ -57,13 +65,7 @@ class Lister(Generic[R]):
 
     def get(self, name: str, namespace: str = "") -> R | None:
         """One object, or None when it is not there. Raises `DecodeError` when it does not fit its model."""
-        given: tuple[object, ...] = (name, namespace)
-        for one in given:
-            if not isinstance(one, str):
-                text = (
-                    f"name and namespace are texts, not {type(one).__name__}: of a key, give key.name and key.namespace"
-                )
-                raise TypeError(text)
+        _check_texts(name, namespace)
         return self.get_key(ObjectKey(namespace, name))
 
     def get_key(self, key: tuple[str, str]) -> R | None:

@@ -203,7 +203,7 @@ def _check(update: Update, output: Output) -> None:
     drifts = update.compare()
     for drift in drifts:
         output.line(f"{os.path.normpath(update.folder / drift.path)}{str(drift).removeprefix(drift.path)}")
-    output.document(folder=str(update.folder), differs=[asdict(drift) for drift in drifts])
+    output.document(folder=str(update.folder), differ=[asdict(drift) for drift in drifts])
     if drifts:
         click.echo(f"{counted(drifts, 'file')} not up to date: run the command without --check.", err=True)
         differs()

@@ -71,7 +71,7 @@ def command(
         drifts = [*compare(out, files), *compare_beside(out, beside)]
         for drift in drifts:
             output.line(f"{os.path.normpath(out / drift.path)}{str(drift).removeprefix(drift.path)}")
-        output.document(folder=str(out), differs=[drift.path for drift in drifts])
+        output.document(folder=str(out), differ=[drift.path for drift in drifts])
         if drifts:
             differs()
         output.line(f"{out} is up to date.")

@@ -2,10 +2,15 @@
 
 `@output_option` gives a command `--output text|json` and, as its argument `output`, an `Output`. With json, standard
 output is exactly one document, also when the command found nothing to do; errors are on standard error as ever.
+
+Nobody needs to listen: when the other end of a pipe is closed (`kubewright deploy | head -2`), the command goes on
+without a word. To stop in the middle of its work would leave half of it in the cluster.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -30,7 +35,7 @@ class Output:
         """A line for people."""
         if not self.json:
             self._progress.clear()
-            click.echo(text)
+            _say(text)
 
     def step(self, did: str, what: str) -> None:
         """A step that was done: `applied`, `Deployment guestbook-system/guestbook`. It is kept in `steps`."""
@@ -42,11 +47,21 @@ class Output:
         if self.json:
             import msgspec
 
-            click.echo(msgspec.json.format(msgspec.json.encode(content), indent=2))
+            _say(msgspec.json.format(msgspec.json.encode(content), indent=2))
 
     def waiting(self, title: str) -> AbstractContextManager[Step]:
         """A spinner on standard error while the block runs, if that is a terminal; elsewhere nothing at all."""
         return self._progress.step(title, lines=False)
+
+
+def _say(text: str | bytes) -> None:
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        # What Python still has for it, too, which it would try to get rid of at the end.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def output_option(command: Callable[..., Any]) -> Callable[..., Any]:

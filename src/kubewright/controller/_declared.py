@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from kubewright.api import Object, ResourceInfo, Selector, info_of
-from kubewright.cache import selector_of
+from kubewright.cache import Labels, selector_of
 from kubewright.controller._permissions import Permission
 
 if TYPE_CHECKING:
@@ -69,12 +69,10 @@ def _infos(registration: Registration[Any]) -> list[ResourceInfo]:
 
 def _labels(registration: Registration[Any]) -> list[tuple[tuple[str, str], list[Selector]]]:
     """The kinds of which a controller sees some objects only, by the labels of `owns` and `watches`."""
-    found: dict[tuple[str, str], list[Selector | None]] = {
-        _group_kind(info_of(kind)): [None] for kind in registration.reads
-    }
-    seen = [(one.info, one.labels) for one in registration.owns] + [
-        (one.info, one.labels) for one in registration.watches
-    ]
+    found: dict[tuple[str, str], list[Selector | None]] = {}
+    seen: list[tuple[ResourceInfo, Labels | None]] = [(info_of(kind), None) for kind in registration.reads]
+    seen += [(owns.info, owns.labels) for owns in registration.owns]
+    seen += [(watch.info, watch.labels) for watch in registration.watches]
     for info, labels in seen:
         found.setdefault(_group_kind(info), []).append(selector_of(labels))
     return [
