@@ -298,7 +298,8 @@ class Session(msgspec.Struct, Generic[R], eq=False):
 
     def _conditions(self) -> _Conditions:
         """The conditions as they will be."""
-        return self._merged(self._known_status())
+        known = self._known_status()
+        return self._merged(known, known)
 
     async def flush(self) -> None:
         """Write the conditions that no `patch_status` has written yet."""
@@ -322,14 +323,15 @@ class Session(msgspec.Struct, Generic[R], eq=False):
         if not has_conditions(status):
             return status
         status = copy.copy(status)  # which may also be a pydantic model
-        merged = self._merged(status).conditions
+        known = status_of(self.primary())
+        merged = self._merged(status, known).conditions
         if merged is not None:
-            put_conditions(status, merged, status_of(self.primary()))
+            put_conditions(status, merged, known)
         return status
 
-    def _merged(self, status: Any) -> _Conditions:
+    def _merged(self, status: Any, known: Any) -> _Conditions:
         """Those that a status says, or else those that are there, with those set meanwhile."""
-        kept = conditions_of(status) or conditions_of(status_of(self.primary()))
+        kept = conditions_of(status) or conditions_of(known)
         merged = _Conditions(None if kept is None else [copy.copy(condition) for condition in kept])
         for type_, wanted in self.conditions.items():
             if wanted is None:
@@ -360,14 +362,14 @@ class Session(msgspec.Struct, Generic[R], eq=False):
             self.kind, self.key.name, JsonPatch(operations), self.key.namespace or None, subresource=subresource
         )
         if subresource is None:
-            self._check_kept(written, before)
+            self._check_kept(written, known)
         self._forget_conditions(told)
         self._noted(written, before)
         return written
 
-    def _check_kept(self, written: R, before: bytes) -> None:
+    def _check_kept(self, written: R, known: Any) -> None:
         """A server that has /status takes the status nowhere else, and does not say so."""
-        if status_of(written) == status_of(decode(self.kind, before)):
+        if status_of(written) == known:
             raise TypeError(
                 f"the server takes the status of {self.info.kind} at /status alone: say so, with"
                 ' subresources={"status"} in Untyped.kind_of(...), or let client.kind(...) make the class'
