@@ -12,10 +12,9 @@ from kubewright.api import ObjectMeta, Untyped, apps, core
 from kubewright.cache import CacheSyncError, Change, Informer, applied_digest
 from kubewright.client import Client, MergePatch
 from kubewright.testing import ControlPlane
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.clusters
-
-TIMEOUT = 30.0
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +53,7 @@ class Watching:
         self._news.set()
 
     async def until(self, done: Callable[[], bool]) -> None:
-        async with asyncio.timeout(TIMEOUT):
+        async with asyncio.timeout(PATIENCE):
             while not done():
                 self._news.clear()
                 await self._news.wait()
@@ -91,7 +90,7 @@ async def test_a_streaming_list_fills_the_cache(client: Client, namespace: str) 
     for number in range(5):
         await client.create(config_map(f"c-{number}", namespace))
     async with Informer(client, core.ConfigMap, namespaces=[namespace]) as informer:
-        await informer.wait_for_sync(TIMEOUT)
+        await informer.wait_for_sync(PATIENCE)
         assert [key.name for key in informer.lister.keys(namespace)] == [f"c-{number}" for number in range(5)]
         assert informer._reflectors[0]._streams
         found = informer.lister.get("c-1", namespace)
@@ -107,7 +106,7 @@ async def test_a_server_without_streaming_lists_is_read_in_pages(plain_client: C
     for number in range(5):
         await client.create(config_map(f"c-{number}", namespace))
     async with Informer(client, core.ConfigMap, namespaces=[namespace]) as informer:
-        await informer.wait_for_sync(TIMEOUT)
+        await informer.wait_for_sync(PATIENCE)
         assert not informer._reflectors[0]._streams
         assert [key.name for key in informer.lister.keys(namespace)] == [f"c-{number}" for number in range(5)]
         snapshot = informer.lister.snapshot((namespace, "c-1"))
@@ -123,7 +122,7 @@ async def test_pages_follow_each_other_to_the_end(plain_client: Client, monkeypa
     for number in range(10):
         await plain_client.create(config_map(f"p-{number}", "paged"))
     async with Informer(plain_client, core.ConfigMap, namespaces=["paged"]) as informer:
-        await informer.wait_for_sync(TIMEOUT)
+        await informer.wait_for_sync(PATIENCE)
         assert len(informer.lister) == 10
 
 
@@ -144,7 +143,7 @@ async def test_metadata_alone_is_fetched_and_kept_also_of_custom_resources(clien
         with pytest.raises(CacheSyncError, match=r"does not serve bits\.cache\.example\.com in version v1"):
             await informer.wait_for_sync(1)
         await client.create(definition(metadata=ObjectMeta(name="bits.cache.example.com"), content={"spec": spec}))
-        await informer.wait_for_sync(TIMEOUT)
+        await informer.wait_for_sync(PATIENCE)
         watching = Watching(informer)
         await client.create(
             bits(metadata=ObjectMeta(name="b", namespace=namespace, labels={"a": "b"}), content={"spec": {"big": "x"}})
@@ -155,7 +154,7 @@ async def test_metadata_alone_is_fetched_and_kept_also_of_custom_resources(clien
         found = informer.lister.get("b", namespace)
         assert found is not None
         assert (found.api_version, found.kind, found.metadata.labels) == ("cache.example.com/v1", "Bit", {"a": "b"})
-        await deployments.wait_for_sync(TIMEOUT)
+        await deployments.wait_for_sync(PATIENCE)
 
 
 async def test_only_what_is_selected_is_cached(client: Client, namespace: str) -> None:
@@ -165,8 +164,8 @@ async def test_only_what_is_selected_is_cached(client: Client, namespace: str) -
         Informer(client, core.ConfigMap, namespaces=[namespace], labels="app in (web,api)") as by_label,
         Informer(client, core.ConfigMap, namespaces=[namespace], fields={"metadata.name": "two"}) as by_field,
     ):
-        await by_label.wait_for_sync(TIMEOUT)
-        await by_field.wait_for_sync(TIMEOUT)
+        await by_label.wait_for_sync(PATIENCE)
+        await by_field.wait_for_sync(PATIENCE)
         assert [key.name for key in by_label.lister.keys()] == ["one"]  # noqa: SIM118
         assert [key.name for key in by_field.lister.keys()] == ["two"]  # noqa: SIM118
         watching = Watching(by_label)
@@ -182,7 +181,7 @@ async def test_several_namespaces_fill_one_cache(client: Client, namespace: str)
     await client.create(config_map("here", namespace))
     await client.create(config_map("there", other))
     async with Informer(client, core.ConfigMap, namespaces=[namespace, other]) as informer:
-        await informer.wait_for_sync(TIMEOUT)
+        await informer.wait_for_sync(PATIENCE)
         assert informer.lister.keys() == [(namespace, "here"), (other, "there")]
         await live(informer, client, other)
 
@@ -212,13 +211,13 @@ async def test_a_missing_permission_names_verb_and_user_and_heals(
                 subjects=[rbac.Subject(kind="User", name=user, api_group="rbac.authorization.k8s.io")],
             )
         )
-        await informer.wait_for_sync(TIMEOUT)
+        await informer.wait_for_sync(PATIENCE)
         assert informer.health.last_error == ""
 
 
 async def test_reads_see_our_own_writes_on_a_real_server(client: Client, namespace: str) -> None:
     async with Informer(client, core.ConfigMap, namespaces=[namespace], field_manager=client.field_manager) as informer:
-        await informer.wait_for_sync(TIMEOUT)
+        await informer.wait_for_sync(PATIENCE)
         watching = Watching(informer)
         applied = config_map("mine", namespace)
         for round_ in range(20):
@@ -242,7 +241,7 @@ async def test_reads_see_our_own_writes_on_a_real_server(client: Client, namespa
 
 async def test_the_answer_that_removes_the_last_finalizer_hides_the_object(client: Client, namespace: str) -> None:
     async with Informer(client, core.ConfigMap, namespaces=[namespace]) as informer:
-        await informer.wait_for_sync(TIMEOUT)
+        await informer.wait_for_sync(PATIENCE)
         watching = Watching(informer)
         kept = config_map("kept", namespace)
         kept.metadata.finalizers = ["example.com/keep"]
@@ -268,7 +267,7 @@ async def test_history_that_the_server_has_forgotten_is_made_up_for() -> None:
                 Client.connect(kubeconfig=proxy.kubeconfig) as through_proxy,
                 Informer(through_proxy, core.ConfigMap, namespaces=["default"]) as informer,
             ):
-                await informer.wait_for_sync(TIMEOUT)
+                await informer.wait_for_sync(PATIENCE)
                 watching = Watching(informer)
                 proxy.stall()
                 await client.delete(core.ConfigMap, "gone", "default")

@@ -14,6 +14,7 @@ from kubewright.cache import Change, ObjectKey
 from kubewright.cache._intake import Intake
 from kubewright.cache._store import Store
 from tests.cache.memory_server import MemoryServer, informed
+from tests.patience import PATIENCE
 
 
 def spoil(server: MemoryServer, namespace: str, name: str) -> None:
@@ -110,7 +111,7 @@ def test_the_function_of_an_index_may_read_the_store() -> None:
 
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
-    writer.join(60)
+    writer.join(PATIENCE)
     assert not writer.is_alive(), "it waits for a lock that it has itself"
     assert store.index("twins").as_dict() == {"1": {("n", "a"), ("n", "b")}}
     assert store.index("namespace").as_dict() == {"n": {("n", "a"), ("n", "b")}}

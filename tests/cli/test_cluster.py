@@ -17,6 +17,7 @@ from kubewright.api import ObjectMeta, authorization
 from kubewright.api.core.v1 import ConfigMap, Node
 from kubewright.cli._main import run
 from kubewright.client import BlockingClient
+from tests.patience import PATIENCE
 
 
 @contextlib.contextmanager
@@ -35,7 +36,7 @@ def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]
         finally:
             process.send_signal(signal.SIGINT)
             lines += process.stdout.readlines()
-            process.wait(timeout=60)
+            process.wait(timeout=PATIENCE)
 
 
 def test_it_runs_until_ctrl_c_and_keeps_its_state_in_a_snapshot(tmp_path: Path) -> None:

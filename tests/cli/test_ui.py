@@ -17,6 +17,7 @@ import pytest
 
 from kubewright.cli._main import run
 from tests.cli.commands import write_kubeconfig
+from tests.patience import PATIENCE
 
 KUBEWRIGHT = Path(sys.executable).parent / "kubewright"
 
@@ -35,7 +36,7 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             yield file
         finally:
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=60)
+            process.communicate(timeout=PATIENCE)
 
 
 @contextmanager
@@ -58,11 +59,11 @@ def test_the_address_that_is_printed_lets_one_in_and_ctrl_c_ends_it(kubeconfig: 
         assert told["readOnly"] is True
         assert told["url"].startswith("http://127.0.0.1:")
         opener = build_opener(ProxyHandler({}), HTTPCookieProcessor(CookieJar()))
-        with opener.open(told["open"], timeout=60) as answer:
+        with opener.open(told["open"], timeout=PATIENCE) as answer:
             assert answer.status == 200
             assert answer.url == f"{told['url']}/"
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=PATIENCE) == 0
 
 
 def test_a_port_that_is_taken_is_told(kubeconfig: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,7 +82,7 @@ def test_ctrl_c_does_not_wait_for_a_cluster_that_is_silent(tmp_path: Path) -> No
             with connection:
                 connection.recv(1)  # it has asked, and waits
                 process.send_signal(signal.SIGINT)
-                _, errors = process.communicate(timeout=60)
+                _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "Error" not in errors
 

@@ -18,6 +18,7 @@ from kubewright.client._config import TLS, ClientConfig, Credentials, ExecPlugin
 from kubewright.client._config_errors import ConfigError
 from kubewright.client._exec import ExecCredential, run_plugin
 from kubewright.clock import Clock, SystemClock, VirtualClock
+from tests.patience import PATIENCE
 
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"
@@ -277,7 +278,7 @@ class TestHanging:
             except FileNotFoundError:
                 return True
 
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while not gone():  # noqa: ASYNC110 - another process's end has no event to wait for
                 await asyncio.sleep(0.001)
 

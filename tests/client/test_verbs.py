@@ -24,6 +24,7 @@ from kubewright.client import (
 )
 from kubewright.cluster import Cluster
 from kubewright.testing import ControlPlane, RealCluster
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.clusters
 
@@ -210,7 +211,7 @@ async def test_a_condition_that_is_async_is_refused_and_not_taken_for_true(clien
         return False
 
     unchecked: Any = client
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         with pytest.raises(TypeError, match=r"^condition is async, .*: make it a plain def$"):
             await unchecked.wait_for(core.ConfigMap, "absent", never, namespace)
         await client.create(config_map(namespace))
@@ -229,7 +230,7 @@ async def test_waiting_until_an_object_is_gone_with_its_finalizers(client: Clien
     assert going.metadata.deletion_timestamp is not None
     assert not waiting.done()
     await client.patch(core.ConfigMap, "c", MergePatch({"metadata": {"finalizers": None}}), namespace)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         await waiting
 
 

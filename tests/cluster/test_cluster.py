@@ -14,6 +14,7 @@ from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster, ClusterError, SnapshotError
 from kubewright.cluster._unsupported import REFUSED_PAGES, REFUSED_SUBRESOURCES, REFUSED_WRITES
 from tests.cluster.conftest import Raw
+from tests.patience import PATIENCE
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -222,7 +223,7 @@ async def test_a_watch_over_http_streams_and_ends_when_the_client_goes() -> None
 
 async def gone(cluster: Cluster) -> bool:
     """Whether nobody watches any more; the server notices a moment after the client."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while cluster.state.storage._tables["/configmaps"].by_namespace:  # noqa: ASYNC110  (there is nothing to wait for)
             await asyncio.sleep(0)
     return True

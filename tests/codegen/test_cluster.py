@@ -15,6 +15,7 @@ from kubewright.codegen import CodegenError, from_cluster, generate, read_defini
 from kubewright.crd import install
 from kubewright.testing import ControlPlane
 from tests.codegen.round_trip import classes_of, differences, load
+from tests.patience import PATIENCE
 
 GROUP = "codegen.example.com"
 SCHEMA: dict[str, Any] = {
@@ -105,7 +106,7 @@ async def test_the_server_takes_the_generated_definition_and_gives_it_back(
 
 async def documented(client: Client) -> None:
     """Wait for the OpenAPI document of the group, which the server makes a moment after it serves the kind."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while True:
             try:
                 document = await client.request("GET", f"/openapi/v3/apis/{GROUP}/v1")

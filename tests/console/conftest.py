@@ -21,6 +21,7 @@ from playwright.async_api import Browser, Page, async_playwright, expect
 from kubewright.cluster import Cluster
 from kubewright.console import Console
 from kubewright.testing import RealCluster
+from tests.patience import PATIENCE
 
 FLAGS = [
     "--headless=new",
@@ -30,10 +31,10 @@ FLAGS = [
     "--disable-dev-shm-usage",
 ]
 TOOL = Path(__file__).parents[2] / "tools" / "browser"
-PATIENCE = 60_000
-"""Milliseconds: Chromium is slow on a machine that is busy."""
+MILLISECONDS = PATIENCE * 1000
+"""Of patience, as Playwright counts it."""
 
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=MILLISECONDS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -86,7 +87,7 @@ async def open_page(browser: Browser, console: Console, console_url: str) -> Asy
     async def opened(*, signed_in: bool = True, **options: Any) -> Page:
         context = await browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
         contexts.append(context)
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(MILLISECONDS)
         if signed_in:
             await context.request.get(console_url + console.invitation(), max_redirects=0)
         made = await context.new_page()

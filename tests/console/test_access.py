@@ -15,6 +15,7 @@ from kubewright.cluster import Cluster
 from kubewright.console import ALL, Console, Kind, Viewer
 from kubewright.console._viewers import with_token, without_credentials
 from kubewright.testing import RealCluster
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.clusters
 
@@ -106,7 +107,7 @@ async def seen(console: Console, kind: Kind, viewer: Viewer, *namespaces: str) -
 
 async def on_shelf(console: Console, kind: Kind, namespace: str, *names: str) -> None:
     """Wait until the objects have come."""
-    async with asyncio.timeout(30), console.shelf(kind) as shelf:
+    async with asyncio.timeout(PATIENCE), console.shelf(kind) as shelf:
         changed = asyncio.Event()
         with shelf.subscribe(lambda _: changed.set()):
             while not all(shelf.get(namespace, name) for name in names):

@@ -12,6 +12,7 @@ import pytest
 from kubewright.cluster import Cluster
 from kubewright.console import Console
 from kubewright.console._guard import Names
+from tests.patience import PATIENCE
 
 SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
 POLLING = "/_nicegui_ws/socket.io/?EIO=4&transport=polling"
@@ -117,7 +118,7 @@ async def test_a_web_socket_that_does_not_say_where_it_comes_from_is_refused(htt
 
 
 async def test_our_own_web_socket_comes_through(http: aiohttp.ClientSession, console_url: str) -> None:
-    async with http.ws_connect(SOCKET, origin=console_url) as socket, asyncio.timeout(30):
+    async with http.ws_connect(SOCKET, origin=console_url) as socket, asyncio.timeout(PATIENCE):
         assert (await socket.receive_str()).startswith("0{")  # the handshake of socket.io
 
 

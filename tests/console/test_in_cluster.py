@@ -20,6 +20,7 @@ from kubewright.client import Client, load_config
 from kubewright.cluster import Cluster
 from kubewright.console.manifests import NAME, NAMESPACE, PORT, manifest_files, write_manifests
 from kubewright.testing import RealCluster, setup_binaries
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.clusters
 
@@ -96,7 +97,7 @@ async def running(cluster: Clusters, admin: Client, args: list[str], folder: Pat
     assert process.stdout is not None
     said = ""
     try:
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(PATIENCE):
             while "Ctrl-C" not in said:
                 line = (await process.stdout.readline()).decode()
                 assert line, said

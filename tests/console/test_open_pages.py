@@ -14,6 +14,7 @@ import pytest
 from kubewright.cluster import Cluster
 from kubewright.console import Console
 from kubewright.console._open_pages import pages_of
+from tests.patience import PATIENCE
 
 NONSENSE: list[object] = [None, [], {}, {"client_id": []}]
 SOCKETS = "/_nicegui_ws/socket.io/?EIO=4"
@@ -29,7 +30,7 @@ class Socket:
         """Begin: the first packet has the name of the socket, the second is the answer to our own."""
         self.sid: str = json.loads((await self._socket.receive_str())[1:])["sid"]
         await self._socket.send_str("40")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not (await self._socket.receive_str()).startswith("40"):
                 pass
 
@@ -40,7 +41,7 @@ class Socket:
     async def ask(self, event: str, message: object) -> object:
         """Say something, and wait for the answer: all that was said before has been heard then."""
         await self._socket.send_str("427" + json.dumps([event, message]))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not (packet := await self._socket.receive_str()).startswith("437"):
                 pass
         return json.loads(packet[3:])
@@ -82,7 +83,7 @@ class Http:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for what happens in this event loop."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110  # nothing tells of it
             await asyncio.sleep(0.01)
 

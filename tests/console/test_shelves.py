@@ -19,6 +19,7 @@ from kubewright.cluster import Cluster
 from kubewright.console import Batch, Console, Kind, Shelf
 from kubewright.crd import install
 from kubewright.testing import ControlPlane
+from tests.patience import PATIENCE
 
 
 class ShelvedSpec(kw.Model):
@@ -64,7 +65,7 @@ async def until(shelf: Shelf, condition: Callable[[], bool]) -> None:
     """Wait for what a shelf tells of."""
     changed = asyncio.Event()
     with shelf.subscribe(lambda _: changed.set()):
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not condition():
                 await changed.wait()
                 changed.clear()

@@ -22,6 +22,7 @@ from kubewright.events import EventRecorder
 from kubewright.observe import Observer
 from kubewright.operator import Operator
 from kubewright.operator._running import _kinds_of
+from tests.patience import PATIENCE
 
 R = TypeVar("R", bound=Object)
 
@@ -149,9 +150,9 @@ def key(name: str = "one") -> ObjectKey:
     return ObjectKey("default", name)
 
 
-async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+async def until(condition: Callable[[], object]) -> None:
     """Wait for what threads do. The limit only keeps a broken test from hanging."""
-    async with asyncio.timeout(seconds):
+    async with asyncio.timeout(PATIENCE):
         while True:
             if condition():
                 return

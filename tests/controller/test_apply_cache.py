@@ -18,6 +18,7 @@ from kubewright.cluster import Cluster
 from kubewright.controller._apply import Applier
 from kubewright.controller._environment import CachedKinds
 from kubewright.testing import RealCluster
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.clusters
 
@@ -82,7 +83,7 @@ class Bench:
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until the watch has brought that about."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while not condition():
                 self.changed.clear()
                 await self.changed.wait()
@@ -107,7 +108,7 @@ async def bench(cluster: Cluster | RealCluster, namespace: str) -> AsyncIterator
             informer.add_handler(made.heard)
             made.kinds.add(kind, None, informer)
         await stack.enter_async_context(caches)
-        await caches.wait_for_sync(30)
+        await caches.wait_for_sync(PATIENCE)
         writes.clear()
         yield made
 

@@ -20,6 +20,7 @@ from kubewright.controller import (
 )
 from kubewright.operator import Operator
 from tests.controller.conftest import Part, Thing, key, thing, working
+from tests.patience import PATIENCE
 
 # Plain functions, classes and keys
 
@@ -31,7 +32,7 @@ async def test_plain_functions_run_in_threads_as_many_at_once_as_the_controller_
 
     @operator.reconciles(Thing, concurrency=3)
     def sync(obj: Thing, ctx: BlockingContext[Thing]) -> None:
-        together.wait(30)
+        together.wait(PATIENCE)
         threads.add(threading.current_thread().name)
         done.release()
 
@@ -39,7 +40,7 @@ async def test_plain_functions_run_in_threads_as_many_at_once_as_the_controller_
         for name in ("a", "b", "c"):
             stage.put(thing(name))
         for _ in range(3):
-            assert await asyncio.to_thread(done.acquire, timeout=30)
+            assert await asyncio.to_thread(done.acquire, timeout=PATIENCE)
     assert len(threads) == 3
     assert threading.main_thread().name not in threads
 

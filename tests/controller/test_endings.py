@@ -24,6 +24,7 @@ from kubewright.controller import (
 from kubewright.operator import Operator
 from kubewright.queue import ExponentialBackoff
 from tests.controller.conftest import Part, Thing, key, thing, until, working
+from tests.patience import PATIENCE
 
 # How a reconcile ends
 
@@ -422,7 +423,7 @@ async def test_a_thread_meets_the_timeout_at_its_next_call_of_the_context(
     @operator.reconciles(Thing, timeout=30, concurrency=2)
     def sync(obj: Thing, ctx: BlockingContext[Thing]) -> None:
         entered.set()
-        assert expired.wait(30)
+        assert expired.wait(PATIENCE)
         try:
             ctx.delete(Part, "p")
         except ReconcileTimeout as error:
@@ -431,7 +432,7 @@ async def test_a_thread_meets_the_timeout_at_its_next_call_of_the_context(
 
     async with working(operator, clock) as stage:
         stage.put(thing())
-        await asyncio.to_thread(entered.wait, 30)
+        await asyncio.to_thread(entered.wait, PATIENCE)
         await clock.advance(30)
         assert stage.controller.stats.active == 1, "the key stays with its worker while the thread lives"
         assert "took more than 30.0 s; it runs in a thread, which is waited for" in caplog.text

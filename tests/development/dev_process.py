@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kubewright.client import BlockingClient
-
-PATIENCE = 200.0
+from tests.patience import PATIENCE
 
 PROGRAM = '''
 import os

@@ -15,6 +15,7 @@ from kubewright.development._consoles import ConsoleBeside
 from kubewright.development._messages import ConsoleReady, Hint, Message
 from kubewright.development._place import Place, embedded_place
 from tests.development.dev_process import PROGRAM, SAMPLE, developing
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -32,18 +33,18 @@ def test_it_is_served_beside_the_program_and_stays_when_that_is_saved(tmp_path: 
         url = dev.wait_for("console")["url"]
         assert url.startswith("http://127.0.0.1:")
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-        with browser.open(url, timeout=60) as page:  # the invitation lets it in
+        with browser.open(url, timeout=PATIENCE) as page:  # the invitation lets it in
             assert page.status == 200
         dev.saves(program, PROGRAM.replace("first", "second"))
         dev.wait_for("object", name="sample", state="Said=second hello")
-        with browser.open(url.partition("?")[0], timeout=60) as page:
+        with browser.open(url.partition("?")[0], timeout=PATIENCE) as page:
             assert page.status == 200
 
 
 async def test_a_port_that_is_taken_is_told_and_no_more(place: Place) -> None:
     told: asyncio.Queue[Message] = asyncio.Queue()
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        async with ConsoleBeside(place, taken.getsockname()[1], told.put_nowait), asyncio.timeout(90):
+        async with ConsoleBeside(place, taken.getsockname()[1], told.put_nowait), asyncio.timeout(PATIENCE):
             message = await told.get()
     assert isinstance(message, Hint)
     assert message.text.startswith("the web console cannot be served: ")
@@ -52,7 +53,7 @@ async def test_a_port_that_is_taken_is_told_and_no_more(place: Place) -> None:
 async def test_where_it_is_not_installed_one_line_says_how_it_is(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     told: asyncio.Queue[Message] = asyncio.Queue()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    async with ConsoleBeside(place, 0, told.put_nowait), asyncio.timeout(90):
+    async with ConsoleBeside(place, 0, told.put_nowait), asyncio.timeout(PATIENCE):
         message = await told.get()
     assert message == Hint(
         text="there is a web console for this, which is not installed: pip install 'kubewright[console]'"

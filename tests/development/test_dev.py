@@ -17,6 +17,7 @@ from kubewright.client import MergePatch
 from kubewright.cluster import Cluster
 from kubewright.testing import RealCluster
 from tests.development.dev_process import PROGRAM, SAMPLE, Dev, developing, wait_until
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -50,7 +51,7 @@ def is_gone(process: int) -> bool:
 def answers(address: str) -> bool:
     host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection((host, int(port)), timeout=5):
+        with socket.create_connection((host, int(port)), timeout=PATIENCE):
             return True
     except ConnectionError:
         return False

@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from kubewright.cli._main import run
-from tests.development.dev_process import PATIENCE, PROGRAM, SAMPLE, save
+from tests.development.dev_process import PROGRAM, SAMPLE, save
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.timeout(900)
 

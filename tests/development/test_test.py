@@ -11,6 +11,7 @@ import pytest
 from kubewright.cli._main import run
 from kubewright.development import has_pytest
 from kubewright.scaffold import carry_out, new_project
+from tests.patience import PATIENCE
 
 TESTS = """
 import pytest
@@ -33,7 +34,7 @@ def project(tmp_path: Path) -> Path:
 
 def ran(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-P", "-m", "kubewright", "test", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=100)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
 def test_the_projects_tests_find_its_modules_from_any_folder_of_it(project: Path) -> None:

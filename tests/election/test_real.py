@@ -19,11 +19,11 @@ from kubewright.client import Client, NotFound, load_config
 from kubewright.clock import SystemClock
 from kubewright.election import LeaderElector, NotLeader
 from kubewright.testing import ControlPlane
+from tests.patience import PATIENCE
 
 SHORT: dict[str, Any] = {"lease_duration": 3, "renew_deadline": 2, "retry_period": 0.5}
 PATIENT: dict[str, Any] = {"lease_duration": 45, "renew_deadline": 30, "retry_period": 0.5}
 """Where no lease is to end: a machine that stands still for two seconds must not lose one."""
-PATIENCE = 60.0  # only keeps a broken test from hanging
 
 
 class Replica:

@@ -14,6 +14,7 @@ from kubewright.api import core, events, meta
 from kubewright.client import Client, ConnectionLost, Request, Response
 from kubewright.clock import VirtualClock
 from kubewright.events import EventRecorder, Limits
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.clusters
 
@@ -191,7 +192,7 @@ async def test_what_waits_is_written_at_the_end(client: Client, subject: core.Co
     async with EventRecorder(client, "test-controller") as recorder:
         for number in range(5):
             recorder.record(subject, f"Reason{number}", "last words")
-        await recorder.close(timeout=60)
+        await recorder.close(timeout=PATIENCE)
     assert len(await client.list(events.Event, namespace)) == 5
 
 

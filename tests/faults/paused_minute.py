@@ -25,6 +25,7 @@ from tests.faults.toys import (
     toy_operator,
     until,
 )
+from tests.patience import PATIENCE
 
 PAUSE = 60.0
 STALL = 10.0
@@ -43,7 +44,7 @@ async def main() -> dict[str, Any]:
             await client.create(toy("before", "quiet"))
             await client.create(toy("changing", "quiet"))
             await reconciled(client, "quiet", "before", "changing")
-            await attentive.wait_for_sync(60)
+            await attentive.wait_for_sync(PATIENCE)
 
             paused_at = time.monotonic()
             plane.pause_apiserver()

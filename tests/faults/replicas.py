@@ -16,6 +16,7 @@ from typing import Any
 from kubewright.operator import ExitCode
 from kubewright.testing import ControlPlane, Gateway, ServiceAccount
 from tests.faults.toys import until
+from tests.patience import PATIENCE
 
 PROGRAM = Path(__file__).with_name("replica.py")
 REPOSITORY = Path(__file__).parents[2]
@@ -94,7 +95,7 @@ class Replica:
 
     async def end(self) -> int:
         """Wait for its end and for its last words. The answer is its exit code."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             code = await self.process.wait()
             await self._hearing
         return code

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from tests.faults.toys import PATIENCE
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.control_plane
 

@@ -13,11 +13,9 @@ from kubewright.api import Object, core, meta
 from kubewright.cache import Informer, WatchHealth
 from kubewright.client import Client, NotFound
 from kubewright.operator import Operator, Running
+from tests.patience import PATIENCE
 
 R = TypeVar("R", bound=Object)
-
-PATIENCE = 90.0
-"""Seconds after which something will not come any more: only to keep a broken test from hanging."""
 
 
 class ToySpec(kw.Model):
@@ -101,12 +99,10 @@ def toy_operator(namespace: str, journal: Journal, *, finalizes: bool = True, **
 # Waiting
 
 
-async def until(
-    check: Callable[[], bool | Awaitable[bool]], what: str, *, every: float = 0.05, patience: float = PATIENCE
-) -> None:
+async def until(check: Callable[[], bool | Awaitable[bool]], what: str, *, every: float = 0.05) -> None:
     """Ask again and again until the answer is yes."""
     try:
-        async with asyncio.timeout(patience):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 answer = check()
                 if await answer if isinstance(answer, Awaitable) else answer:

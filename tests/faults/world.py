@@ -16,7 +16,7 @@ from kubewright.client import AlreadyExists, ApiError, Client, Conflict, NotFoun
 from kubewright.testing import ControlPlane, Exchange, Fault, Refusal, ServiceAccount, every
 from tests.faults.load import delete
 from tests.faults.replicas import LEASE, Replica, replicas
-from tests.faults.toys import PATIENCE, Toy, has_child, holds, until
+from tests.faults.toys import Toy, has_child, holds, until
 
 RBAC = "rbac.authorization.k8s.io"
 RIGHTS = {
@@ -233,7 +233,7 @@ class World:
             )
 
         # To list a thousand objects all the time would take the time away in which the work is to be done.
-        await until(check, "the work to be done", every=1.0, patience=2 * PATIENCE)
+        await until(check, "the work to be done", every=1.0)
 
     async def _collect_garbage(self, children: Iterable[core.ConfigMap]) -> None:
         """As kube-controller-manager would, which does not run here.

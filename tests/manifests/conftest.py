@@ -11,6 +11,7 @@ import pytest
 
 from kubewright.client import Request
 from kubewright.operator._gate import Gate, listeners
+from tests.patience import PATIENCE
 
 T = TypeVar("T")
 
@@ -47,9 +48,9 @@ def answers() -> Iterator[Answers]:
     listeners.remove(hear)
 
 
-async def until(check: Callable[[], Awaitable[T | None]], seconds: float = 60.0) -> T:
-    """Ask again until the answer is true. The limit only keeps a broken test from hanging."""
-    async with asyncio.timeout(seconds):
+async def until(check: Callable[[], Awaitable[T | None]]) -> T:
+    """Ask again until the answer is true."""
+    async with asyncio.timeout(PATIENCE):
         while True:
             if answer := await check():
                 return answer

@@ -19,6 +19,7 @@ from kubewright.testing import ControlPlane
 from kubewright.testing._go import download_module
 from tests.manifests.helm import BUILD_SECONDS, helm
 from tests.manifests.projects import FULL, operator
+from tests.patience import PATIENCE
 
 # Others' kinds, as they publish them.
 FOREIGN = {
@@ -63,7 +64,7 @@ def kubectl(control_plane: ControlPlane) -> Iterator[Kubectl]:
             foreign.append(definition)
     run("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=yaml.safe_dump_all(foreign))
     names = [f"crd/{one['metadata']['name']}" for one in foreign]
-    run("wait", "--for=condition=Established", "--timeout=60s", *names)
+    run("wait", "--for=condition=Established", f"--timeout={PATIENCE:g}s", *names)
     yield run
     # The server belongs to other tests too, some of which bring the same kinds.
     for kind in ("validatingwebhookconfiguration", "mutatingwebhookconfiguration"):

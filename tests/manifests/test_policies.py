@@ -15,6 +15,7 @@ from kubewright.cli._main import run
 from kubewright.client import ApiError, Client, Invalid
 from kubewright.crd import crds_of
 from kubewright.manifests import policies_of
+from tests.patience import PATIENCE
 
 
 @kw.constrain(kw.Rule("self.low <= self.high", message="low is at most high"))
@@ -136,7 +137,7 @@ def _established(definition: Any) -> bool:
 
 async def _until_refused(client: Client, broken: Shop) -> None:
     """The server heeds a policy a while after it was created."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while True:
             try:
                 await client.create(broken, dry_run=True)

@@ -31,11 +31,10 @@ from kubewright.olm._kinds import OperatorGroupSpec
 from tests.olm.fake_olm import Plan, fake_olm
 from tests.olm.projects import LISTING, Book, Shelf, plain
 from tests.olm.validator import BUILD_SECONDS
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.clusters, pytest.mark.timeout(BUILD_SECONDS)]
 
-LONG = 90.0
-"""Nothing here takes as long: it only keeps a broken test from hanging."""
 R = TypeVar("R", bound=Object)
 
 
@@ -65,7 +64,7 @@ async def find(client: Client, kind: type[R], name: str, namespace: str) -> R | 
 
 
 async def until(check: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(LONG):
+    async with asyncio.timeout(PATIENCE):
         while True:
             if await check():
                 return
@@ -78,8 +77,8 @@ async def test_a_bundle_is_installed_and_removed_again(
 ) -> None:
     said = Said()
     async with fake_olm(client, namespace, Plan()).running(client, install_crds=False):
-        await run(client, installation, said, timeout=LONG)
-        await run(client, installation, Said(), timeout=LONG)  # harmless
+        await run(client, installation, said, timeout=PATIENCE)
+        await run(client, installation, Said(), timeout=PATIENCE)  # harmless
     group = await client.get(OperatorGroup, "shelf-operator", namespace)
     assert group.spec is None or not group.spec.target_namespaces
     source = await client.get(CatalogSource, "shelf-operator-catalog", namespace)
@@ -97,7 +96,7 @@ async def test_a_bundle_is_installed_and_removed_again(
 
     await install(client, Shelf, Book)
     said = Said()
-    await remove(client, installation, said, timeout=LONG)
+    await remove(client, installation, said, timeout=PATIENCE)
     assert said[:2] == [
         "removed CustomResourceDefinition books.olmtest.example.com",
         "removed CustomResourceDefinition shelves.olmtest.example.com",
@@ -114,7 +113,7 @@ async def test_a_bundle_is_installed_and_removed_again(
         assert await find(client, kind, name, namespace) is None, name
     assert (await client.get(core.Namespace, namespace)).metadata.deletion_timestamp is None  # it is not ours
     again = Said()
-    await remove(client, installation, again, timeout=LONG)
+    await remove(client, installation, again, timeout=PATIENCE)
     assert {line.partition(" ")[0] for line in again} == {"absent"}
 
 
@@ -123,7 +122,7 @@ async def test_an_index_image_needs_no_server_of_ours(client: Client, namespace:
     image = "registry.example.com/shelf-catalog:latest"
     asked = Installation(bundle=bundle, namespace=namespace, index_image=image, targets=["team-a"])
     async with fake_olm(client, namespace, Plan()).running(client, install_crds=False):
-        await run(client, asked, Said(), timeout=LONG)
+        await run(client, asked, Said(), timeout=PATIENCE)
     source = await client.get(CatalogSource, "shelf-operator-catalog", namespace)
     assert (source.spec.source_type, source.spec.image, source.spec.address) == ("grpc", image, None)
     assert await find(client, apps.Deployment, "shelf-operator-catalog", namespace) is None
@@ -147,7 +146,7 @@ async def test_what_is_missing_is_said_when_the_time_is_over(client: Client, ins
 async def stuck(client: Client, installation: Installation, plan: Plan) -> AsyncIterator[None]:
     """An installation that does not come to an end."""
     async with fake_olm(client, installation.namespace, plan).running(client, install_crds=False):
-        task = asyncio.create_task(run(client, installation, Said(), timeout=LONG))
+        task = asyncio.create_task(run(client, installation, Said(), timeout=PATIENCE))
         try:
             yield
         finally:
@@ -191,7 +190,7 @@ async def test_a_plan_that_failed_ends_the_wait_at_once(client: Client, installa
         client, install_crds=False
     ):
         with pytest.raises(NotInstalled, match="has failed: Installed: forbidden here"):
-            await run(client, installation, Said(), timeout=LONG)
+            await run(client, installation, Said(), timeout=PATIENCE)
 
 
 @pytest.mark.usefixtures("olm")
@@ -201,15 +200,15 @@ async def test_the_operator_group_of_somebody_else_is_used_if_it_fits(
     metadata = ObjectMeta(name="theirs", namespace=namespace)
     await client.create(OperatorGroup(metadata=metadata, spec=OperatorGroupSpec(target_namespaces=[namespace])))
     with pytest.raises(NotInstalled, match=rf"theirs is there, and is for {namespace}, but .* for all namespaces"):
-        await run(client, Installation(bundle=bundle, namespace=namespace), Said(), timeout=LONG)
+        await run(client, Installation(bundle=bundle, namespace=namespace), Said(), timeout=PATIENCE)
     assert await find(client, Subscription, "shelf-operator", namespace) is None
 
     said = Said()
     asked = Installation(bundle=bundle, namespace=namespace, install_mode="OwnNamespace")
     async with fake_olm(client, namespace, Plan()).running(client, install_crds=False):
-        await run(client, asked, said, timeout=LONG)
+        await run(client, asked, said, timeout=PATIENCE)
     assert f"kept OperatorGroup {namespace}/theirs" in said
-    await remove(client, asked, Said(), definitions=False, timeout=LONG)
+    await remove(client, asked, Said(), definitions=False, timeout=PATIENCE)
     assert await find(client, OperatorGroup, "theirs", namespace) is not None
 
 
@@ -233,7 +232,7 @@ async def test_a_cluster_takes_a_generated_service_version_and_no_misshapen_one(
 @pytest.mark.clusters("embedded")
 async def test_a_cluster_without_olm_is_told_at_once(client: Client, installation: Installation) -> None:
     with pytest.raises(NotInstalled, match="the Operator Lifecycle Manager is not in this cluster"):
-        await run(client, installation, Said(), timeout=LONG)
+        await run(client, installation, Said(), timeout=PATIENCE)
     assert await client.list(apps.Deployment, installation.namespace) == []
     with pytest.raises(NotFound):
         await client.get(apiextensions.CustomResourceDefinition, "subscriptions.operators.coreos.com")

@@ -23,6 +23,7 @@ from kubewright.client import AlreadyExists, Client, NotFound, Request
 from kubewright.cluster import Cluster
 from kubewright.operator import Running
 from kubewright.testing import RealCluster
+from tests.patience import PATIENCE
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Object)
@@ -90,9 +91,9 @@ async def calls(cluster: Cluster | RealCluster) -> AsyncIterator[Calls]:
         yield Calls(client, requests)
 
 
-async def until(check: Callable[[], Awaitable[T | None]], seconds: float = 30.0) -> T:
-    """Ask again until the answer is true. The limit only keeps a broken test from hanging."""
-    async with asyncio.timeout(seconds):
+async def until(check: Callable[[], Awaitable[T | None]]) -> T:
+    """Ask again until the answer is true."""
+    async with asyncio.timeout(PATIENCE):
         while True:
             if answer := await check():
                 return answer

@@ -16,6 +16,7 @@ from kubewright.clock import SystemClock, VirtualClock
 from kubewright.operator import Operator, SettingError
 from kubewright.operator._health import Check, HealthPage
 from kubewright.operator._http_server import Asked, HttpServer, Page, Query
+from tests.patience import PATIENCE
 
 
 async def page(
@@ -133,7 +134,7 @@ def test_a_check_that_cannot_be_is_refused_where_it_is_added(name: Any, check: A
 # The server
 
 
-def get(port: int, path: str, method: str = "GET", timeout: float = 30.0) -> tuple[int, str, Mapping[str, str]]:
+def get(port: int, path: str, method: str = "GET", timeout: float = PATIENCE) -> tuple[int, str, Mapping[str, str]]:
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
@@ -209,7 +210,7 @@ def test_a_stuck_event_loop_shows_as_a_probe_that_gets_no_answer() -> None:
     thread = threading.Thread(target=asyncio.run, args=[serve()])
     thread.start()
     try:
-        assert started.wait(30)
+        assert started.wait(PATIENCE)
         with pytest.raises((TimeoutError, socket.timeout, urllib.error.URLError)):
             get(port[0], "/healthz", timeout=0.2)
     finally:

@@ -13,6 +13,7 @@ from kubewright.client import Client
 from kubewright.cluster import Cluster
 from kubewright.controller import Context, NotCached, Reader, Watch
 from kubewright.operator import Operator
+from tests.patience import PATIENCE
 
 
 class SiteSpec(Model):
@@ -49,7 +50,7 @@ async def test_a_change_wakes_just_those_that_an_index_finds() -> None:
         woken.put_nowait((obj.metadata.name, ((used and used.data) or {}).get("color", ""), beside))
 
     assert theme_of(site("a", "dark")) == "dark"
-    async with Cluster() as cluster, asyncio.timeout(60):
+    async with Cluster() as cluster, asyncio.timeout(PATIENCE):
         client: Client = cluster.client()
         await client.create(theme("black"))
         async with operator.running(client):

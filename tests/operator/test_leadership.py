@@ -18,6 +18,7 @@ from kubewright.operator import Operator, Running, SettingError, Settings
 from kubewright.operator._leadership import make_elector
 from kubewright.testing import RealCluster
 from tests.operator.conftest import events, find, settled, until
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.clusters
 
@@ -159,7 +160,7 @@ async def test_what_hangs_at_its_end_does_not_hide_that_the_lease_is_lost(
         await running.wait_for_leadership()
         await until(lambda: _is(bool(running.controllers[0]._tasks)))
         await taken_away(client, namespace)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             with pytest.raises(NotLeader, match="was lost: somebody-else holds"):
                 await running.wait_for_failure()
     assert "what is attached for the leader does not end within 0.1 s" in caplog.text

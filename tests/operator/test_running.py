@@ -26,6 +26,7 @@ from kubewright.controller import Context
 from kubewright.operator import ExitCode, Operator
 from kubewright.testing import ControlPlane, RealCluster
 from tests.operator.conftest import EXAMPLE, events, settled, until
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.clusters
 
@@ -105,7 +106,7 @@ async def test_a_cluster_that_makes_clients_will_do_too(cluster: Cluster | RealC
     async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None:
         seen.set()
 
-    async with operator.running(cluster) as running, asyncio.timeout(60):
+    async with operator.running(cluster) as running, asyncio.timeout(PATIENCE):
         await running.client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="one", namespace=namespace)))
         await seen.wait()
 
@@ -370,7 +371,7 @@ async def test_a_process_that_has_lost_its_lease_ends_although_something_hangs(
         await logged(log, "operator hanging has started")
         spec = {"holderIdentity": "another", "acquireTime": "2030-01-01T00:00:00.000000Z"}
         await client.patch(Lease, "hanging", MergePatch({"spec": spec}), namespace)
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(PATIENCE):
             assert await process.wait() == ExitCode.LEASE_LOST
     assert "the operator does not end within 0.3 s; leaving" in log.read_text()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from tests.patience import PATIENCE
+
 FORKING = """
 import asyncio, multiprocessing, signal
 from kubewright.operator._signals import Signals
@@ -35,7 +37,7 @@ asyncio.run(main())
 
 def test_a_forked_process_that_is_terminated_does_not_stop_the_operator() -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORKING], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-W", "ignore", "-c", FORKING], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert done.stdout.splitlines() == [
         "the child ended with -15",

@@ -10,6 +10,7 @@ import uvloop
 
 from kubewright.clock import VirtualClock
 from kubewright.queue import LOW_PRIORITY, WorkQueue
+from tests.patience import PATIENCE
 from tests.queue.conftest import add_all, take, work_off
 
 # One key
@@ -196,7 +197,7 @@ def test_a_delay_from_before_the_event_loop_ends_even_if_the_workers_never_wait(
     queue.add("busy")
 
     async def work() -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while (key := await queue.get()) != "urgent":
                 queue.add(key)
                 queue.done(key)

@@ -17,6 +17,7 @@ import kubewright as kw
 from kubewright.api import ObjectMeta, Untyped, Violation, core, to_dict
 from kubewright.clock import VirtualClock
 from kubewright.webhook import AdmissionRequest, AdmissionWarning, FieldError, Refused, rule_for
+from tests.patience import PATIENCE
 from tests.webhook.conftest import UID, asking, review
 from tests.webhook.kinds import Toy, ToySpec, ToyStatus, Wheel
 
@@ -303,7 +304,7 @@ async def test_whatever_a_handler_raises_is_answered_for_at_once(raised: BaseExc
 
     operator.validates(Toy)(blocking if plain else waiting)
     # On a clock that stands still, a handler that is lost is waited for until the test is given up.
-    async with asyncio.timeout(30), asking(operator, VirtualClock()) as asker:
+    async with asyncio.timeout(PATIENCE), asking(operator, VirtualClock()) as asker:
         for _ in range(2):  # the server lives on
             response = await asker.ask(path_of(operator), review(toy()))
             assert response["allowed"] is False
@@ -479,12 +480,12 @@ async def test_a_plain_handler_that_blocks_holds_up_nobody_else() -> None:
     def check(toy: Toy) -> None:
         if toy.spec.size == 0:
             began.set()
-            go_on.wait(60)
+            go_on.wait(PATIENCE)
 
     async with asking(operator, clock) as asker:
         answer = asyncio.create_task(asker.ask(path_of(operator), review(toy(size=0)), timeout="5s"))
         try:
-            await asyncio.to_thread(began.wait, 60)
+            await asyncio.to_thread(began.wait, PATIENCE)
             assert (await asker.ask(path_of(operator), review(toy(size=1))))["allowed"] is True
             await clock.advance(4.0)
             assert (await answer)["status"]["code"] == 504

@@ -14,6 +14,7 @@ import kubewright as kw
 from kubewright.api import ObjectMeta, to_dict
 from kubewright.clock import VirtualClock
 from kubewright.webhook import ConversionError, Conversions
+from tests.patience import PATIENCE
 from tests.webhook.conftest import UID, Asker, asking
 from tests.webhook.kinds import OldToy, OldToySpec, Toy, ToySpec, Wheel
 
@@ -207,14 +208,14 @@ async def test_a_conversion_that_hangs_is_answered_for_in_time() -> None:
     @operator.converts(OldToy, Toy)
     def up(old: OldToy) -> Toy:
         began.set()
-        go_on.wait(60)
+        go_on.wait(PATIENCE)
         return Toy(spec=ToySpec())
 
     operator.converts(Toy, OldToy)(down)
     async with asking(operator, clock) as asker:
         answer = asyncio.create_task(convert(asker, V1, old_toy(), timeout="30s"))
         try:
-            await asyncio.to_thread(began.wait, 60)
+            await asyncio.to_thread(began.wait, PATIENCE)
             await clock.advance(29.0)
             result = (await answer)["result"]
             assert result == {"status": "Failure", "message": "the conversion of 1 objects took more than 29 s"}

@@ -14,6 +14,7 @@ from kubewright.cluster import Cluster
 from kubewright.testing import RealCluster, setup_binaries
 from kubewright.testing._versions import KUBECTL
 from kubewright.webhook import ConversionError
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.clusters
 
@@ -82,7 +83,7 @@ async def test_each_version_is_written_read_listed_and_watched(
             raise AssertionError("the watch ended")
 
         await client.create(Box(metadata=ObjectMeta(name="new", namespace=namespace), spec=BoxSpec(width=4, height=4)))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             watched = await first(OldBox)
         assert isinstance(watched, OldBox)
         assert (watched.metadata.name, watched.spec.sides) == ("new", "4x4")

@@ -26,6 +26,7 @@ from kubewright.webhook import ThrowAwayCertificate, WebhookServer
 from kubewright.webhook._reviews import BadReview, asked_admission, asked_conversion, uid_in
 from kubewright.webhook._server import LARGEST_BODY
 from kubewright.webhook._tls import serving_context
+from tests.patience import PATIENCE
 from tests.webhook.certificates.authorities import weak_pair
 from tests.webhook.conftest import UID, Asker, asking, review
 from tests.webhook.kinds import OldToy, OldToySpec, Toy, ToySpec
@@ -197,7 +198,7 @@ async def test_whatever_the_body_there_is_a_review_in_the_answer(operator: kw.Op
         @given(BODIES, st.sampled_from([CHECK, "/convert"]))
         @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
         def ask(body: bytes, path: str) -> None:
-            answer = asyncio.run_coroutine_threadsafe(asker.post(path, body), loop).result(60)
+            answer = asyncio.run_coroutine_threadsafe(asker.post(path, body), loop).result(PATIENCE)
             assert answer["kind"] == ("ConversionReview" if path == "/convert" else "AdmissionReview")
             assert isinstance(answer["response"]["uid"], str)
             assert "allowed" in answer["response"] or answer["response"]["result"]["status"] in ("Success", "Failure")

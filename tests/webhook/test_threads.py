@@ -13,6 +13,7 @@ from kubewright.clock import VirtualClock
 from kubewright.observe import Metrics, Sources
 from kubewright.webhook._threads import HandlerThreads
 from tests.controller.conftest import until
+from tests.patience import PATIENCE
 from tests.webhook.conftest import asking, review
 from tests.webhook.kinds import Toy, ToySpec
 
@@ -26,7 +27,7 @@ class Hang:
 
     def __call__(self) -> None:
         self.began += 1  # in threads, but each call is waited for before the next one is made
-        self.go_on.wait(120)
+        self.go_on.wait(PATIENCE)
 
 
 async def give_up(threads: HandlerThreads, hang: Hang) -> None:
@@ -92,7 +93,7 @@ async def test_reviews_are_answered_while_as_many_handlers_hang_as_may_run_at_a_
         if toy.spec.size == 0:
             with counting:
                 hang.began += 1
-            hang.go_on.wait(120)
+            hang.go_on.wait(PATIENCE)
 
     [declared] = operator.webhooks.declarations()
     async with asking(operator, clock) as asker:

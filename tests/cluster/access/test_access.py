@@ -17,6 +17,7 @@ from kubewright.cluster import Cluster, User
 from kubewright.cluster.access import user_named
 from tests.cluster.access.conftest import RBAC, As, grant
 from tests.cluster.conftest import Raw
+from tests.patience import PATIENCE
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
@@ -59,7 +60,7 @@ async def test_a_watch_that_has_begun_goes_on_without_the_permission(admin: Raw,
     assert (await requests_as("jane")("GET", MAPS)).status == 403
     await admin("POST", MAPS, {"metadata": {"name": "late"}})
     names = []
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         async for chunk in response.chunks():
             names += [json.loads(line)["object"]["metadata"]["name"] for line in chunk.splitlines()]
             if "late" in names:

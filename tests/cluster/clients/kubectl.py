@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import yaml
 
+from tests.patience import PATIENCE
+
 HERE: Final = Path(__file__).parent
-SECONDS: Final = 60
 _KEYS: Final = {"kubectl", "stdin", "editor", "until", "fields", "rows", "setup", "meanwhile"}
 _NAME: Final = "[bcdfghjklmnpqrstvwxz2456789]"  # the letters of generated names
 
@@ -62,7 +63,7 @@ class Kubectl:
     async def step(self, step: dict[str, Any]) -> Printed:
         """Run a step, again and again where it waits for something, and normalise what it prints."""
         arguments = shlex.split(step["kubectl"])
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 if "meanwhile" in step:
                     printed = await self._watch(arguments, step["meanwhile"])

@@ -10,15 +10,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
+from tests.patience import PATIENCE
+
 Found = TypeVar("Found")
 
-SECONDS: Final = 60
 _POLL_SECONDS: Final = 0.05
 
 
 async def eventually(look: Callable[[], Awaitable[Found | None]]) -> Found:
     """What `look` finds, once it finds something; for what nothing announces."""
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(PATIENCE):
         while (found := await look()) is None:  # noqa: ASYNC110  # the servers are other processes
             await asyncio.sleep(_POLL_SECONDS)
         return found
@@ -40,7 +41,7 @@ async def running(*command: str | Path, environment: dict[str, str]) -> AsyncIte
     try:
         yield process
         process.send_signal(signal.SIGTERM)
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             code = await process.wait()
         await reading
         assert code == 0, b"".join(said).decode()
@@ -69,7 +70,7 @@ async def finished(*command: str | Path, environment: dict[str, str]) -> tuple[i
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             output, errors = await process.communicate()
     except BaseException:
         process.kill()

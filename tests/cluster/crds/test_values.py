@@ -13,6 +13,7 @@ from kubewright.client import Client, Invalid
 from kubewright.cluster.crds._nulls import drop_nulls
 from kubewright.cluster.crds._values import errors_of
 from kubewright.testing import ControlPlane
+from tests.patience import PATIENCE
 
 TEXT = {"type": "string"}
 NUMBER = {"type": "number"}
@@ -98,7 +99,7 @@ VALUES = "/apis/rules.example.com/v1/values"
 async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
     async with Client.connect(kubeconfig=control_plane.kubeconfig) as opened:
         await opened.request("POST", DEFINITIONS, body=CRD)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not await _is_served(opened):  # noqa: ASYNC110  # the server tells nobody when it begins to
                 await asyncio.sleep(0.05)
         yield opened

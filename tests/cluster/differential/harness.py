@@ -17,10 +17,10 @@ from multidict import CIMultiDict
 
 from kubewright.client import Request, Response, Transport
 from kubewright.cluster._builtin import group_order
+from tests.patience import PATIENCE
 
 HERE = Path(__file__).parent
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Run:
         self.variables["ns"] = self.namespace
         await self._prepare()
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(PATIENCE):
                 for number, step in enumerate(scenario.steps):
                     for repetition in range(step.get("repeat", 1)):
                         self.variables["i"] = str(repetition)
@@ -90,7 +90,7 @@ class Run:
             headers=headers,
             body=None if body is None else body.encode(),
             stream="watch=" in query,
-            timeout=SECONDS,
+            timeout=PATIENCE,
         )
 
     def _identity(self, step: dict[str, Any]) -> list[tuple[str, str]]:

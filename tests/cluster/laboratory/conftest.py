@@ -12,8 +12,8 @@ from kubewright.api import Object, core, meta
 from kubewright.client import Client, RetryPolicy, load_config
 from kubewright.cluster import Cluster
 from kubewright.cluster.laboratory import Disturbance, Fault, Laboratory
+from tests.patience import PATIENCE
 
-PATIENCE = 30.0  # only keeps a broken test from hanging
 ONCE = RetryPolicy(attempts=1)
 
 

@@ -14,6 +14,7 @@ from kubewright.cluster.laboratory import Change, Laboratory
 from kubewright.crd import install
 from tests.cluster.laboratory.conftest import Watching, config_map
 from tests.operator.conftest import until
+from tests.patience import PATIENCE
 
 
 class BulbSpec(kw.Model):
@@ -72,7 +73,7 @@ async def test_a_cache_follows(cluster: Cluster, lab: Laboratory) -> None:
     await client.create(config_map("a", k="1"))
     snapshot = lab.snapshot()
     async with Informer(client, core.ConfigMap, namespaces=["default"]) as informer:
-        await informer.wait_for_sync(30)
+        await informer.wait_for_sync(PATIENCE)
         await client.patch(core.ConfigMap, "a", MergePatch({"data": {"k": "2"}}), "default")
         await client.create(config_map("b"))
         await until(lambda: _shows(informer, a={"k": "2"}, b={}))

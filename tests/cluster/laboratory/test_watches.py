@@ -11,7 +11,8 @@ from kubewright.client import ApiError, Client, Expired, MergePatch, NotFound
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.cluster.laboratory import Laboratory
-from tests.cluster.laboratory.conftest import PATIENCE, Watching, config_map, reached
+from tests.cluster.laboratory.conftest import Watching, config_map, reached
+from tests.patience import PATIENCE
 
 
 def secret(name: str) -> core.Secret:

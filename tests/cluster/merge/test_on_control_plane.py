@@ -31,6 +31,7 @@ from tests.cluster.merge.table import (
     recorded_random,
     refusal_of,
 )
+from tests.patience import PATIENCE
 
 CASES = [*APPLY_CASES, *PATCH_CASES]
 CONTENT = {
@@ -105,7 +106,7 @@ async def install(client: Client) -> None:
         await client.request("POST", path, body=DEFINITION)
     except AlreadyExists:
         return
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while True:
             found = json.loads(await client.request("GET", f"{path}/widgets.{GROUP}"))
             conditions = found.get("status", {}).get("conditions") or []

@@ -27,6 +27,7 @@ from kubewright.cluster.schema import (
     strict_errors,
 )
 from kubewright.testing import ControlPlane
+from tests.patience import PATIENCE
 
 GROUP = "documents.example.com"
 SCHEMA: dict[str, Any] = {
@@ -107,7 +108,7 @@ async def get(client: Client, path: str) -> Any:
 
 
 async def document_of_things(client: Client) -> Any:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while True:
             try:
                 document = await get(client, f"/openapi/v3/apis/{GROUP}/v1")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.client import BlockingClient
+from tests.patience import PATIENCE
 
 DEMO = Path(__file__).parents[3] / "examples" / "foo" / "demo.py"
 
@@ -26,7 +27,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(DEMO), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 @pytest.mark.usefixtures("bare")
@@ -66,10 +67,10 @@ def test_it_stays_until_it_is_stopped_and_says_how_to_reach_it() -> None:
                 assert foo["status"] == {"availableReplicas": 1}
             assert page is not None
             browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-            with browser.open(page, timeout=30) as answer:
+            with browser.open(page, timeout=PATIENCE) as answer:
                 assert "<title>Kinds · Kubewright</title>" in answer.read().decode()
             process.send_signal(signal.SIGINT)
             assert process.stdout.read().endswith("▸ Stopped\n")
-            assert process.wait(30) == 0
+            assert process.wait(PATIENCE) == 0
         finally:
             process.kill()

@@ -17,11 +17,11 @@ from kubewright.cluster.nodes import FakeNode, PodPlan
 from kubewright.cluster.workloads import Workloads
 from kubewright.testing import ControlPlane
 from tests.cluster.workloads.leftovers import left
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(300)]
 
 LABELS = {"app": "web"}
-PATIENCE = 60.0
 LOOKS = 150
 
 

@@ -24,6 +24,7 @@ from tests.cluster.workloads.conftest import (
     a_job,
     a_stateful_set,
 )
+from tests.patience import PATIENCE
 
 
 async def test_a_namespace_with_all_kinds_of_workloads_goes_quietly(
@@ -54,7 +55,7 @@ async def test_the_controllers_work_on_a_real_server_too(client: Client, namespa
     async with (
         FakeNode(client, name=f"node-of-{namespace}", namespace=namespace),
         controller_manager().running(client, namespaces=[namespace]),
-        asyncio.timeout(60),
+        asyncio.timeout(PATIENCE),
     ):
         deployment, job = a_deployment(replicas=2), a_job(suspend=True)
         deployment.metadata.namespace = job.metadata.namespace = namespace
@@ -80,13 +81,13 @@ def test_the_command_starts_them_on_request() -> None:
             assert found is not None
             with BlockingClient.connect(kubeconfig=found[1], namespace="default") as client:
                 client.create(a_deployment(replicas=2))
-                for event in client.watch(apps.Deployment, "default", timeout_seconds=60):
+                for event in client.watch(apps.Deployment, "default", timeout_seconds=int(PATIENCE)):
                     if event.object.status.available_replicas == 2:
                         break
                 else:
                     pytest.fail("the Deployment did not get its pods")
             process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 0
+            assert process.wait(PATIENCE) == 0
         finally:
             process.kill()
 

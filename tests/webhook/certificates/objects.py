@@ -9,13 +9,14 @@ from typing import TypeVar
 from kubewright.api import ObjectMeta, admissionregistration, core, meta
 from kubewright.client import Client
 from kubewright.webhook import Served
+from tests.patience import PATIENCE
 
 T = TypeVar("T")
 
 
-async def until(look: Callable[[], Awaitable[T | None]], seconds: float = 60.0) -> T:
-    """What is seen when it is there. The limit only keeps a broken test from hanging."""
-    async with asyncio.timeout(seconds):
+async def until(look: Callable[[], Awaitable[T | None]]) -> T:
+    """What is seen when it is there."""
+    async with asyncio.timeout(PATIENCE):
         while True:
             if found := await look():
                 return found

@@ -13,6 +13,8 @@ from kubernetes.client import ApiException
 from kubernetes.dynamic import DynamicClient
 
 NAMESPACE = os.environ["NAMESPACE"]
+PATIENCE = 200
+"""Seconds, as in `tests/patience.py`, which a script of a user does not import."""
 
 
 def main() -> None:
@@ -58,7 +60,11 @@ def config_maps(core: Any) -> None:
     core.delete_collection_namespaced_config_map(NAMESPACE, label_selector="app")
     watch = kubernetes.watch.Watch()
     for event in watch.stream(
-        core.list_namespaced_config_map, NAMESPACE, label_selector="app", resource_version=start, timeout_seconds=20
+        core.list_namespaced_config_map,
+        NAMESPACE,
+        label_selector="app",
+        resource_version=start,
+        timeout_seconds=PATIENCE,
     ):
         print("seen", event["type"], event["object"].metadata.name, event["object"].data)
         if event["type"] == "DELETED" and event["object"].metadata.name == "b1":
@@ -90,7 +96,7 @@ def workloads(core: Any, apps: Any) -> None:
 
 def wait_for(apps: Any, available: int) -> None:
     watch = kubernetes.watch.Watch()
-    for event in watch.stream(apps.list_namespaced_deployment, NAMESPACE, timeout_seconds=60):
+    for event in watch.stream(apps.list_namespaced_deployment, NAMESPACE, timeout_seconds=PATIENCE):
         status = event["object"].status
         if status.available_replicas == available and status.replicas == available:
             print("available", available, sorted((each.type, each.status) for each in status.conditions))
@@ -112,7 +118,9 @@ def custom_objects() -> None:
     definitions.create_custom_resource_definition({"metadata": {"name": f"toys.{group}"}, "spec": spec})
     watch = kubernetes.watch.Watch()
     for event in watch.stream(
-        definitions.list_custom_resource_definition, field_selector=f"metadata.name=toys.{group}", timeout_seconds=60
+        definitions.list_custom_resource_definition,
+        field_selector=f"metadata.name=toys.{group}",
+        timeout_seconds=PATIENCE,
     ):
         conditions = event["object"].status.conditions or ()
         if any(each.type == "Established" and each.status == "True" for each in conditions):
