@@ -17,6 +17,13 @@ from tests.patience import PATIENCE
 pytestmark = pytest.mark.clusters
 
 
+async def in_trouble(informer: Informer[Any]) -> None:
+    """Wait until it knows what keeps it from its objects."""
+    async with asyncio.timeout(PATIENCE):
+        while not informer.health.last_error:  # noqa: ASYNC110  # nothing tells of it
+            await asyncio.sleep(0.01)
+
+
 @pytest.fixture(scope="module")
 def plain_plane() -> Iterator[ControlPlane]:
     """A server without streaming lists."""
@@ -140,8 +147,9 @@ async def test_metadata_alone_is_fetched_and_kept_also_of_custom_resources(clien
         Informer(client, bits, metadata_only=True) as informer,
         Informer(client, apps.Deployment, namespaces=[namespace], metadata_only=True) as deployments,
     ):
+        await in_trouble(informer)
         with pytest.raises(CacheSyncError, match=r"does not serve bits\.cache\.example\.com in version v1"):
-            await informer.wait_for_sync(1)
+            await informer.wait_for_sync(0.01)
         await client.create(definition(metadata=ObjectMeta(name="bits.cache.example.com"), content={"spec": spec}))
         await informer.wait_for_sync(PATIENCE)
         watching = Watching(informer)
@@ -196,8 +204,9 @@ async def test_a_missing_permission_names_verb_and_user_and_heals(
         Client.connect(kubeconfig=control_plane.add_user(user)) as jane,
         Informer(jane, core.ConfigMap, namespaces=[namespace]) as informer,
     ):
+        await in_trouble(informer)
         with pytest.raises(CacheSyncError) as caught:
-            await informer.wait_for_sync(1)
+            await informer.wait_for_sync(0.01)
         for verb in ("list", "watch"):
             assert f"the verb '{verb}' on configmaps is forbidden" in str(caught.value)
             assert f'User "{user}" cannot {verb} resource "configmaps"' in str(caught.value)

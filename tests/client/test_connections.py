@@ -23,6 +23,7 @@ from kubewright.client._pool import Closed
 from kubewright.client._transport import ConnectionLost
 from kubewright.clock import SystemClock
 from tests.client.http_server import serving
+from tests.patience import PATIENCE
 
 KIB = 1024
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -400,8 +401,10 @@ async def test_who_reads_nothing_is_sent_little() -> None:
 
 
 @pytest.mark.parametrize("length", [b"Content-Length: 9\r\n", b"Transfer-Encoding: chunked\r\n\r\n4", b""])
-async def test_the_time_of_a_request_is_that_of_its_body_too(length: bytes) -> None:
-    never = asyncio.Event()
+async def test_the_time_of_a_request_is_that_of_its_body_too(length: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    never, loop, ahead = asyncio.Event(), asyncio.get_running_loop(), 0.0
+    now = loop.time
+    monkeypatch.setattr(loop, "time", lambda: now() + ahead)
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -410,11 +413,13 @@ async def test_the_time_of_a_request_is_that_of_its_body_too(length: bytes) -> N
         await never.wait()
 
     async with serving(handle) as address, transport_to(address) as transport:
-        response = await transport.send(get(timeout=0.05))
-        with pytest.raises(TimeoutError, match=r"no answer within 0\.0\d+ s"):
+        response = await transport.send(get(timeout=PATIENCE))
+        ahead += PATIENCE
+        with pytest.raises(TimeoutError, match=r"no answer within [12]\d\d(\.\d+)? s"):
             await response.read()
-        stream = await transport.send(get(timeout=0.05, stream=True))
-        with pytest.raises(ConnectionLost, match=r"broke: nothing came for 0\.05 s"):
+        stream = await transport.send(get(timeout=PATIENCE, stream=True))
+        ahead += PATIENCE
+        with pytest.raises(ConnectionLost, match=r"broke: nothing came for 200 s"):
             await stream.read()
         never.set()
 
@@ -568,6 +573,7 @@ async def test_a_server_that_never_accepts_is_told_apart_from_one_that_is_slow(m
         with pytest.raises(ConnectionLost, match=r"cannot connect to \S+ within 0\.02 s") as caught:
             await transport.send(get())
         assert not caught.value.sent
+        monkeypatch.setattr("kubewright.client._pool._CONNECT_SECONDS", PATIENCE)
         with pytest.raises(TimeoutError):
             await transport.send(get(timeout=0.01))
 

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from typing import Any
 
 from kubewright.api import ObjectMeta
 from kubewright.api.core.v1 import ConfigMap
 from kubewright.client import Client
 from kubewright.election import LeaderElector, NotLeader
+
+WAITED_FOR: dict[str, Any] = {"lease_duration": 10, "renew_deadline": 8, "retry_period": 0.5}
+"""Where a lease is to end: short, and not lost by a machine that stands still for seconds."""
 
 
 def tell(*words: str) -> None:
@@ -39,9 +43,7 @@ async def main(kubeconfig: str, namespace: str, identity: str) -> None:
             client,
             "lead",
             identity=identity,
-            lease_duration=3,
-            renew_deadline=2,
-            retry_period=0.5,
+            **WAITED_FOR,
             on_event=lambda event: tell(event.kind, event.leader),
         )
         fenced = elector.fence()

@@ -19,11 +19,11 @@ from kubewright.client import Client, NotFound, load_config
 from kubewright.clock import SystemClock
 from kubewright.election import LeaderElector, NotLeader
 from kubewright.testing import ControlPlane
+from tests.election.replica import WAITED_FOR
 from tests.patience import PATIENCE
 
-SHORT: dict[str, Any] = {"lease_duration": 3, "renew_deadline": 2, "retry_period": 0.5}
 PATIENT: dict[str, Any] = {"lease_duration": 45, "renew_deadline": 30, "retry_period": 0.5}
-"""Where no lease is to end: a machine that stands still for two seconds must not lose one."""
+"""Where no lease is to end: a machine that stands still for seconds must not lose one."""
 
 
 class Replica:
@@ -88,7 +88,7 @@ async def test_a_leader_that_is_killed_is_followed(replica: Any, client: Client,
     lease = await client.get(Lease, "lead", namespace)
     assert lease.spec.holder_identity == "second"
     assert lease.spec.lease_transitions == 1
-    assert lease.spec.lease_duration_seconds == 3
+    assert lease.spec.lease_duration_seconds == WAITED_FOR["lease_duration"]
 
 
 async def test_a_leader_that_ends_in_order_is_followed_without_waiting_for_its_lease(
@@ -181,12 +181,12 @@ def lease(control_plane: ControlPlane, namespace: str) -> LeaseOnServer:
 async def test_code_that_blocks_for_longer_than_the_lease_does_not_lose_it(
     client: Client, namespace: str, lease: LeaseOnServer
 ) -> None:
-    elector = LeaderElector(client, "lead", namespace, **SHORT)
-    rival = LeaderElector(client, "lead", namespace, **SHORT)
+    elector = LeaderElector(client, "lead", namespace, **WAITED_FOR)
+    rival = LeaderElector(client, "lead", namespace, **WAITED_FOR)
     assert elector.in_thread
     async with asyncio.timeout(PATIENCE), elector.lead() as leader, rival:
         began = lease.renewed_at
-        blocking_until(lambda: lease.renewed_at > began + 2 * SHORT["lease_duration"])
+        blocking_until(lambda: lease.renewed_at > began + WAITED_FOR["lease_duration"])
         assert elector.is_leader
         assert not rival.is_leader
         await leader.create(ConfigMap(metadata=ObjectMeta(name="after-blocking", namespace=namespace)))
@@ -197,7 +197,7 @@ async def test_code_that_blocks_for_longer_than_the_lease_does_not_lose_it(
 async def test_a_lease_that_is_lost_while_code_blocks_lets_no_write_through(
     client: Client, namespace: str, lease: LeaseOnServer
 ) -> None:
-    elector = LeaderElector(client, "lead", namespace, **SHORT)
+    elector = LeaderElector(client, "lead", namespace, **PATIENT)
     refused: list[NotLeader] = []
 
     async def work() -> None:
@@ -247,7 +247,7 @@ async def test_a_client_factory_and_a_renewal_in_this_event_loop(
     async with asyncio.timeout(PATIENCE):
         for in_thread in (True, False):
             elector = LeaderElector(
-                client, "lead", namespace, renewal_client=factory, in_thread=in_thread, clock=SystemClock(), **SHORT
+                client, "lead", namespace, renewal_client=factory, in_thread=in_thread, clock=SystemClock(), **PATIENT
             )
             async with elector:
                 await elector.wait_for_leadership()
@@ -272,7 +272,7 @@ def test_a_program_that_is_gone_without_stopping_gives_the_lease_back(
 
     async def begin() -> LeaderElector:
         client = Client.connect(kubeconfig=control_plane.kubeconfig)
-        elector = await LeaderElector(client, "lead", namespace, **SHORT).__aenter__()
+        elector = await LeaderElector(client, "lead", namespace, **PATIENT).__aenter__()
         await elector.wait_for_leadership()
         await client.close()
         return elector

@@ -28,7 +28,7 @@ from tests.faults.toys import (
 from tests.patience import PATIENCE
 
 PAUSE = 60.0
-STALL = 10.0
+STALL = 20.0
 
 
 async def main() -> dict[str, Any]:

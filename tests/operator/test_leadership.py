@@ -35,8 +35,8 @@ def operator(namespace: str) -> Operator:
         namespaces=[namespace],
         leader_elect=True,
         lease_namespace=namespace,
-        lease_duration="4s",
-        renew_deadline="3s",
+        lease_duration="45s",  # none is to end by itself, however long the machine stands still
+        renew_deadline="30s",
         retry_period="500ms",
     )
 

@@ -161,7 +161,7 @@ REPLICATED = """
 import kubewright as kw
 from kubewright.api import core
 
-operator = kw.Operator("replicated", lease_duration="4s", renew_deadline="3s", retry_period="500ms")
+operator = kw.Operator("replicated", lease_duration="45s", renew_deadline="30s", retry_period="500ms")
 
 @operator.reconciles(core.ConfigMap)
 async def mark(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None:

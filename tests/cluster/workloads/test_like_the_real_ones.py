@@ -244,7 +244,8 @@ async def a_job_is_suspended(client: Client) -> None:
 
 
 async def a_job_passes_its_deadline(client: Client) -> None:
-    await client.create(a_job("nginx", active_deadline_seconds=1, completions=2, parallelism=2))
+    # Long enough for its pods to run by then, also on a machine that stands still for a while.
+    await client.create(a_job("nginx", active_deadline_seconds=5, completions=2, parallelism=2))
     await until(client, batch.Job, "work", lambda job: _has(job, "Failed"))
 
 
