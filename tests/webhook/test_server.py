@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import re
 import ssl
 import warnings
 from datetime import datetime
@@ -20,12 +21,13 @@ from hypothesis import strategies as st
 import kubewright as kw
 from kubewright._certificates import CertificateAuthority, KeyPair
 from kubewright.api import ObjectMeta
-from kubewright.clock import SystemClock
+from kubewright.clock import SystemClock, VirtualClock
 from kubewright.observe import Metrics, Sources
 from kubewright.webhook import ThrowAwayCertificate, WebhookServer
+from kubewright.webhook._bodies import LARGEST_ADMISSION, LARGEST_CONVERSION
 from kubewright.webhook._reviews import BadReview, asked_admission, asked_conversion, uid_in
-from kubewright.webhook._server import LARGEST_BODY
 from kubewright.webhook._tls import serving_context
+from tests.controller.conftest import until
 from tests.patience import PATIENCE
 from tests.webhook.certificates.authorities import weak_pair
 from tests.webhook.conftest import UID, Asker, asking, review
@@ -106,7 +108,7 @@ async def test_a_malformed_review_with_a_uid_is_answered_for_it(operator: kw.Ope
 
 
 async def test_a_body_that_is_too_large_is_refused_for_its_uid(operator: kw.Operator) -> None:
-    large = review(TOY, padding="x" * LARGEST_BODY)
+    large = review(TOY, padding="x" * LARGEST_ADMISSION)
     async with asking(operator) as asker:
         for chunked in (False, True):
             body = msgspec.json.encode(large)
@@ -123,8 +125,62 @@ async def test_a_body_that_is_too_large_is_refused_for_its_uid(operator: kw.Oper
                     response = (await answer.json())["response"]
             assert response["uid"] == UID
             assert response["allowed"] is False
-            assert response["status"]["message"] == "the review has more than 7 MiB"
+            assert response["status"] == {
+                "status": "Failure",
+                "code": 413,
+                "reason": "RequestEntityTooLarge",
+                "message": "the review has more than 7 MiB",
+            }
         assert await is_well(asker)
+
+
+async def test_a_list_that_is_to_be_converted_may_be_larger_than_two_objects(operator: kw.Operator) -> None:
+    asked = {"uid": UID, "desiredAPIVersion": "webhooks.example.com/v1", "objects": []}
+    review = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": asked}
+    async with asking(operator) as asker:
+        body = msgspec.json.encode(review | {"padding": "x" * LARGEST_ADMISSION})
+        async with asker.session.post(f"{asker.url}/convert", data=io.BytesIO(body)) as given:
+            assert (await given.json())["response"]["result"] == {"status": "Success"}
+        headers = f"POST /convert HTTP/1.1\r\nHost: a\r\nContent-Length: {LARGEST_CONVERSION + 1}\r\n\r\n"
+        answer = await answered(asker, headers.encode() + msgspec.json.encode(review))
+        result = {"status": "Failure", "message": "the review has more than 64 MiB"}
+        assert answer["response"] == {"uid": UID, "convertedObjects": [], "result": result}
+        assert await is_well(asker)
+
+
+@pytest.mark.parametrize("framing", ["Content-Length: 900", "Transfer-Encoding: chunked"])
+async def test_who_sends_a_body_without_end_is_answered_and_left(framing: str, operator: kw.Operator) -> None:
+    clock = VirtualClock()
+    beginning = body_of()[:400] if framing.startswith("C") else b"190\r\n" + body_of()[:400] + b"\r\n"
+    async with asking(operator, clock) as asker:
+        headers = f"POST {CHECK}?timeout=5s HTTP/1.1\r\nHost: a\r\n{framing}\r\n\r\n"
+        answer = asyncio.create_task(answered(asker, headers.encode() + beginning))
+        await until(lambda: asker.server.stats.in_flight[CHECK] == 1)
+        await clock.advance(4.0)
+        async with asyncio.timeout(200):
+            response = (await answer)["response"]
+        assert (response["uid"], response["allowed"]) == (UID, False)
+        assert response["status"] == {
+            "status": "Failure",
+            "code": 408,
+            "reason": "Timeout",
+            "message": "the review did not arrive within 4 s",
+        }
+        assert await is_well(asker)
+
+
+async def answered(asker: Asker, sent: bytes) -> Any:
+    """The review in the answer to a request that is not finished, after which the connection is of no use."""
+    context = asker.session.connector._ssl  # type: ignore[union-attr]
+    reader, writer = await asyncio.open_connection("127.0.0.1", asker.server.port, ssl=context)
+    try:
+        writer.write(sent)
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert b"Connection: close" in head
+        [length] = re.findall(rb"Content-Length: (\d+)", head)
+        return msgspec.json.decode(await reader.readexactly(int(length)))
+    finally:
+        writer.transport.abort()
 
 
 async def test_other_paths_and_methods_are_not_served(operator: kw.Operator) -> None:

@@ -26,6 +26,7 @@ _REASONS: Final = {
     401: "Unauthorized",
     403: "Forbidden",
     404: "NotFound",
+    408: "Timeout",
     409: "Conflict",
     413: "RequestEntityTooLarge",
     422: "Invalid",

@@ -36,6 +36,10 @@ CONVERSION: Final = "apiextensions.k8s.io/v1"
 class BadReview(Exception):
     """What came is no review that can be answered. The text says why, without anything of what came."""
 
+    def __init__(self, why: str, *, code: int = 400) -> None:
+        super().__init__(why)
+        self.code = code
+
 
 class GroupVersionKind(msgspec.Struct, frozen=True):
     """A kind, in one version."""

@@ -2,7 +2,8 @@
 
 - It speaks HTTP/1.1 over TLS 1.2 or newer, with the certificate that its source has at that moment; with `client_ca`
   only to clients whose certificate is signed by it.
-- A body of more than 7 MiB is refused; the API server's own limit is smaller.
+- A review of more than 7 MiB is refused with 413, one with objects to convert of more than 64 MiB; one that arrives
+  more slowly than the API server waits with 408. Both in a review: the API server shows the text of nothing else.
 - The API server says how long it waits; handlers get a little less, so that their answer still arrives.
 - Whatever comes in, and whatever handlers say, a proper review goes out, and the server lives on. An answer that cannot
   be sent is a refusal, whatever the failure policy: nobody knows what it would have been.
@@ -26,6 +27,7 @@ from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock
 from kubewright.observe import Review, WebhookStats
 from kubewright.webhook._admission import Admission
+from kubewright.webhook._bodies import LARGEST_ADMISSION, LARGEST_CONVERSION, read_body
 from kubewright.webhook._certificates_protocol import CertificateSource
 from kubewright.webhook._conversion import ConversionWebhook
 from kubewright.webhook._refusals import Refused, status_of
@@ -46,16 +48,14 @@ from kubewright.webhook._tls import serving_context
 if TYPE_CHECKING:
     from aiohttp import web
 
-__all__ = ["LARGEST_BODY", "PROBES", "WebhookServer"]
+__all__ = ["PROBES", "WebhookServer"]
 
 logger = logging.getLogger("kubewright.webhook")
 
-LARGEST_BODY: Final = 7 * 1024 * 1024
 PROBES: Final = ("/probe/mutate", "/probe/validate")
 """Paths that are asked for nothing but to see whether they are."""
 _CONVERT: Final = "/convert"
 _PATIENCE: Final = 30.0  # what the API server grants at most, for callers that do not say
-_AT_ONCE: Final = 65_536  # bytes of a body that is not worth a loop
 _JSON: Final = {"Content-Type": "application/json"}
 _KEEP_ALIVE: Final = 600.0  # longer than the API server keeps a connection: closing one is left to it
 _LAST_SECONDS: Final = 5.0
@@ -88,7 +88,7 @@ class WebhookServer:
         """What probes have reached: `PROBES`, and the kinds that were converted, such as `Foo.example.com`."""
         self._host, self._wanted_port = host, port
         self._client_ca = client_ca
-        clock = clock or SystemClock()
+        self._clock = clock = clock or SystemClock()
         self._threads = HandlerThreads()
         self.stats = WebhookStats(hanging=self._threads.hanging)
         self._admissions: Mapping[str, Admission] = {
@@ -162,7 +162,7 @@ class WebhookServer:
         path = request.path
         if path in PROBES and request.method == "POST":
             self.probed.add(path)
-            body, _ = await _read(request)
+            body, _ = await self._read(request)
             return self._respond(body=admission_review(AdmissionAnswer(uid=uid_in(body), allowed=True)), headers=_JSON)
         if path not in self._admissions and (path != _CONVERT or self._conversion is None):
             return self._respond(status=404, text="there is no such webhook\n")
@@ -179,19 +179,25 @@ class WebhookServer:
             stats.requests[path, status] += 1
             stats.latency[path].observe(time.perf_counter() - began)
         stats.reviews[path, result] += 1
-        return self._respond(body=answer, headers=_JSON)
+        response = self._respond(body=answer, headers=_JSON)
+        if not request.content.is_eof():
+            response.force_close()  # what is still to come is no other request
+        return response
+
+    async def _read(self, request: web.BaseRequest) -> tuple[bytes, BadReview | None]:
+        largest = LARGEST_CONVERSION if request.path == _CONVERT else LARGEST_ADMISSION
+        return await read_body(request, largest=largest, clock=self._clock, seconds=_seconds(request.query_string))
 
     async def _review(self, path: str, request: web.BaseRequest) -> tuple[bytes, Review]:
-        body = b""
+        body, trouble = await self._read(request)
         try:
-            body, complete = await _read(request)
-            if not complete:
-                raise BadReview(f"the review has more than {LARGEST_BODY // 2**20} MiB")
+            if trouble is not None:
+                raise trouble
             seconds = _seconds(request.query_string)
             asked = asked_conversion(body) if path == _CONVERT else asked_admission(body)
         except BadReview as error:
             logger.warning("%s at %s: %s", request.remote or "somebody", path, error)
-            return _refusal(path, uid_in(body), str(error), 400), "failed"
+            return _refusal(path, uid_in(body), str(error), error.code), "failed"
         try:
             if isinstance(asked, ConversionAsked):
                 return await self._convert(asked, body, seconds)
@@ -221,22 +227,6 @@ def _refusal(path: str, uid: str, why: str, code: int) -> bytes:
         return conversion_review(uid, failure=why)
     status = status_of(Refused(why, code=code), group="", kind="", name="")
     return admission_review(AdmissionAnswer(uid=uid, allowed=False, status=status))
-
-
-async def _read(request: web.BaseRequest) -> tuple[bytes, bool]:
-    """The body; of one that is too large the beginning, and that it is not all."""
-    length = request.content_length
-    if length is not None and length > LARGEST_BODY:
-        return await request.content.read(1024), False
-    if length is not None and length <= _AT_ONCE:
-        return await request.content.read(), True
-    parts, size = [], 0
-    async for part in request.content.iter_any():
-        parts.append(part)
-        size += len(part)
-        if size > LARGEST_BODY:
-            return b"".join(parts), False
-    return b"".join(parts), True
 
 
 @lru_cache(maxsize=64)
