@@ -11,7 +11,7 @@ import pytest
 import kubewright as kw
 from kubewright.clock import VirtualClock
 from kubewright.observe import Metrics, Sources
-from kubewright.webhook._threads import HandlerThreads
+from kubewright.webhook._threads import HandlerThreads, Share
 from tests.controller.conftest import until
 from tests.patience import PATIENCE
 from tests.webhook.conftest import asking, review
@@ -30,10 +30,10 @@ class Hang:
         self.go_on.wait(PATIENCE)
 
 
-async def give_up(threads: HandlerThreads, hang: Hang) -> None:
+async def give_up(share: Share, hang: Hang) -> None:
     """Call the handler, and do not wait until it returns."""
     before = hang.began
-    call = asyncio.create_task(threads.call(hang))
+    call = asyncio.create_task(share.call(hang))
     await until(lambda: hang.began > before)
     call.cancel()
     await asyncio.wait([call])
@@ -43,21 +43,22 @@ async def test_who_was_given_up_does_not_count_until_there_is_no_thread_left(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     threads, hang = HandlerThreads(at_a_time=2, most=4), Hang()
+    share = threads.share("check", alone=True)
     try:
         for _ in range(3):
-            await give_up(threads, hang)
+            await give_up(share, hang)
         [record] = caplog.records
         assert record.levelno == logging.ERROR
         assert record.message == (
             "2 calls of plain webhook handlers were given up and still hang, each in a thread; 2 threads are left"
         )
-        assert await threads.call(str, 7) == "7"
+        assert await share.call(str, 7) == "7"
         assert threads.problem is None
-        await give_up(threads, hang)
+        await give_up(share, hang)
         assert len(threads.hanging) == 4
         assert threads.problem == caplog.records[-1].message
         assert threads.problem.startswith("all 4 threads for plain webhook handlers hang")
-        waiting = asyncio.create_task(threads.call(str, 8))
+        waiting = asyncio.create_task(share.call(str, 8))
         hang.go_on.set()
         assert await waiting == "8", "as soon as one returns"
         await until(lambda: not threads.hanging)
@@ -69,10 +70,11 @@ async def test_who_was_given_up_does_not_count_until_there_is_no_thread_left(
 
 async def test_no_more_handlers_run_at_a_time_than_may_and_one_that_never_began_leaves_no_thread() -> None:
     threads, hang = HandlerThreads(at_a_time=1, most=2), Hang()
+    share = threads.share("check", alone=True)
     try:
-        first = asyncio.create_task(threads.call(hang))
+        first = asyncio.create_task(share.call(hang))
         await until(lambda: hang.began == 1)
-        second = asyncio.create_task(threads.call(hang))
+        second = asyncio.create_task(share.call(hang))
         await asyncio.wait([second], timeout=0)
         second.cancel()
         await asyncio.wait([second])
@@ -82,6 +84,83 @@ async def test_no_more_handlers_run_at_a_time_than_may_and_one_that_never_began_
     finally:
         hang.go_on.set()
         threads.close()
+
+
+async def test_one_webhook_of_several_has_half_of_the_threads_also_when_it_hangs(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    threads, hang = HandlerThreads(at_a_time=2, most=4), Hang()
+    slow, other = threads.share("slow.toys", alone=False), threads.share("other.toys", alone=False)
+    try:
+        first = asyncio.create_task(slow.call(hang))
+        await until(lambda: hang.began == 1)
+        second = asyncio.create_task(slow.call(hang))
+        assert await other.call(str, 7) == "7", "the second turn is not for the slow one"
+        assert hang.began == 1
+        first.cancel()  # its turn goes to the next
+        await until(lambda: hang.began == 2)
+        second.cancel()
+        await asyncio.wait([first, second])
+        assert caplog.messages == [
+            "2 calls of plain webhook handlers were given up and still hang, each in a thread; 2 threads are left",
+            "all 2 threads that slow.toys may have hang: it is not called until one of them returns",
+        ]
+        third = asyncio.create_task(slow.call(str, 8))
+        assert await other.call(str, 9) == "9"
+        assert not third.done()
+        assert (len(threads.hanging), threads.problem) == (2, None)
+        hang.go_on.set()
+        assert await third == "8", "as soon as one returns"
+    finally:
+        hang.go_on.set()
+        threads.close()
+
+
+async def test_who_gives_up_before_its_turn_leaves_its_room_to_others() -> None:
+    threads, hang = HandlerThreads(at_a_time=2, most=4), Hang()
+    share = threads.share("slow.toys", alone=False)
+    try:
+        first = asyncio.create_task(share.call(hang))
+        await until(lambda: hang.began == 1)
+        for _ in range(5):
+            waiting = asyncio.create_task(share.call(hang))
+            await asyncio.wait([waiting], timeout=0)
+            waiting.cancel()
+            await asyncio.wait([waiting])
+        hang.go_on.set()
+        await first
+        assert await share.call(str, 7) == "7"
+    finally:
+        hang.go_on.set()
+        threads.close()
+
+
+async def test_a_webhook_that_is_slow_does_not_keep_others_from_their_answers() -> None:
+    operator, clock, hang = kw.Operator("toys"), VirtualClock(), Hang()
+    counting = threading.Lock()
+
+    @operator.validates(Toy)
+    def slow(toy: Toy) -> None:
+        with counting:
+            hang.began += 1
+        hang.go_on.wait(120)
+
+    @operator.defaults(Toy)
+    def quick(toy: Toy) -> None:
+        toy.spec.color = "red"
+
+    paths = {declared.mutating: declared.path for declared in operator.webhooks.declarations()}
+    async with asking(operator, clock) as asker:
+        try:
+            stuck = [asyncio.create_task(asker.ask(paths[False], review(Toy(spec=ToySpec())))) for _ in range(40)]
+            await until(lambda: asker.server.stats.in_flight[paths[False]] == 40)
+            await until(lambda: hang.began == 16)
+            async with asyncio.timeout(200):
+                assert (await asker.ask(paths[True], review(Toy(spec=ToySpec()))))["allowed"] is True
+            assert hang.began == 16
+        finally:
+            hang.go_on.set()
+        assert {(await answer)["allowed"] for answer in stuck} == {True}
 
 
 async def test_reviews_are_answered_while_as_many_handlers_hang_as_may_run_at_a_time() -> None:

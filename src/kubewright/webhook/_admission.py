@@ -27,7 +27,7 @@ from kubewright.webhook._handlers import Form
 from kubewright.webhook._refusals import AdmissionWarning, FieldError, Refused, Verdict, status_of
 from kubewright.webhook._request import AdmissionRequest
 from kubewright.webhook._reviews import AdmissionAnswer, AdmissionAsked, BadReview
-from kubewright.webhook._threads import HandlerThreads
+from kubewright.webhook._threads import Share
 from kubewright.webhook._waiting import TookTooLong, within
 
 __all__ = ["Admission"]
@@ -47,7 +47,7 @@ class Admission:
         kind: type[Object],
         form_for: Callable[[str], Form | None],
         *,
-        threads: HandlerThreads,
+        threads: Share,
         clock: Clock,
         client: Client | None = None,
     ) -> None:

@@ -25,7 +25,7 @@ from kubewright.api._resource import definition_of
 from kubewright.clock import Clock
 from kubewright.webhook._carrying import carry_unknown
 from kubewright.webhook._reviews import ConversionAsked, conversion_review
-from kubewright.webhook._threads import HandlerThreads
+from kubewright.webhook._threads import Share
 from kubewright.webhook._waiting import TookTooLong, within
 
 __all__ = ["ConversionError", "ConversionWebhook", "Conversions", "Step"]
@@ -179,7 +179,7 @@ def _with_texts(metadata: dict[str, Any], said: dict[str, Any]) -> dict[str, Any
 class ConversionWebhook:
     """Answers ConversionReviews of all kinds that a program converts. A failure names the object."""
 
-    def __init__(self, conversions: Conversions, *, threads: HandlerThreads, clock: Clock) -> None:
+    def __init__(self, conversions: Conversions, *, threads: Share, clock: Clock) -> None:
         self._conversions = conversions
         self._versions = conversions.versions()
         self._threads = threads

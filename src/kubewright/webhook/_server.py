@@ -91,12 +91,13 @@ class WebhookServer:
         self._clock = clock = clock or SystemClock()
         self._threads = HandlerThreads()
         self.stats = WebhookStats(hanging=self._threads.hanging)
+        alone = len(webhooks.handlers) + bool(webhooks.conversions.steps) == 1
         self._admissions: Mapping[str, Admission] = {
             handler.declaration.path: Admission(
                 handler.declaration,
                 handler.kind,
                 handler.calls.make(),
-                threads=self._threads,
+                threads=self._threads.share(handler.declaration.name, alone=alone),
                 clock=clock,
                 client=client,
             )
@@ -104,7 +105,8 @@ class WebhookServer:
         }
         self._conversion: ConversionWebhook | None = None
         if webhooks.conversions.steps:
-            self._conversion = ConversionWebhook(webhooks.conversions, threads=self._threads, clock=clock)
+            share = self._threads.share("the conversion", alone=alone)
+            self._conversion = ConversionWebhook(webhooks.conversions, threads=share, clock=clock)
         self._runner: web.ServerRunner | None = None
         self._respond: type[web.Response]  # known when it listens: aiohttp is imported then
 

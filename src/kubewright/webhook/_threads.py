@@ -3,11 +3,15 @@
 A thread cannot be interrupted: a handler that never returns keeps its own for ever. So one that has been given up does
 not count against those that may run at a time, and others go on as before; but nor may threads grow without end. When
 as many hang as there may be, nothing but a restart helps, and the log and the readiness of the replica say so.
+
+Where there are several webhooks, each has a `Share` of at most half, of those at a time and of all: one that is slow,
+or hangs, leaves the other half to the others.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,7 +20,7 @@ from typing import Any, Final, TypeVar
 from kubewright._foreign import submitted
 from kubewright.controller._controller import THREADS
 
-__all__ = ["HandlerThreads"]
+__all__ = ["HandlerThreads", "Share"]
 
 logger = logging.getLogger("kubewright.webhook")
 
@@ -35,15 +39,21 @@ class HandlerThreads:
         self._executor = ThreadPoolExecutor(most, thread_name_prefix=f"{THREADS}webhook")
         self._hanging: set[Future[Any]] = set()
 
-    async def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function in a thread, when it is its turn. Who cancels this leaves the function to itself."""
+    def share(self, webhook: str, *, alone: bool) -> Share:
+        """What one webhook may have: half, unless it is alone."""
+        parts = 1 if alone else 2
+        return Share(self, webhook, at_a_time=self._at_a_time // parts, most=self._most // parts)
+
+    async def call(self, function: Callable[[], T], leave: Callable[[Future[T]], object]) -> T:
+        """Call a function in a thread, when it is its turn. One that goes on when this is cancelled goes to `leave`."""
         async with self._turns:
-            call = submitted(self._executor, function, *arguments)
+            call = submitted(self._executor, function)
             try:
                 return await asyncio.wrap_future(call)
             except asyncio.CancelledError:
                 if not call.cancel():
                     self._leave(call)
+                    leave(call)
                 raise
 
     def _leave(self, call: Future[Any]) -> None:
@@ -72,3 +82,50 @@ class HandlerThreads:
     def close(self) -> None:
         """Take no more calls. Those that run are not waited for."""
         self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+class Share:
+    """What one webhook has of the threads: `at_a_time` that are waited for, at `most` so many with those that hang."""
+
+    def __init__(self, threads: HandlerThreads, webhook: str, *, at_a_time: int, most: int) -> None:
+        self._threads = threads
+        self._webhook = webhook
+        self._most = most
+        self._turns = asyncio.Semaphore(at_a_time)
+        self._room = asyncio.Semaphore(most)
+        self._hanging = 0
+
+    async def call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function in a thread, when it is its turn. Who cancels this leaves the function to itself."""
+        left = False
+
+        def leave(call: Future[T]) -> None:
+            nonlocal left
+            left = True
+            self._leave(call)
+
+        await self._room.acquire()
+        try:
+            async with self._turns:
+                return await self._threads.call(lambda: function(*arguments), leave)
+        finally:
+            if not left:
+                self._room.release()
+
+    def _leave(self, call: Future[Any]) -> None:
+        """Its room is taken until it returns."""
+        loop = asyncio.get_running_loop()
+
+        def returned(_: object) -> None:
+            with contextlib.suppress(RuntimeError):  # the event loop has ended before
+                loop.call_soon_threadsafe(self._give_back)
+
+        self._hanging += 1
+        call.add_done_callback(returned)
+        if self._hanging == self._most and self._threads.problem is None:
+            text = "all %d threads that %s may have hang: it is not called until one of them returns"
+            logger.error(text, self._most, self._webhook)
+
+    def _give_back(self) -> None:
+        self._hanging -= 1
+        self._room.release()
