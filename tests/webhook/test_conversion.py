@@ -30,6 +30,21 @@ class MiddleToy(kw.Resource[MiddleSpec, None]):
     """A version between the two."""
 
 
+@kw.resource("webhooks.example.com/v2alpha1", kind="Toy")
+class LateToy(kw.Resource[MiddleSpec, None]):
+    """A version after them."""
+
+
+@kw.resource("webhooks.example.com/v1", kind="Game", storage=True)
+class Game(kw.Resource[ToySpec, None]):
+    """Another kind of the group."""
+
+
+@kw.resource("webhooks.example.com/v1alpha1", kind="Game")
+class OldGame(kw.Resource[ToySpec, None]):
+    """Its old version."""
+
+
 def up(old: OldToy) -> Toy:
     if old.spec.extent == 13:
         raise ConversionError("13 is no extent")
@@ -221,6 +236,59 @@ async def test_a_conversion_that_hangs_is_answered_for_in_time() -> None:
             assert result == {"status": "Failure", "message": "the conversion of 1 objects took more than 29 s"}
         finally:
             go_on.set()
+
+
+async def test_plain_functions_run_in_threads_also_beside_async_ones(operator: kw.Operator) -> None:
+    """Beside those of the same kind, and those of another."""
+    found: dict[str, set[bool]] = {}
+
+    def tell(name: str) -> None:
+        found.setdefault(name, set()).add(threading.current_thread() is threading.main_thread())
+
+    @operator.converts(OldGame, Game)
+    def game_up(old: OldGame) -> Game:
+        tell("plain kind")
+        return Game(spec=ToySpec())
+
+    @operator.converts(Game, OldGame)
+    def game_down(new: Game) -> OldGame:
+        return OldGame(spec=ToySpec())
+
+    @operator.converts(LateToy, Toy)
+    async def late_up(old: LateToy) -> Toy:
+        tell("async function")
+        return Toy(spec=ToySpec(size=old.spec.length))
+
+    @operator.converts(Toy, LateToy)
+    def late_down(new: Toy) -> LateToy:
+        tell("plain function")
+        return LateToy(spec=MiddleSpec(length=new.spec.size))
+
+    game = to_dict(OldGame(metadata=ObjectMeta(name="chess", namespace="room"), spec=ToySpec()))
+    late = to_dict(LateToy(metadata=ObjectMeta(name="bear", namespace="room"), spec=MiddleSpec(length=7)))
+    async with asking(operator) as asker:
+        assert (await convert(asker, V1, game))["result"] == {"status": "Success"}
+        [there] = (await convert(asker, V1, late))["convertedObjects"]
+        assert there["spec"]["size"] == 7
+        [back] = (await convert(asker, "webhooks.example.com/v2alpha1", there))["convertedObjects"]
+        assert back == late
+    assert found == {"plain kind": {False}, "plain function": {False}, "async function": {True}}
+
+
+async def test_others_get_their_turn_between_objects_that_are_converted_in_the_loop() -> None:
+    operator, others = kw.Operator("toys"), list[int]()
+    operator.converts(Toy, OldToy)(down)
+
+    @operator.converts(OldToy, Toy)
+    async def up(old: OldToy) -> Toy:
+        """Never waits."""
+        assert old.spec.extent == len(others)
+        asyncio.get_running_loop().call_soon(others.append, 1)
+        return Toy(spec=ToySpec())
+
+    async with asking(operator) as asker:
+        response = await convert(asker, V1, *(old_toy(f"toy-{number}", extent=number) for number in range(10)))
+    assert response["result"] == {"status": "Success"}
 
 
 async def test_a_function_that_returns_something_else_has_failed(plain: kw.Operator) -> None:

@@ -10,15 +10,16 @@ is given the object in its own class and returns one of the other class. What it
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 
 from kubewright._foreign import contained
-from kubewright._functions import can_take, name_of, signature_of
+from kubewright._functions import can_take, is_async, name_of, signature_of
 from kubewright._showable import as_text
 from kubewright.api import DecodeError, Object, ResourceInfo, decode, info_of, to_dict
 from kubewright.api._resource import definition_of
@@ -47,7 +48,11 @@ class Step(msgspec.Struct, frozen=True):
     @property
     def is_async(self) -> bool:
         """Whether it is to be awaited."""
-        return inspect.iscoroutinefunction(self.function)
+        return is_async(self.function)
+
+
+Take: TypeAlias = Callable[[Step, bytes], Awaitable[dict[str, Any]]]
+"""How a step is taken, from the bytes of an object to the JSON of the next one."""
 
 
 class Conversions(msgspec.Struct):
@@ -68,8 +73,7 @@ class Conversions(msgspec.Struct):
         found: dict[tuple[str, str], dict[type[Object], None]] = {}
         for pair in self.steps:
             for kind in pair:
-                info = info_of(kind)
-                found.setdefault((info.group, info.kind), {})[kind] = None
+                found.setdefault(_named(kind), {})[kind] = None
         return [self._family(list(kinds)) for _, kinds in sorted(found.items())]
 
     def _family(self, kinds: list[type[Object]]) -> list[type[Object]]:
@@ -103,11 +107,11 @@ class Conversions(msgspec.Struct):
         kinds = {kind: info_of(kind) for family in self.families() for kind in family}
         return {(info.api_version, info.kind): kind for kind, info in kinds.items()}
 
-    async def convert(self, raw: bytes, target: type[Object], source: type[Object]) -> Any:
-        """The object in these bytes as one of another version, as plain JSON."""
+    async def convert(self, raw: bytes, target: type[Object], source: type[Object], *, take: Take | None = None) -> Any:
+        """The object in these bytes as one of another version, as plain JSON. `take` takes a step, unless here."""
         content = msgspec.json.decode(raw)
         for step in self.path(source, target):
-            content = await _take(step, msgspec.json.encode(content))
+            content = await (take or _take)(step, msgspec.json.encode(content))
         return content
 
 
@@ -177,14 +181,18 @@ def _with_texts(metadata: dict[str, Any], said: dict[str, Any]) -> dict[str, Any
 
 
 class ConversionWebhook:
-    """Answers ConversionReviews of all kinds that a program converts. A failure names the object."""
+    """Answers ConversionReviews of all kinds that a program converts. A failure names the object.
+
+    Plain functions may block, and a list may be long: they run in a thread, with all that there is to do about the
+    objects. Async ones run in the event loop, which others get back after each object.
+    """
 
     def __init__(self, conversions: Conversions, *, threads: Share, clock: Clock) -> None:
         self._conversions = conversions
         self._versions = conversions.versions()
         self._threads = threads
         self._clock = clock
-        self._plain = not any(step.is_async for step in conversions.steps.values())
+        self._awaited = {_named(step.source) for step in conversions.steps.values() if step.is_async}
 
     async def answer(self, asked: ConversionAsked, seconds: float) -> tuple[bytes, bool]:
         """The review that is sent back, and whether everything was converted."""
@@ -198,16 +206,32 @@ class ConversionWebhook:
             return conversion_review(asked.uid, failure=str(error)), False
         return conversion_review(asked.uid, converted), True
 
-    async def _convert(self, asked: ConversionAsked) -> list[Any]:
-        if self._plain:
-            # All of them in one go, in a thread: functions that may block, of a list that may be long.
-            return await self._threads.call(_run, self._convert_all(asked))
-        return await self._convert_all(asked)
+    async def _convert(self, asked: ConversionAsked) -> list[msgspec.Raw]:
+        if self._has_to_await(asked):
+            return [await self._convert_in_turn(bytes(raw), asked.desired) for raw in asked.objects]
+        # All of them in one go: a thread for each would take longer than most functions.
+        return await self._threads.call(lambda: _run(self._convert_all(asked)))
 
-    async def _convert_all(self, asked: ConversionAsked) -> list[Any]:
-        return [await self._convert_one(bytes(raw), asked.desired) for raw in asked.objects]
+    def _has_to_await(self, asked: ConversionAsked) -> bool:
+        """Whether a function of the kind is async. The server asks about one kind at a time."""
+        if not asked.objects:
+            return False
+        return (asked.desired.partition("/")[0], _head(bytes(asked.objects[0])).kind) in self._awaited
 
-    async def _convert_one(self, raw: bytes, desired: str) -> Any:
+    async def _convert_all(self, asked: ConversionAsked) -> list[msgspec.Raw]:
+        return [await self._convert_one(bytes(raw), asked.desired, _take) for raw in asked.objects]
+
+    async def _convert_in_turn(self, raw: bytes, desired: str) -> msgspec.Raw:
+        await asyncio.sleep(0)
+        return await self._convert_one(raw, desired, self._take_where_it_belongs)
+
+    async def _take_where_it_belongs(self, step: Step, raw: bytes) -> dict[str, Any]:
+        if step.is_async:
+            return await _take(step, raw)
+        taken: dict[str, Any] = await self._threads.call(lambda: _run(_take(step, raw)))
+        return taken
+
+    async def _convert_one(self, raw: bytes, desired: str, take: Take) -> msgspec.Raw:
         head = _head(raw)
         source = self._versions.get((head.api_version, head.kind))
         target = self._versions.get((desired, head.kind))
@@ -216,7 +240,9 @@ class ConversionWebhook:
             known = ", ".join(sorted({version for version, kind in self._versions if kind == head.kind}))
             raise ConversionError(f"{what}: this program converts {known or 'no such kind'}")
         try:
-            return await contained(self._conversions.convert(raw, target, source))
+            content = await contained(self._conversions.convert(raw, target, source, take=take))
+            # Encoded here, where one is looked at after the other: all at once they would stop the loop, too.
+            return msgspec.Raw(msgspec.json.encode(content))
         except (ConversionError, DecodeError) as error:
             why = f"{error.path}: {error.reason}" if isinstance(error, DecodeError) else as_text(error)
             logger.warning("%s: %s", what, why)
@@ -224,6 +250,11 @@ class ConversionWebhook:
         except Exception as error:
             logger.exception("%s", what)
             raise ConversionError(f"{what}: it failed with {type(error).__name__}; its log says more") from None
+
+
+def _named(kind: type[Object]) -> tuple[str, str]:
+    info = info_of(kind)
+    return info.group, info.kind
 
 
 class _HeadMeta(msgspec.Struct, gc=False):
