@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import ssl
+from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from typing import Any
 
@@ -12,15 +14,21 @@ import aiohttp
 import msgspec
 import pytest
 from msgspec.structs import replace
+from multidict import CIMultiDictProxy
 
 import kubewright as kw
 from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core
-from kubewright.client import Client, NotFound, load_config
+from kubewright.client import Client, ClientConfig, NotFound, load_config
+from kubewright.clock import SystemClock, VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.manifests import Project, objects
 from kubewright.operator import Running, SettingError
+from kubewright.operator._run import _stop
+from kubewright.operator._webhooks import STILL_ASKED
 from kubewright.testing import ControlPlane
 from kubewright.webhook import Refused
+from kubewright.webhook._server import _LAST_SECONDS
+from tests.controller.conftest import until
 from tests.webhook.conftest import review
 from tests.webhook.kinds import OldToy, OldToySpec, Toy, ToySpec
 
@@ -92,15 +100,16 @@ async def test_a_program_on_a_machine_that_the_server_does_not_know_says_what_is
     assert "give --webhook-url with a URL by which it reaches this machine" in told
 
 
-async def answered(running: Running, port: int) -> None:
+async def answered(running: Running, port: int, host: str = "127.0.0.1") -> CIMultiDictProxy[str]:
     assert running.webhooks.server is not None
     bundle = running.webhooks.server.certificate.ca_bundle
     assert bundle is not None
     trust = ssl.create_default_context(cadata=bundle.decode())
     async with aiohttp.ClientSession() as session:
-        url = f"https://127.0.0.1:{port}{CHECK}"
-        async with session.post(url, data=msgspec.json.encode(review(TOY)), ssl=trust) as answer:
+        url, body = f"https://127.0.0.1:{port}{CHECK}", msgspec.json.encode(review(TOY))
+        async with session.post(url, data=body, ssl=trust, server_hostname=host) as answer:
             assert (await answer.json())["response"]["allowed"] is True
+            return answer.headers
 
 
 async def test_a_url_that_does_not_lead_here_is_a_wrong_setting(operator: kw.Operator, cluster: Cluster) -> None:
@@ -167,6 +176,83 @@ async def test_an_address_that_is_taken_is_a_wrong_setting(operator: kw.Operator
         with pytest.raises(SettingError, match=f"cannot serve webhooks at {bind}: "):
             async with operator.running(client, webhook_bind=bind):
                 pass
+
+
+# The end
+
+SERVICE = "toys-webhook.default.svc"
+
+
+async def ended_by_signal(running: Running) -> None:
+    """As `operator.run()` ends it after the first signal."""
+    await _stop(running, None)
+
+
+def podded(cluster: Cluster) -> Client:
+    """A client that believes to be in a pod."""
+    return cluster.client(config=ClientConfig(server="https://10.0.0.1", source="in-cluster", namespace="default"))
+
+
+async def test_a_pod_that_is_told_to_end_answers_for_a_while_and_is_not_ready(cluster: Cluster) -> None:
+    clock, attached = VirtualClock(SystemClock().now()), list[str]()
+    operator = kw.Operator("toys", clock=clock, leader_elect=False)
+
+    @operator.validates(Toy)
+    async def check(toy: Toy) -> None:
+        assert attached == ["there"], "what is attached ends after the last request"
+
+    @contextlib.asynccontextmanager
+    async def attach(running: Running) -> AsyncIterator[None]:
+        attached.append("there")
+        yield
+        attached.append("gone")
+
+    operator.attach(attach)
+    settings = operator.settings_with(webhook_bind="127.0.0.1:0", health_bind="127.0.0.1:0")
+    async with podded(cluster) as client, aiohttp.ClientSession() as session:
+        running = Running(operator, client, reach_first=True, install_crds=True, settings=settings)
+        await running.__aenter__()
+        assert running.webhooks.server is not None
+        port, url = running.webhooks.server.port, f"http://127.0.0.1:{running.servers[0].port}/readyz"
+        assert "Connection" not in await answered(running, port, SERVICE)
+        ending = asyncio.create_task(ended_by_signal(running))
+        await until(lambda: running.stopping)
+        async with session.get(url) as answer:
+            assert answer.status == 500
+            assert "[-]stopping failed: the operator is stopping" in await answer.text()
+        assert (await answered(running, port, SERVICE)).get("Connection") == "close", (
+            "the next one had better go elsewhere"
+        )
+        await clock.advance(STILL_ASKED - 0.1)
+        await answered(running, port, SERVICE)
+        assert not ending.done()
+        await clock.advance(0.1)
+        await ending
+        assert attached == ["there", "gone"]
+
+
+async def test_a_second_signal_does_not_wait_for_requests(operator: kw.Operator, cluster: Cluster) -> None:
+    operator.clock = VirtualClock(SystemClock().now())
+    settings = operator.settings_with(webhook_bind="127.0.0.1:0", leader_elect=False)
+    async with podded(cluster) as client:
+        running = Running(operator, client, reach_first=True, install_crds=True, settings=settings)
+        await running.__aenter__()
+        ending = asyncio.create_task(ended_by_signal(running))
+        await until(lambda: running.stopping)
+        running.stop_now()
+        await ending
+
+
+async def test_a_program_on_a_machine_of_somebodys_own_ends_at_once(operator: kw.Operator, cluster: Cluster) -> None:
+    operator.clock = VirtualClock(SystemClock().now())
+    running = program(operator, cluster, webhook_bind="127.0.0.1:0")
+    await running.__aenter__()
+    await ended_by_signal(running)
+
+
+def test_pods_have_the_time_to_answer_the_last_requests(operator: kw.Operator) -> None:
+    project = Project(operator=operator, target="toys.py")
+    assert project.termination_seconds >= operator.settings.grace + STILL_ASKED + _LAST_SECONDS + 5
 
 
 class Spec(kw.Model):

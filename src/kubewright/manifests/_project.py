@@ -185,7 +185,10 @@ class Project:
 
     @property
     def termination_seconds(self) -> int:
-        """How long a pod has to end: the operator's grace period, and a while for everything else."""
+        """How long a pod has to end: the operator's grace period, and a while for everything else.
+
+        Webhooks are served for `STILL_ASKED` seconds meanwhile, and the last requests have five more.
+        """
         return math.ceil(self.operator.settings.grace) + 15
 
     def warnings(self) -> list[str]:

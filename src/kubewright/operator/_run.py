@@ -154,6 +154,8 @@ async def _main(operator: Operator, settings: Settings, *, shares_machine: bool)
 
 async def _stop(running: Running, failure: Exception | None) -> None:
     """Stop. After a signal, whoever sent it ends the process if something hangs here; after a failure nobody would."""
+    if failure is None:
+        running.webhooks.expect_end()
     ending = asyncio.ensure_future(running.__aexit__(None, None, None))
     patience = None if failure is None else running.settings.grace + _FAREWELL
     await asyncio.wait([ending], timeout=patience)

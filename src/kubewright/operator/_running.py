@@ -151,6 +151,7 @@ class Running:
         await sync(caches, settings.sync_timeout)
         logger.info("operator %s has its caches in sync: %d", operator.name, len(caches.informers))
         await self._enter("others")
+        self._stack.push_async_callback(self.webhooks.wait_while_asked)  # with all that handlers use, without the lease
         if self.elector is not None:
             await self._stand(self.elector, client, environment.recorder)
         await self._stack.enter_async_context(environment.recorder)
@@ -238,8 +239,9 @@ class Running:
         await asyncio.gather(*(controller.stop(self._grace) for controller in self.controllers))
 
     def stop_now(self) -> None:
-        """Let leaving not wait for running reconciles, but interrupt them."""
+        """Let leaving not wait for running reconciles, but interrupt them, nor for requests that may still come."""
         self._grace = 0.0
+        self.webhooks.close_now()
         for controller in self.controllers:
             controller.interrupt()
 

@@ -6,10 +6,14 @@
   are installed by URL, and go with the run.
 - On a developer's machine: the same as in a test if `webhook_url` says how the API server reaches this machine;
   otherwise they are served, and the log says what is missing.
+
+A pod that is told to end serves them for a while: each node hears later that it is not ready any more, and sends it
+requests until then. Refused connections would be refused writes, in every update of the Deployment.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import random
@@ -30,11 +34,13 @@ if TYPE_CHECKING:
     from kubewright.webhook import CertificateSource, Served, WebhookServer
     from kubewright.webhook._installing import Reachable
 
-__all__ = ["OFF", "WebhookRun"]
+__all__ = ["OFF", "STILL_ASKED", "WebhookRun"]
 
 logger = logging.getLogger("kubewright.operator")
 
 OFF: Final = "0"
+STILL_ASKED: Final = 5.0
+"""Seconds for which requests may still come to a pod that was told to end."""
 _USUAL: Final = "127.0.0.1:9443"
 _FREE: Final = "127.0.0.1:0"
 _LOOPBACK: Final = ("127.0.0.1", "localhost")
@@ -52,6 +58,10 @@ class WebhookRun:
         self.server: WebhookServer | None = None
         self.reachable: Reachable | None = None
         """How the API server is told to reach them by this run; None when somebody else tells it."""
+        self._clock = operator.clock or SystemClock()
+        self._behind_service = False
+        self._asked_until: float | None = None
+        self._may_close = asyncio.Event()
 
     async def serve(self, client: Client, stack: AsyncExitStack) -> None:
         """Start to listen, until the stack unwinds."""
@@ -80,7 +90,9 @@ class WebhookRun:
 
             url = settings.webhook_url or f"https://127.0.0.1:{self.server.port}"
             self.reachable = Reachable(url, source.ca_bundle or b"")
-        elif not client.in_cluster:
+        elif client.in_cluster:
+            self._behind_service = True
+        else:
             logger.warning("%s", _how_to_reach(client.host, host, self.server.port))
 
     def _certificate(self, client: Client) -> CertificateSource:
@@ -111,7 +123,7 @@ class WebhookRun:
             mutating=configuration if any(one.mutating for one in declared) else None,
             validating=configuration if any(not one.mutating for one in declared) else None,
             definitions=tuple(_definition(one.kind) for one in operator.webhooks.conversion_declarations()),
-            clock=operator.clock or SystemClock(),
+            clock=self._clock,
             rng=operator.rng or random.Random(),  # noqa: S311  # for jitter
         )
 
@@ -163,6 +175,24 @@ class WebhookRun:
         except NotReached as error:
             raise SettingError(str(error)) from None
 
+    def expect_end(self) -> None:
+        """The process was told to end: behind a Service, requests may still come for `STILL_ASKED` seconds from now."""
+        if self._behind_service and self.server is not None:
+            self.server.leaving = True
+            self._asked_until = self._clock.monotonic() + STILL_ASKED
+
+    def close_now(self) -> None:
+        """Do not wait for requests that may still come."""
+        self._may_close.set()
+
+    async def wait_while_asked(self) -> None:
+        """Wait until no requests come any more. What handlers may need has to be there until then."""
+        if self._asked_until is None:
+            return
+        timer = self._clock.call_later(self._asked_until - self._clock.monotonic(), self.close_now)
+        await self._may_close.wait()
+        timer.cancel()
+
     def not_ready(self) -> str | None:
         """Why this replica cannot answer the API server; None when it can."""
         if not self.wanted:
@@ -173,7 +203,7 @@ class WebhookRun:
             return problem
         from kubewright.webhook.certificates import expiry_problem
 
-        return expiry_problem(self.server.certificate, (self._operator.clock or SystemClock()).now())
+        return expiry_problem(self.server.certificate, self._clock.now())
 
 
 def _definition(kind: type[Object]) -> str:

@@ -86,6 +86,8 @@ class WebhookServer:
         """A name that only a probe has: an object in which it occurs is converted without anybody's functions."""
         self.probed: set[str] = set()
         """What probes have reached: `PROBES`, and the kinds that were converted, such as `Foo.example.com`."""
+        self.leaving = False
+        """Whether each answer is the last one on its connection, because further requests had better go elsewhere."""
         self._host, self._wanted_port = host, port
         self._client_ca = client_ca
         self._clock = clock = clock or SystemClock()
@@ -182,8 +184,8 @@ class WebhookServer:
             stats.latency[path].observe(time.perf_counter() - began)
         stats.reviews[path, result] += 1
         response = self._respond(body=answer, headers=_JSON)
-        if not request.content.is_eof():
-            response.force_close()  # what is still to come is no other request
+        if self.leaving or not request.content.is_eof():  # what is still to come of a body is no other request
+            response.force_close()
         return response
 
     async def _read(self, request: web.BaseRequest) -> tuple[bytes, BadReview | None]:
