@@ -372,6 +372,61 @@ async def test_with_a_client_ca_only_clients_with_a_certificate_come_in(operator
                     await stranger.post(url, data=body_of())
 
 
+async def test_a_client_ca_that_changes_counts_for_new_connections(
+    operator: kw.Operator, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = CertificateAuthority("first"), CertificateAuthority("second")
+    ca = tmp_path / "clients.crt"
+    ca.write_bytes(first.pair.certificate)
+    source = Changing(CertificateAuthority("server").issue("a", hosts=["127.0.0.1"]))
+
+    def session_of(authority: CertificateAuthority) -> aiohttp.ClientSession:
+        trust = ssl.create_default_context()
+        trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+        folder = tmp_path / str(id(authority))
+        folder.mkdir(exist_ok=True)
+        trust.load_cert_chain(*authority.issue("kube-apiserver").write(folder, "client"))
+        return aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust))
+
+    async with WebhookServer(operator.webhooks, source, port=0, client_ca=str(ca)) as server:
+        url = f"https://127.0.0.1:{server.port}{CHECK}"
+
+        async def comes_in(session: aiohttp.ClientSession) -> bool:
+            try:
+                async with session.post(url, data=body_of()) as answer:
+                    await answer.read()
+                    return answer.status == 200
+            except (aiohttp.ClientError, ConnectionError):
+                return False
+
+        async def is_let_in(authority: CertificateAuthority) -> bool:
+            async with session_of(authority) as session:
+                return await comes_in(session)
+
+        async with session_of(first) as standing:
+            assert await comes_in(standing)
+            assert not await is_let_in(second)
+            ca.write_bytes("# zwölf Monate\n".encode() + first.pair.certificate + second.pair.certificate)
+            assert await is_let_in(first)
+            assert await is_let_in(second)
+            ca.write_bytes(second.pair.certificate)
+            assert await is_let_in(second)
+            assert not await is_let_in(first)
+            assert await comes_in(standing), "on the connection that it has"
+        with caplog.at_level("ERROR"):
+            for spoil in (lambda: ca.write_bytes(b""), ca.unlink):
+                spoil()
+                assert await is_let_in(second), "the old ones stay"
+                assert not await is_let_in(first)
+        source.pair = CertificateAuthority("server").issue("b", hosts=["127.0.0.1"])
+        assert await is_let_in(second)
+        assert not await is_let_in(first), "nor with another certificate of the server"
+    assert [message for message in caplog.messages if "cannot be used" in message] == [
+        f"the CAs of clients cannot be used: {ca} holds no readable certificate; the old ones stay",
+        f"the CAs of clients cannot be used: {ca}: No such file or directory; the old ones stay",
+    ]
+
+
 async def test_an_address_that_cannot_be_listened_at_is_named(operator: kw.Operator) -> None:
     certificate = ThrowAwayCertificate(["127.0.0.1"])
     async with WebhookServer(operator.webhooks, certificate, port=0) as taken:

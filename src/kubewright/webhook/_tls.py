@@ -1,6 +1,7 @@
 """The TLS side of the server: whichever certificate the source has now is shown to each new connection.
 
-One that OpenSSL refuses, because its key is too short or its signature too weak, is not shown: the last one stays.
+One that OpenSSL refuses, because its key is too short or its signature too weak, is not shown: the last one stays. The
+file with the CAs of clients is read again for each new connection, too.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import os
 import ssl
 import tempfile
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kubewright.webhook._certificates_protocol import CertificateSource
+from kubewright.webhook._client_authorities import ClientAuthorities, require
 
 if TYPE_CHECKING:
     from kubewright._certificates import KeyPair
@@ -21,11 +23,16 @@ __all__ = ["serving_context", "why_refused"]
 
 logger = logging.getLogger("kubewright.webhook")
 
+_Shown: TypeAlias = "tuple[KeyPair, bytes | None]"
+"""The certificate of the server, and the CAs of its clients."""
+
 
 def serving_context(source: CertificateSource, client_ca: str | None = None) -> ssl.SSLContext:
     """A context for a server. `client_ca` is a file of CAs, one of which must have signed each client's certificate."""
-    context = _context(source.pair, client_ca)
-    context.sni_callback = _swapper(source, client_ca, source.pair, context)
+    authorities = ClientAuthorities(client_ca) if client_ca is not None else None
+    now = source.pair, None if authorities is None else authorities.now()
+    context = _context(*now)
+    context.sni_callback = _swapper(source, authorities, now, context)
     return context
 
 
@@ -39,24 +46,27 @@ def why_refused(pair: KeyPair) -> str | None:
 
 
 def _swapper(
-    source: CertificateSource, client_ca: str | None, pair: KeyPair, context: ssl.SSLContext
+    source: CertificateSource, authorities: ClientAuthorities | None, first: _Shown, context: ssl.SSLContext
 ) -> Callable[[ssl.SSLObject, str | None, ssl.SSLContext], None]:
     """Called at the beginning of each connection, also when the client names no host."""
-    last: tuple[Any, ssl.SSLContext] = (pair, context)
+    last: tuple[_Shown, ssl.SSLContext] = (first, context)
     complained: Any = None
 
     def swap(connection: ssl.SSLObject, name: str | None, listening: ssl.SSLContext) -> None:
         nonlocal last, complained
-        now = source.pair
-        if now is not last[0]:
+        trusted = None if authorities is None else authorities.now()
+        for pair in (source.pair, last[0][0]):  # the old one, where the new one cannot be served
+            if pair is last[0][0] and trusted is last[0][1]:
+                break
             try:
-                last = (now, _context(now, client_ca))
+                last = (pair, trusted), _context(pair, trusted)
+                break
             except OSError as error:
-                if now is not complained:
+                if pair is not complained:
                     logger.error(
                         "the new webhook certificate cannot be served: %s; the old one stays", _in_words(error)
                     )
-                complained = now
+                complained = pair
         connection.context = last[1]
 
     return swap
@@ -68,14 +78,13 @@ def _in_words(error: OSError) -> str:
     return str(error)
 
 
-def _context(pair: KeyPair, client_ca: str | None) -> ssl.SSLContext:
+def _context(pair: KeyPair, authorities: bytes | None) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     _load(context, pair)
-    if client_ca is not None:
-        context.load_verify_locations(cafile=client_ca)
-        context.verify_mode = ssl.CERT_REQUIRED
+    if authorities is not None:
+        require(context, authorities)
     return context
 
 
