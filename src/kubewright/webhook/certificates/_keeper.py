@@ -16,12 +16,14 @@ soon, so a new certificate is looked at more often.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec.structs import replace
 
+from kubewright._certificates import KeyPair
 from kubewright.api import ObjectMeta, core
 from kubewright.client import AlreadyExists, ApiError, Conflict, NotFound
 from kubewright.webhook._certificates_protocol import Served
@@ -29,6 +31,7 @@ from kubewright.webhook.certificates._errors import CertificateError
 from kubewright.webhook.certificates._held import Held
 from kubewright.webhook.certificates._pairs import Unusable
 from kubewright.webhook.certificates._plan import Change, Terms, decide, is_early, next_time
+from kubewright.webhook.certificates._repairs import Repairs
 from kubewright.webhook.certificates._targets import Target, kinds_of, read, trust, trusts
 
 __all__ = ["Keeper"]
@@ -52,6 +55,8 @@ class Keeper:
         self._labels = {"app.kubernetes.io/managed-by": "kubewright", "app.kubernetes.io/name": served.operator}
         self._trusted_since: tuple[bytes, float] | None = None
         self._early_at: float | None = None
+        self._doubted: KeyPair | None = None
+        self._repairs = Repairs(served.clock, served.client.field_manager)
         self.held: Held | None = None
 
     async def step(self) -> float:
@@ -68,34 +73,41 @@ class Keeper:
         raise CertificateError(f"{self._where} changes faster than it can be read; who else writes it?")
 
     async def _try(self) -> float:
-        targets: list[Target] | None = None
-        problem: ApiError | None = None
-        try:
-            targets = await read(self._served.client, self._named)
-        except ApiError as error:
-            problem = error
-        self.held = held = await self._keep(targets)
-        problem = await self._inject(targets or (), held) or problem
-        if problem is not None:
+        targets, problem = await read(self._served.client, self._named)
+        self.held = held = await self._keep(targets if problem is None else None)
+        refused, wait = await self._inject(targets, held)
+        if (problem := refused or problem) is not None:
             raise problem
-        return self._pause(held)
+        return min(self._pause(held), wait)
 
     # The Secret
 
     async def _keep(self, targets: Sequence[Target] | None) -> Held:
         """The Secret as it should be, written if it was not."""
-        served, now = self._served, self._served.clock.now()
+        now = self._served.clock.now()
         secret = await self._read_secret()
         held = self._usable(secret)
+        self._compare_clocks(held, now)
         while change := decide(held, self._terms, now, settled=self._is_settled(held, targets)):
             if held is not None and is_early(held, now) and self._quarrels():
                 break
             secret, held = await self._write(secret, change), change.held
             logger.info("webhook certificate in %s: %s", self._where, change.why)
         assert held is not None
-        if served.clock.now() < held.validity.begins:
-            logger.warning("the webhook certificate in %s is not valid yet: is the clock right?", self._where)
         return held
+
+    def _compare_clocks(self, held: Held | None, now: datetime) -> None:
+        """Tell of a certificate that begins later than now, once: whoever made it had another time."""
+        if held is None or held.leaf == self._doubted or held.validity.begins <= now:
+            return
+        self._doubted = held.leaf
+        logger.warning(
+            "the webhook certificate in %s begins at %s, but here it is %s: the clock of this pod is behind, or that of"
+            " the pod that made it was ahead. Let all nodes keep the same time",
+            self._where,
+            held.validity.begins.isoformat(timespec="seconds"),
+            now.isoformat(timespec="seconds"),
+        )
 
     def _quarrels(self) -> bool:
         """Whether this replica has replaced one that was not valid yet a moment ago already."""
@@ -167,11 +179,18 @@ class Keeper:
             self._trusted_since = held.bundle, now
         return now - self._trusted_since[1]
 
-    async def _inject(self, targets: Sequence[Target], held: Held) -> ApiError | None:
-        """Let every object trust what is held. One that refuses does not keep the others from it: its error is told."""
+    async def _inject(self, targets: Sequence[Target], held: Held) -> tuple[ApiError | None, float]:
+        """Let every object trust what is held. One that refuses does not keep the others from it: its error is told.
+
+        One that somebody else keeps changing is left for a while, too: the second is how long.
+        """
         problem: ApiError | None = None
+        wait = math.inf
         for target in targets:
             if trusts(target, self._served, held.bundle):
+                continue
+            if pause := self._repairs.wait(target, held.bundle):
+                wait = min(wait, pause)
                 continue
             trust(target, self._served, held.bundle)
             try:
@@ -181,8 +200,9 @@ class Keeper:
             except ApiError as error:
                 problem = problem or error
             else:
+                self._repairs.wrote(target, held.bundle)
                 logger.info("%s %s trusts the webhook certificate", target.kind, target.metadata.name)
-        return problem
+        return problem, wait
 
     def _pause(self, held: Held) -> float:
         now = self._served.clock.now()

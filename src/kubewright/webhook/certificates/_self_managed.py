@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 from types import TracebackType
@@ -36,8 +35,9 @@ class SelfManaged:
     """Makes its own authority and certificate, keeps them in a Secret, and lets the API server trust them.
 
     Every replica does the same work, and all of them come to the same certificate. The Secret, the webhook
-    configurations and the definitions are watched: what somebody deletes or changes there is repaired at once. Renewal
-    is before the end and in an order in which no request fails; see `_plan`.
+    configurations and the definitions are watched: what somebody deletes or changes there is repaired at once, and ever
+    more rarely when somebody does so again and again; see `_repairs`. Renewal is before the end and in an order in
+    which no request fails; see `_plan`.
 
     Entering raises an `ApiError` when the server refuses, and `CertificateError` when the Secret belongs to somebody
     else. Later failures are logged and tried again; the certificate that there is goes on being served.
@@ -81,7 +81,7 @@ class SelfManaged:
                 informer.add_handler(lambda _: self._wake.set())
                 await self._stack.enter_async_context(informer)
             name = f"webhook certificate of {self._served.operator}"
-            for work in (self._look_when_watched(informers), self._keep(pause)):
+            for work in (*map(self._look_when_watched, informers), self._keep(pause)):
                 self._stack.push_async_callback(_ended, asyncio.create_task(work, name=name))
         except BaseException:
             await self._stack.aclose()
@@ -113,12 +113,11 @@ class SelfManaged:
             *(watch(one.kind, one.name) for one in kinds_of(served)),
         ]
 
-    async def _look_when_watched(self, informers: Sequence[Informer[Any]]) -> None:
+    async def _look_when_watched(self, informer: Informer[Any]) -> None:
         """A Secret that was deleted between the first step and the beginning of the watch is told by nobody."""
-        for informer in informers:
-            while not informer.synced:
-                with contextlib.suppress(CacheSyncError):  # why is in the informer's log
-                    await informer.wait_for_sync(_PATIENCE)
+        while not informer.synced:
+            with contextlib.suppress(CacheSyncError):  # why is in the informer's log
+                await informer.wait_for_sync(_PATIENCE)
         self._wake.set()
 
     async def _step(self) -> float:

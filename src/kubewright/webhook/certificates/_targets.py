@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from kubewright.api import Object, admissionregistration, apiextensions
-from kubewright.client import Client, NotFound
+from kubewright.client import ApiError, Client, NotFound
 
 if TYPE_CHECKING:
     from kubewright.webhook._certificates_protocol import Served
@@ -45,15 +45,18 @@ def kinds_of(served: Served) -> Sequence[Named]:
     return found
 
 
-async def read(client: Client, named: Sequence[Named]) -> list[Target]:
-    """Those of the objects that are there."""
+async def read(client: Client, named: Sequence[Named]) -> tuple[list[Target], ApiError | None]:
+    """Those of the objects that are there, and why another one could not be read: it does not keep us from the rest."""
     found: list[Target] = []
+    problem: ApiError | None = None
     for one in named:
         try:
             found.append(await client.get(one.kind, one.name))
         except NotFound:
             continue
-    return found
+        except ApiError as error:
+            problem = problem or error
+    return found, problem
 
 
 def trusts(target: Target, served: Served, bundle: bytes) -> bool:

@@ -1,0 +1,154 @@
+"""Objects that somebody else writes, too, or that cannot be looked at; and clocks that differ."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+import pytest_asyncio
+from msgspec.structs import replace
+
+from kubewright._certificates import CertificateAuthority
+from kubewright.api import admissionregistration, core
+from kubewright.client import Client, Forbidden, Request, Response, Status, Transport
+from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster
+from kubewright.webhook import Served
+from kubewright.webhook.certificates._keeper import Keeper
+from tests.webhook.certificates.authorities import served
+from tests.webhook.certificates.objects import address, bundles, validating
+
+KIND = admissionregistration.ValidatingWebhookConfiguration
+NAME = "certificates-default"
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest_asyncio.fixture
+async def of(clock: VirtualClock) -> AsyncIterator[Served]:
+    async with Cluster(clock=clock, controllers=False) as cluster, cluster.client() as client:
+        await client.create(validating("default", address("default")))
+        yield served(client.writing_as("made"), clock, "default", validating=NAME)
+
+
+async def undo(client: Client, bundle: bytes | None) -> None:
+    """Write something else, as a program does that takes the bundle for its own."""
+    found = await client.get(KIND, NAME)
+    assert found.webhooks is not None
+    found.webhooks[0].client_config.ca_bundle = bundle
+    await client.writing_as("gitops").update(found)
+
+
+class Quarrel:
+    """Somebody who undoes each repair as soon as it is there."""
+
+    def __init__(self, of: Served, clock: VirtualClock) -> None:
+        self.keeper = Keeper(of)
+        self._of, self._clock = of, clock
+        self._theirs = CertificateAuthority("theirs").pair.certificate
+
+    async def round(self) -> float:
+        """Undo it, and the seconds until it is repaired."""
+        await undo(self._of.client, self._theirs)
+        began = self._clock.monotonic()
+        while True:
+            pause = await self.keeper.step()
+            assert self.keeper.held is not None
+            if await bundles(self._of.client, "default") == [self.keeper.held.bundle]:
+                return self._clock.monotonic() - began
+            await self._clock.advance(pause)
+
+
+async def test_who_keeps_undoing_a_repair_is_answered_ever_more_rarely_and_named(
+    of: Served, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    quarrel = Quarrel(of, clock)
+    await quarrel.keeper.step()
+    assert [await quarrel.round() for _ in range(12)] == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
+    [told] = [record for record in caplog.records if "does not stay" in record.message]
+    assert told.levelno == logging.WARNING
+    assert told.message == (
+        f"the CA bundle that this operator writes into ValidatingWebhookConfiguration {NAME} does not stay: gitops"
+        " writes it, too. Let only one program write it; until then it is written again ever more rarely, at last every"
+        " 300 s"
+    )
+    for _ in range(12):
+        await quarrel.round()
+    assert caplog.text.count("does not stay") == 2, "once in an hour"
+    await clock.advance(900.0)
+    assert await quarrel.round() == 0, "peace was made"
+
+
+async def test_of_who_only_takes_the_bundle_away_no_name_is_guessed(
+    of: Served, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    keeper = Keeper(of)
+    pause = await keeper.step()
+    for _ in range(4):
+        await undo(of.client, None)
+        pause = await keeper.step()
+        await clock.advance(pause)
+        await keeper.step()
+    assert "does not stay: somebody takes it away, and the managed fields do not tell who. Let only" in caplog.text
+
+
+async def test_another_bundle_is_written_at_once_in_the_middle_of_a_quarrel(of: Served, clock: VirtualClock) -> None:
+    quarrel = Quarrel(of, clock)
+    await quarrel.keeper.step()
+    for _ in range(5):
+        await quarrel.round()
+    await undo(of.client, None)
+    await quarrel.keeper.step()
+    assert await bundles(of.client, "default") == [None], "it is not yet written again"
+    await of.client.delete(core.Secret, of.secret, of.namespace)
+    await quarrel.keeper.step()
+    assert quarrel.keeper.held is not None
+    assert await bundles(of.client, "default") == [quarrel.keeper.held.bundle]
+
+
+class Refusing:
+    """A way to the server on which definitions may not be read."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def send(self, request: Request) -> Response:
+        if "customresourcedefinitions" in request.path:
+            raise Forbidden(Status(code=403, message="definitions are not for you"))
+        return await self._transport.send(request)
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+
+async def test_an_object_that_cannot_be_read_does_not_keep_others_from_being_repaired(of: Served) -> None:
+    limited = replace(of, client=of.client.through(Refusing), definitions=("toys.webhooks.example.com",))
+    keeper = Keeper(limited)
+    for _ in range(2):
+        await undo(of.client, None)
+        with pytest.raises(Forbidden, match="definitions are not for you"):
+            await keeper.step()
+        assert keeper.held is not None
+        assert await bundles(of.client, "default") == [keeper.held.bundle]
+
+
+@pytest.mark.parametrize("ahead", [timedelta(minutes=7), timedelta(days=2)])
+async def test_that_clocks_differ_is_told_once_for_each_certificate(
+    ahead: timedelta, of: Served, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    await Keeper(replace(of, clock=VirtualClock(clock.now() + ahead))).step()
+    keeper = Keeper(of)
+    for _ in range(3):
+        await keeper.step()
+    begins = clock.now() + ahead - timedelta(minutes=5)
+    [told] = [record.message for record in caplog.records if record.levelno == logging.WARNING]
+    assert told == (
+        f"the webhook certificate in default/made-webhook-certificate begins at {begins.isoformat()}, but here it is"
+        f" {clock.now().isoformat()}: the clock of this pod is behind, or that of the pod that made it was ahead. Let"
+        " all nodes keep the same time"
+    )
