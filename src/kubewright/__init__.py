@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from kubewright.client import ConfigError as ConfigError
     from kubewright.client import load_config as load_config
     from kubewright.controller import BlockingContext as BlockingContext
+    from kubewright.controller import Contested as Contested
     from kubewright.controller import Context as Context
     from kubewright.controller import NotDeclared as NotDeclared
     from kubewright.controller import NotOwned as NotOwned
@@ -115,6 +116,7 @@ _HOMES = {
     "load_config": "kubewright.client",
     "ObjectKey": "kubewright.cache",
     "BlockingContext": "kubewright.controller",
+    "Contested": "kubewright.controller",
     "Context": "kubewright.controller",
     "NotDeclared": "kubewright.controller",
     "NotOwned": "kubewright.controller",

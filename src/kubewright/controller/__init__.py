@@ -19,6 +19,7 @@ from kubewright._doors import door
 if TYPE_CHECKING:
     from kubewright.controller._apply import Applied as Applied
     from kubewright.controller._apply import Applier as Applier
+    from kubewright.controller._contests import Contested as Contested
     from kubewright.controller._context import BlockingContext as BlockingContext
     from kubewright.controller._context import Context as Context
     from kubewright.controller._controller import Controller as Controller
@@ -53,6 +54,7 @@ _HOMES = {
     "ApplyError": "_ownership",
     "BeingDeleted": "_ownership",
     "BlockingContext": "_context",
+    "Contested": "_contests",
     "Context": "_context",
     "Controller": "_controller",
     "ControllerStats": "_controller",

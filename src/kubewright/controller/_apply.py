@@ -23,6 +23,8 @@ import msgspec
 from kubewright.api import Object, controller_of, info_of
 from kubewright.cache import Intake, ObjectKey, Snapshot, creator_of
 from kubewright.client import AlreadyExists, Client, Conflict, Invalid, JsonPatch, NotFound
+from kubewright.clock import Clock, SystemClock
+from kubewright.controller._contests import Contests, Place, Rivals, rivals_of
 from kubewright.controller._desired import Desired, key_for
 from kubewright.controller._managed_fields import created_as_applied, released
 from kubewright.controller._ownership import BeingDeleted, NotOwned, Outdated, claim
@@ -83,13 +85,20 @@ class Applier:
     """
 
     def __init__(
-        self, client: Client, cache: CacheView, *, field_manager: str | None = None, remember: int = 100_000
+        self,
+        client: Client,
+        cache: CacheView,
+        *,
+        field_manager: str | None = None,
+        remember: int = 100_000,
+        clock: Clock | None = None,
     ) -> None:
         self._client = client
         self._cache = cache
         self._manager = field_manager or client.field_manager
         self._remember = remember
-        self._records: OrderedDict[tuple[type[Object], ObjectKey], _Record] = OrderedDict()
+        self._records: OrderedDict[Place, _Record] = OrderedDict()
+        self._contests = Contests(clock or SystemClock())
 
     async def apply(
         self, owner: Object | None, obj: R, *, adopt: bool = False, release: Sequence[str] = ()
@@ -104,6 +113,7 @@ class Applier:
             NotOwned: there is such an object and it is not ours; with `adopt`, only if another object controls it.
             BeingDeleted: there is such an object and it is going.
             Outdated: the object changed hands while we looked, or is not the one in the cache; reconcile again.
+            Contested: another program undoes what is applied, again and again; it is put back later.
             ValueError: the object has no name, or was read from the server.
             TypeError: `release` names what is no field of the kind.
             OwnerError: the owner cannot own it, for instance because it lives in another namespace.
@@ -172,13 +182,17 @@ class Applier:
             return Applied(snapshot.object(), written=False)
         existing = snapshot.object()
         right = claim(existing, owner, adopt=adopt, applied_before=snapshot.applied is not None)
+        place, undone = (type(existing), desired.key), self._is_undone(desired, snapshot)
+        if undone and (contest := self._contests.held(place, desired.digest)) is not None:
+            rivals = contest.rivals or await self._rivals(desired, existing, live=live)
+            raise self._contests.refusal(contest, existing, rivals)
         if live and (given_up or _not_applied(snapshot)):
             existing = await self._settle_fields(existing, claim_created=_not_applied(snapshot), give_up=given_up)
         # Nobody else may adopt it between our look and our write.
         version = existing.metadata.resource_version if right == "adopt" else ""
         sent = desired.at(uid=snapshot.uid, resource_version=version)
         try:
-            return await self._send(desired, sent, snapshot)
+            applied = await self._send(desired, sent, snapshot)
         except Conflict as error:
             raise Outdated(f"{desired.object} has changed since it was looked at; reconcile again", existing) from error
         except Invalid as error:
@@ -189,6 +203,9 @@ class Applier:
             if owner is not None and "metadata.ownerReferences" in fields:
                 await self._refuse_if_controlled_by_another(owner, desired, error)
             raise
+        if undone and applied.written:
+            self._contests.put_back(place, desired.digest)
+        return applied
 
     async def _create(self, desired: Desired[R]) -> Applied[R]:
         answer = await self._client.create(desired.object, field_manager=creator_of(self._manager))
@@ -242,6 +259,12 @@ class Applier:
             except NotOwned as refusal:
                 raise refusal from error
 
+    async def _rivals(self, desired: Desired[R], existing: R, *, live: bool) -> Rivals:
+        """Who undoes what we apply. Caches do not keep what the server notes about that."""
+        snapshot = None if live else await self._read(type(existing), desired.key)
+        seen = existing if snapshot is None else snapshot.object()
+        return rivals_of(seen, desired.asked, self._manager)
+
     # What we know
 
     def _unchanged(self, desired: Desired[R], snapshot: Snapshot[R]) -> bool:
@@ -255,6 +278,13 @@ class Applier:
             record.resource_version = snapshot.resource_version
         self._records.move_to_end(place)
         return True
+
+    def _is_undone(self, desired: Desired[R], snapshot: Snapshot[R]) -> bool:
+        """Whether the very same was applied last, and the object is not that any more."""
+        record = self._records.get((type(desired.object), desired.key))
+        if record is None or record.asked != desired.digest:
+            return False
+        return record.resource_version < snapshot.resource_version
 
     def _note(self, desired: Desired[R], answer: R) -> _Record:
         self._cache.written(answer)

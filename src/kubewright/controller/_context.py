@@ -164,7 +164,8 @@ class Context(_Face[R_co]):
 
         Fields that were applied before and are absent now are removed, and the server puts its default there. Where
         the last value is to stay, name the field in `release`: `release=["spec.replicas"]` gives it up to whoever
-        wants it, an autoscaler for instance.
+        wants it, an autoscaler for instance. Where another program sets a field back each time, `Contested` is raised
+        after some rounds, and the field is left to it for a while.
         """
         return await self._session.apply(obj, adopt=adopt, owned=owned, release=release)
 

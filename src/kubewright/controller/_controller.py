@@ -17,6 +17,7 @@ from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
 from kubewright.client import ApiError, Conflict, Forbidden
 from kubewright.clock import Clock
+from kubewright.controller._contests import Contested
 from kubewright.controller._context import BlockingContext, Context
 from kubewright.controller._deadline import Deadline
 from kubewright.controller._environment import Environment
@@ -276,7 +277,7 @@ class Controller(Generic[R]):
             queue.forget(key)
             self._tell_undecodable(run, found.error)
             return "terminal_error"
-        except (Conflict, Outdated, BeingDeleted) as error:
+        except (Conflict, Outdated, BeingDeleted, Contested) as error:
             return self._again_quietly(run, error)
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and being_cancelled():
@@ -323,8 +324,8 @@ class Controller(Generic[R]):
         return "error"
 
     def _back_off(self, key: ObjectKey, error: BaseException) -> None:
-        """Let the key come back after its backoff, and no earlier than the server has asked for."""
-        asked = error.retry_after if isinstance(error, ApiError) else None
+        """Let the key come back after its backoff, and no earlier than the server, or a contest, asks for."""
+        asked = error.retry_after if isinstance(error, ApiError | Contested) else None
         if asked is None:
             self.queue.add_rate_limited(key)
         else:

@@ -15,12 +15,12 @@ import msgspec
 
 from kubewright.client._list_keys import ListKeys
 
-__all__ = ["digest", "projection"]
+__all__ = ["KEY_DEFAULTS", "digest", "projection"]
 
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 
-# Map keys that the server fills in where they are absent, so that an element without one still finds its own.
-_KEY_DEFAULTS = {"protocol": "TCP"}
+KEY_DEFAULTS = {"protocol": "TCP"}
+"""Map keys that the server fills in where they are absent, so that an element without one still finds its own."""
 
 
 def projection(content: Any, asked: Any, place: ListKeys) -> Any:
@@ -64,4 +64,4 @@ def _by_keys(content: list[Any], asked: list[Any], keys: tuple[str, ...], place:
 def _identity(element: Any, keys: tuple[str, ...]) -> bytes | None:
     if not isinstance(element, dict):
         return None
-    return _canonical([element.get(key, _KEY_DEFAULTS.get(key)) for key in keys])
+    return _canonical([element.get(key, KEY_DEFAULTS.get(key)) for key in keys])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 import logging
 from collections.abc import Coroutine, Iterable, MutableMapping, Sequence
@@ -26,6 +27,7 @@ from kubewright.api._spec_status import new_status
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.client import JsonPatch, NotFound, Propagation, Status, Trace
 from kubewright.client._paths import info_of_object, name_of
+from kubewright.controller._contests import Contested
 from kubewright.controller._environment import Environment
 from kubewright.controller._status import (
     conditions_of,
@@ -202,12 +204,22 @@ class Session(msgspec.Struct, Generic[R], eq=False):
         if advice := self.environment.declared.advice(self.trace.controller, placed):
             self.log.warning("%s", advice)
         before = self.environment.caches.get(type(obj), ObjectKey.of(placed))
-        applied = await self.environment.applier.apply(owner, placed, adopt=adopt, release=release)
+        try:
+            applied = await self.environment.applier.apply(owner, placed, adopt=adopt, release=release)
+        except Contested as error:
+            self._tell_contested(error)
+            raise
         if applied.written:
             self.changed = True
             self._tell_change(applied.object, before.raw if before is not None else None)
             self._saw_if_primary(applied.object)
         return applied.object
+
+    def _tell_contested(self, error: Contested) -> None:
+        if error.news:
+            self.log.warning("%s", error)
+            with contextlib.suppress(Exception):  # an event never fails anything
+                self.record("Contested", str(error), "Warning", "Apply")
 
     async def prune(self, kinds: Iterable[type[Object]], keep: Iterable[Object]) -> int:
         """See `Context.prune`."""

@@ -183,7 +183,7 @@ class Running:
         return Environment(
             client=self._client,
             caches=kinds,
-            applier=Applier(self._client, kinds, field_manager=operator.name),
+            applier=Applier(self._client, kinds, field_manager=operator.name, clock=clock),
             recorder=self.recorder,
             clock=clock,
             loop=asyncio.get_running_loop(),

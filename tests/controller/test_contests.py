@@ -1,0 +1,147 @@
+"""What `Applier.apply` does when another program sets its fields back each time, on both clusters."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from kubewright.api import apps, core
+from kubewright.client import JsonPatch
+from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster
+from kubewright.controller import Applier, Contested
+from kubewright.testing import RealCluster
+from tests.controller.apply_bench import MANAGER, Bench, config_map, deployment, open_bench
+
+pytestmark = pytest.mark.clusters
+
+THEIRS = {"data": {"a": "theirs"}}
+
+
+@pytest_asyncio.fixture
+async def bench(cluster: Cluster | RealCluster, namespace: str, clock: VirtualClock) -> AsyncIterator[Bench]:
+    async with open_bench(cluster, namespace) as opened:
+        opened.applier = Applier(opened.client, opened.mirror, field_manager=MANAGER, clock=clock)
+        yield opened
+
+
+async def put_back(bench: Bench, times: int) -> None:
+    """Apply the same so many times, each time after somebody else has undone it, and let it be undone once more."""
+    await bench.applier.apply(bench.owner, config_map(a="1"))
+    for _ in range(times):
+        await bench.edit(core.ConfigMap, "child", THEIRS)
+        assert (await bench.applier.apply(bench.owner, config_map(a="1"))).written
+    await bench.edit(core.ConfigMap, "child", THEIRS)
+
+
+async def held(bench: Bench) -> Contested:
+    """The refusal to put it back once more."""
+    with pytest.raises(Contested) as raised:
+        await bench.applier.apply(bench.owner, config_map(a="1"))
+    return raised.value
+
+
+async def test_what_another_program_undoes_each_time_is_put_back_five_times_and_then_left(bench: Bench) -> None:
+    await put_back(bench, 5)
+    error = await held(bench)
+    assert (error.managers, error.fields, error.retry_after) == (("others",), ("data.a",), 10)
+    assert str(error).startswith(
+        f"ConfigMap {bench.namespace}/child is contested: 'others' sets data.a otherwise each time, and it was put back"
+        " 5 times. It is left as it is for 10 s."
+    )
+    assert bench.sent() == ["get configmaps"]
+    assert (await held(bench)).managers == ("others",)
+    assert bench.sent() == []
+    assert (await bench.live(core.ConfigMap, "child")).data == {"a": "theirs"}
+
+
+async def test_it_is_tried_again_after_a_pause_that_doubles(bench: Bench, clock: VirtualClock) -> None:
+    await put_back(bench, 5)
+    pauses = []
+    for _ in range(9):
+        pauses.append(pause := (await held(bench)).retry_after)
+        await clock.advance(pause)
+        assert (await bench.applier.apply(bench.owner, config_map(a="1"))).written
+        await bench.edit(core.ConfigMap, "child", THEIRS)
+    assert pauses == [10, 20, 40, 80, 160, 320, 640, 1000, 1000]
+
+
+async def test_a_contest_is_news_once_an_hour(bench: Bench, clock: VirtualClock) -> None:
+    await put_back(bench, 5)
+    assert (await held(bench)).news
+    assert not (await held(bench)).news
+    await clock.advance(3600)
+    await put_back(bench, 4)
+    assert (await held(bench)).news
+
+
+async def test_content_that_changes_is_written_each_time(bench: Bench) -> None:
+    await put_back(bench, 5)
+    await held(bench)
+    for number in range(20):
+        assert (await bench.applier.apply(bench.owner, config_map(a=str(number)))).written
+        await bench.edit(core.ConfigMap, "child", THEIRS)
+
+
+async def test_what_is_undone_now_and_then_is_put_back_each_time(bench: Bench, clock: VirtualClock) -> None:
+    for _ in range(20):
+        await put_back(bench, 1)
+        await clock.advance(601)
+
+
+async def test_a_contest_is_over_when_the_other_gives_up(bench: Bench, clock: VirtualClock) -> None:
+    await put_back(bench, 5)
+    await held(bench)
+    await bench.edit(core.ConfigMap, "child", {"data": {"a": "1"}})
+    await clock.advance(10)
+    await bench.applier.apply(bench.owner, config_map(a="1"))
+    await clock.advance(700)
+    await put_back(bench, 4)
+
+
+async def test_writes_that_fail_are_no_contest(bench: Bench) -> None:
+    await put_back(bench, 0)
+
+    def lose() -> None:
+        raise ConnectionError("the server is away")
+
+    for _ in range(10):
+        bench.before("patch", lose)
+        with pytest.raises(ConnectionError):
+            await bench.applier.apply(bench.owner, config_map(a="1"))
+    assert (await bench.applier.apply(bench.owner, config_map(a="1"))).written
+
+
+async def test_fields_in_keyed_lists_are_named(bench: Bench) -> None:
+    def asked() -> apps.Deployment:
+        return deployment(ports=[core.ContainerPort(container_port=80, name="web")])
+
+    image = {"spec": {"replicas": 3, "template": {"spec": {"containers": [{"name": "web", "image": "theirs"}]}}}}
+    await bench.applier.apply(bench.owner, asked())
+    for _ in range(5):
+        await bench.edit(apps.Deployment, "web", image)
+        await bench.applier.apply(bench.owner, asked())
+    await bench.edit(apps.Deployment, "web", image)
+    with pytest.raises(Contested) as raised:
+        await bench.applier.apply(bench.owner, asked())
+    assert sorted(raised.value.fields) == ["spec.replicas", "spec.template.spec.containers[name=web].image"]
+
+
+async def test_a_field_that_somebody_removes_is_named_too(bench: Bench) -> None:
+    for _ in range(6):
+        await bench.applier.apply(bench.owner, config_map(a="1", b="2"))
+        await bench.client.patch(core.ConfigMap, "child", JsonPatch([{"op": "remove", "path": "/data/b"}]))
+        await bench.look(core.ConfigMap, "child")
+    with pytest.raises(Contested, match=r"contested: somebody sets data\.b otherwise each time") as raised:
+        await bench.applier.apply(bench.owner, config_map(a="1", b="2"))
+    assert (raised.value.managers, raised.value.fields) == ((), ("data.b",))
+
+
+async def test_a_second_copy_with_our_own_name_is_a_rival(bench: Bench, clock: VirtualClock) -> None:
+    copy = Applier(bench.client, bench.mirror, field_manager=MANAGER, clock=clock)
+    for _ in range(6):
+        await bench.applier.apply(bench.owner, config_map(a="1"))
+        await copy.apply(bench.owner, config_map(a="2"))
+    assert (await held(bench)).managers == (MANAGER,)
