@@ -140,6 +140,24 @@ async def test_requeue_after_forgets_the_backoff_and_comes_back_then(operator: O
     assert triggers == ["added", "retry", "requeue", "retry"]
 
 
+@pytest.mark.parametrize("no_time", [0, 0.0, timedelta(0)], ids=repr)
+async def test_a_requeue_after_no_time_at_all_comes_back_by_backoff(
+    operator: Operator, clock: VirtualClock, no_time: float | timedelta
+) -> None:
+    times: list[float] = []
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> Result | None:
+        times.append(clock.monotonic())
+        return Result(requeue_after=no_time) if len(times) < 4 else None
+
+    async with working(operator, clock) as stage:
+        stage.put(thing())
+        await clock.advance(1)
+        assert times == [0, 0.005, 0.015, 0.035]
+        assert stage.controller.stats.reconciles == {"requeue": 3, "success": 1}
+
+
 async def test_a_change_brings_the_key_back_before_requeue_after(operator: Operator, clock: VirtualClock) -> None:
     times: list[float] = []
 

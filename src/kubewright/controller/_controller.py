@@ -299,7 +299,7 @@ class Controller(Generic[R]):
         if result is None or result == _NOTHING:
             queue.rate_limiter.forget(key)
             return "success"
-        if result.requeue_after is not None:
+        if result.delay > 0:
             queue.forget(key)
             self._triggers.setdefault(key, "requeue")
             queue.add_after(key, result.delay)

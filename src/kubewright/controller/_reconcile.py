@@ -18,6 +18,7 @@ How it ends decides what happens next:
 | returns `None`, or `Result()`       | is done: its backoff is forgotten, the next change brings it back              |
 | returns `Result(requeue=True)`      | comes back after its backoff, which grows; this is not counted as an error     |
 | returns `Result(requeue_after=30)`  | is done, and comes back after 30 seconds if nothing brings it back earlier     |
+| returns `Result(requeue_after=0)`   | comes back after its backoff, as with `requeue=True`                           |
 | raises `TerminalError`              | is done; the error is logged and counted, and only a change brings it back     |
 | raises anything else                | comes back after its backoff; the error is logged with its traceback           |
 
@@ -65,7 +66,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=Explained):
     requeue: bool = False
     """Come back after the key's backoff, which grows from time to time."""
     requeue_after: float | timedelta | None = None
-    """Come back after this long (seconds, if a number). The backoff is forgotten. Wins over `requeue`."""
+    """Come back after this long (seconds, if a number). The backoff is forgotten. Wins over `requeue`.
+
+    0 is the same as `requeue=True`: without any pause the key would do nothing else.
+    """
 
     def __post_init__(self) -> None:
         requeue: object = self.requeue
