@@ -7,10 +7,17 @@ from typing import Any
 
 import pytest
 
+from kubewright.api import Model, Object, ObjectMeta, Resource, core
+from kubewright.api._resource import resource
 from kubewright.clock import VirtualClock
 from kubewright.controller import Context
 from kubewright.operator import Operator
 from tests.controller.conftest import Thing, thing, working
+
+
+@resource("example.com/v1", scope="Cluster")
+class Realm(Resource[Model, None]):
+    """What is in no namespace."""
 
 
 async def test_the_logger_is_bound_to_the_object(
@@ -82,3 +89,62 @@ async def test_what_is_no_object_is_told_by_everything_that_writes(operator: Ope
         await clock.settle()
     expected = "an object is needed here, such as core.ConfigMap(...), not "
     assert told == [expected + given for given in ("the class Thing", "a list", "the class Thing", "a str", "a str")]
+
+
+async def refusals(operator: Operator, clock: VirtualClock, parent: Object, child: Object) -> list[str]:
+    """What `apply` and `create` say to a child, on a stage on which nothing can be sent."""
+    told: list[str] = []
+
+    @operator.reconciles(type(parent))
+    async def sync(obj: Any, ctx: Context[Any]) -> None:
+        for attempt in (ctx.apply(child), ctx.create(child)):
+            with pytest.raises(ValueError) as caught:
+                await attempt
+            told.append(str(caught.value))
+
+    async with working(operator, clock) as stage:
+        stage.put(parent)
+        await clock.settle()
+    return told
+
+
+def named(name: str, namespace: str = "") -> ObjectMeta:
+    return ObjectMeta(name=name, namespace=namespace, uid=f"uid-{name}")
+
+
+@pytest.mark.parametrize(
+    ("parent", "child", "reason"),
+    [
+        pytest.param(
+            Realm(metadata=named("all"), spec=Model()),
+            core.ConfigMap(metadata=ObjectMeta(name="child")),
+            "ConfigMap child needs a namespace: Realm all has none to share. Set metadata.namespace",
+            id="no namespace to be had",
+        ),
+        pytest.param(
+            Realm(metadata=named("all"), spec=Model()),
+            core.Namespace(metadata=ObjectMeta(name="child", namespace="default")),
+            "Namespace default/child cannot be in a namespace: Namespace (v1) is cluster-scoped."
+            " Leave metadata.namespace out",
+            id="a namespace that cannot be",
+        ),
+        pytest.param(
+            thing(),
+            core.Namespace(metadata=ObjectMeta(name="child")),
+            "Thing default/one cannot own Namespace child: an object in a namespace cannot own one that is"
+            " cluster-scoped",
+            id="cluster-scoped, with an owner in a namespace",
+        ),
+        pytest.param(
+            thing(),
+            core.ConfigMap(metadata=ObjectMeta(name="child", namespace="other")),
+            "Thing default/one cannot own ConfigMap other/child: an owner in a namespace can own only objects in the"
+            " same one",
+            id="an owner in another namespace",
+        ),
+    ],
+)
+async def test_what_has_the_wrong_scope_is_told_before_anything_is_sent(
+    operator: Operator, clock: VirtualClock, parent: Object, child: Object, reason: str
+) -> None:
+    assert await refusals(operator, clock, parent, child) == [reason, reason]

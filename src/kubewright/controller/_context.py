@@ -160,7 +160,8 @@ class Context(_Face[R_co]):
 
         Nothing is sent when nothing would change. The reconciled object becomes its controller, unless `owned` is
         False. An object of that name that something else made is refused with `NotOwned`, unless `adopt` asks to take
-        it over. Without a namespace, the object goes to that of the reconciled one.
+        it over. Without a namespace, the object goes to that of the reconciled one; where that has none, or cannot own
+        it (in another namespace, or in none), nothing is sent, and ValueError says why.
 
         Fields that were applied before and are absent now are removed, and the server puts its default there. Where
         the last value is to stay, name the field in `release`: `release=["spec.replicas"]` gives it up to whoever

@@ -414,12 +414,18 @@ class Session(msgspec.Struct, Generic[R], eq=False):
         return (namespace or self.key.namespace) if info.namespaced else ""
 
     def _placed(self, obj: O) -> O:
-        """A copy of the object, in the namespace of the one that is being reconciled unless it has its own."""
+        """A copy of the object, in the namespace of the one that is being reconciled unless it has its own.
+
+        Raises ValueError where its kind and its namespace do not fit: the server's answer would not say what to do.
+        """
         info, meta = info_of_object(obj), obj.metadata
-        placed = msgspec.structs.replace(
-            meta,
-            namespace=self._namespace(info, meta.namespace),
-            owner_references=list(meta.owner_references),
-        )
+        namespace = self._namespace(info, meta.namespace)
+        if meta.namespace and not info.namespaced:
+            raise ValueError(f"{obj} cannot be in a namespace: {info} is cluster-scoped. Leave metadata.namespace out")
+        if info.namespaced and not namespace:
+            raise ValueError(
+                f"{obj} needs a namespace: {self.info.kind} {self.key} has none to share. Set metadata.namespace"
+            )
+        placed = msgspec.structs.replace(meta, namespace=namespace, owner_references=list(meta.owner_references))
         placed.remember(meta.origin)
         return msgspec.structs.replace(obj, metadata=placed)
