@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import re
+from typing import Any, Literal
+
 import msgspec
 import pytest
 
 from kubewright import Quantity
 from kubewright.api import (
     DecodeError,
+    MicroTime,
     Model,
     Untyped,
     authentication,
@@ -61,6 +65,32 @@ def test_a_bad_value_of_a_custom_type_names_its_path() -> None:
         from_dict(Part, {"size": 1, "names": [], "table": {"cpu": "fast"}})
     assert caught.value.path.startswith("table")
     assert "fast" in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ({"table": {"cpu": "hunter2"}}, r"table\[\.\.\.\]: the value is not a quantity: expected a number"),
+        ({"table": {"cpu": "it's hunter2"}}, "the value is not a quantity: expected a number"),
+        ({"table": {"cpu": "hunter2" * 1000}}, "the value is not a quantity: it has 7000 characters"),
+        ({"choice": "hunter2"}, "choice: not one of the values that the model knows$"),
+        ({"changed": "hunter2"}, "changed: the value is not an RFC 3339 time"),
+        ({"table": {"cpu": ["hunter2"]}}, "expected a quantity such as '500m', got a list$"),
+        ({"choice": 2}, "choice: expected `str`, got `int`$"),
+    ],
+)
+def test_what_does_not_fit_can_be_told_without_the_value(content: dict[str, Any], told: str) -> None:
+    class Secretive(Model):
+        table: dict[str, Quantity] = msgspec.field(default_factory=dict)
+        choice: Literal["a", "b"] = "a"
+        changed: MicroTime | None = None
+
+    with pytest.raises(DecodeError) as caught:
+        from_dict(Secretive, content)
+    error = caught.value.without_value()
+    assert error.path == caught.value.path
+    assert re.search(told, str(error))
+    assert "hunter2" not in str(error)
 
 
 def test_built_in_kinds_read_null_and_missing_required_fields_as_go_does() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import threading
 from datetime import UTC, datetime
 
 import pytest
 
-from kubewright.api import encode, to_dict
+from kubewright.api import Model, ObjectMeta, Quantity, Resource, encode, to_dict
+from kubewright.api._resource import resource
 from kubewright.cache import ObjectKey
 from kubewright.clock import SystemClock, VirtualClock
 from kubewright.controller import (
@@ -19,8 +21,18 @@ from kubewright.controller import (
     TerminalError,
 )
 from kubewright.operator import Operator
-from tests.controller.conftest import Part, Thing, key, thing, working
+from tests.controller.conftest import Part, Stage, Thing, key, thing, working
 from tests.patience import PATIENCE
+
+
+class RationSpec(Model):
+    size: Quantity | None = None
+
+
+@resource("example.com/v1")
+class Ration(Resource[RationSpec, None]):
+    """What has a field whose values cannot all be read."""
+
 
 # Plain functions, classes and keys
 
@@ -267,6 +279,42 @@ async def test_an_undecodable_object_fails_only_its_own_key_with_an_event_and_th
     assert reason == "DecodeFailed"
     assert "spec.size: expected `int`, got `str`" in message
     assert "Thing default/broken: The object does not fit its model: spec.size" in caplog.text
+
+
+async def test_an_undecodable_object_is_told_once_for_each_generation_and_without_its_value(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    @operator.reconciles(Ration, resync=60)
+    async def sync(obj: Ration, ctx: Context[Ration]) -> None: ...
+
+    def lines() -> list[str]:
+        return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+    def put(stage: Stage, revision: int, generation: int, size: str) -> None:
+        meta = ObjectMeta(name="one", namespace="default", uid="u", generation=generation)
+        made = Ration(metadata=meta, spec=RationSpec())
+        meta.resource_version = str(revision)
+        stage.put(made, raw=encode(to_dict(made) | {"spec": {"size": size}}))
+
+    async with working(operator, clock) as stage:
+        put(stage, 1, 1, "hunter2")
+        await clock.advance(3600)
+        put(stage, 2, 1, "hunter2")  # somebody has written the status
+        await clock.advance(3600)
+        assert lines() == [
+            "Ration default/one: The object does not fit its model: spec.size: the value is not a quantity: expected a"
+            " number with an optional suffix (n u m k M G T P E, Ki Mi Gi Ti Pi Ei, or an exponent such as e3), for"
+            " example 500m, 1.5Gi or 12e6; it is left alone until it changes"
+        ]
+        assert stage.controller.stats.reconciles["terminal_error"] > 100
+        put(stage, 3, 2, "hunter2")
+        await clock.settle()
+        assert len(lines()) == 2
+        put(stage, 4, 3, "5")
+        await clock.settle()
+        assert stage.controller.stats.reconciles["success"] == 1
+        assert "hunter2" not in str(stage.recorded())
+    assert "hunter2" not in caplog.text
 
 
 async def test_a_kind_that_is_not_cached_is_refused_with_what_to_do(operator: Operator, clock: VirtualClock) -> None:

@@ -7,6 +7,7 @@ object that still does not fit its model raises `DecodeError`.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any, Final, TypeVar
 
@@ -27,6 +28,10 @@ UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _encoder = msgspec.json.Encoder(enc_hook=enc_hook)
 
+# How values stand in what msgspec says, and in what our own types say.
+_UNKNOWN_VALUE: Final = re.compile(r"^invalid (enum )?value .*", re.DOTALL)
+_VALUE: Final = re.compile(r"""^('.*'|".*"|.{1,20}\.\.\.) is not""", re.DOTALL)
+
 
 class DecodeError(ValueError):
     """What was read does not fit the model. `object_name` and `path` say where, `reason` says why."""
@@ -36,6 +41,11 @@ class DecodeError(ValueError):
         self.object_name = object_name
         self.path = path
         self.reason = reason
+
+    def without_value(self) -> DecodeError:
+        """The same, without the value that does not fit: it may be a secret, and logs and events are read by many."""
+        reason = _UNKNOWN_VALUE.sub("not one of the values that the model knows", self.reason)
+        return DecodeError(self.object_name, self.path, _VALUE.sub("the value is not", reason))
 
 
 @cache

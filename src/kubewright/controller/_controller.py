@@ -38,6 +38,7 @@ _logger = logging.getLogger("kubewright.controller")
 
 R = TypeVar("R", bound=Object)
 
+_TOLD_AT_MOST = 1_000
 _LONGEST_PAUSE = 1000.0  # seconds: that of the backoff, for servers that ask for more
 
 THREADS = "reconcile-"
@@ -73,6 +74,7 @@ class Controller(Generic[R]):
         self._causes: dict[ObjectKey, ObjectKey] = {}
         self._gone: dict[ObjectKey, list[Snapshot[R]]] = {}
         self._finalized: dict[ObjectKey, set[tuple[str, str]]] = {}
+        self._undecodable: dict[ObjectKey, tuple[str, int, str]] = {}
         self._session = partial(Session, environment, registration.kind, registration.info)
         self._sessions: set[Session[R]] = set()
         self._patrol = Patrol(environment.clock, self._sessions, lambda key: self.queue.state(key).running_for)
@@ -275,7 +277,7 @@ class Controller(Generic[R]):
         except _Undecodable as found:
             run.failed(found.error)
             queue.forget(key)
-            self._tell_undecodable(run, found.error)
+            self._tell_undecodable(run, found)
             return "terminal_error"
         except (Conflict, Outdated, BeingDeleted, Contested) as error:
             return self._again_quietly(run, error)
@@ -350,6 +352,8 @@ class Controller(Generic[R]):
         obj: R | None = None
         if snapshot is not None and (self._finalizers or not self._by_key):
             obj = _decoded(snapshot)
+            if self._undecodable:
+                self._undecodable.pop(key, None)
         session = self._session(key, obj, run, run.trigger)
         if obj is not None and obj.metadata.deletion_timestamp is not None:
             result = await self._finalize(session, obj)
@@ -475,9 +479,16 @@ class Controller(Generic[R]):
         delay = self.queue.state(key).ready_in
         return "at once" if delay is None else f"in {delay:.3g} s"
 
-    def _tell_undecodable(self, run: Reconcile, error: DecodeError) -> None:
+    def _tell_undecodable(self, run: Reconcile, found: _Undecodable) -> None:
+        """Say it once for each generation of the object: a resync, or a status that somebody writes, is no news."""
+        error, snapshot = found.error, found.snapshot
         message = f"The object does not fit its model: {error.path}: {error.reason}" if error.path else str(error)
-        self._log(run).error("%s; it is left alone until it changes", message)
+        state = (snapshot.uid, snapshot.generation or snapshot.resource_version, message)
+        news = self._undecodable.get(run.key) != state
+        if len(self._undecodable) >= _TOLD_AT_MOST:
+            self._undecodable.clear()
+        self._undecodable[run.key] = state
+        self._log(run).log(logging.ERROR if news else logging.DEBUG, "%s; it is left alone until it changes", message)
         session = self._session(run.key, None, run, run.trigger)
         with contextlib.suppress(Exception):  # an event never fails anything
             session.record("DecodeFailed", message, "Warning", "Decode")
@@ -486,8 +497,9 @@ class Controller(Generic[R]):
 class _Undecodable(Exception):
     """The object of the key does not fit its model; other objects that the reconciler reads are its own business."""
 
-    def __init__(self, error: DecodeError) -> None:
+    def __init__(self, snapshot: Snapshot[Any], error: DecodeError) -> None:
         super().__init__(str(error))
+        self.snapshot = snapshot
         self.error = error
 
 
@@ -498,7 +510,7 @@ def _decoded(snapshot: Snapshot[R]) -> R:
     try:
         return snapshot.object()
     except DecodeError as error:
-        raise _Undecodable(error) from error
+        raise _Undecodable(snapshot, error) from error
 
 
 @contextlib.contextmanager

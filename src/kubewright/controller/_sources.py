@@ -82,7 +82,8 @@ def from_watched(watch: Watch[Any], reader: Reader, enqueue: Enqueue) -> Callabl
                     found = (found,)
                 keys.update((watch.key(key), None) for key in found)
             except DecodeError as error:
-                logger.warning("a change cannot be mapped to what depends on it: %s", error)
+                if snapshot is change.new:  # what was before was told when it was new
+                    logger.warning("a change cannot be mapped to what depends on it: %s", error)
             except BaseException as error:
                 if has_to_pass(error):
                     raise
