@@ -65,6 +65,7 @@ class Controller(Generic[R]):
         self._finalizers = list(registration.finalizers)
         if handlers.finalize is not None and registration.class_finalizer is not None:
             self._finalizers.append((registration.class_finalizer, handlers.finalize))
+        environment.former_finalizers.know(name for name, _ in self._finalizers)
         self._deleted = [*registration.deleted, *([handlers.deleted] if handlers.deleted is not None else ())]
         self.queue: WorkQueue[ObjectKey] = WorkQueue(
             registration.name, rate_limiter=registration.rate_limiter(), clock=environment.clock
@@ -349,6 +350,8 @@ class Controller(Generic[R]):
         snapshot = self._informer.lister.snapshot(key)
         if snapshot is None and not self._by_key:
             return None
+        if snapshot is not None and snapshot.deleting:
+            self._tell_former_finalizers(snapshot, run)
         obj: R | None = None
         if snapshot is not None and (self._finalizers or not self._by_key):
             obj = _decoded(snapshot)
@@ -478,6 +481,17 @@ class Controller(Generic[R]):
     def _due(self, key: ObjectKey) -> str:
         delay = self.queue.state(key).ready_in
         return "at once" if delay is None else f"in {delay:.3g} s"
+
+    def _tell_former_finalizers(self, snapshot: Snapshot[R], run: Reconcile) -> None:
+        for name in self._environment.former_finalizers.news(snapshot):
+            self._log(run).warning(
+                "being deleted, it waits for the finalizer %s, which no controller of this operator calls. If it is the"
+                " former name of one, nobody takes it off: register what it stands for, with finalizes(%s, name=%r), or"
+                " take it off by hand",
+                name,
+                self.kind.__name__,
+                name,
+            )
 
     def _tell_undecodable(self, run: Reconcile, found: _Undecodable) -> None:
         """Say it once for each generation of the object: a resync, or a status that somebody writes, is no news."""
