@@ -8,6 +8,7 @@
   for earlier and no longer are. Fields that others set stay. (Server-side apply, forced, in one field manager's name.)
 - Nothing is sent when nothing would change: see `Applier`.
 - Objects that are being deleted are left to go.
+- Where the server contradicts the cache, the next look is at the server (`_doubts`).
 
 Why it is done this way, with the measurements, is told in docs/design/apply.md.
 """
@@ -26,6 +27,7 @@ from kubewright.client import AlreadyExists, Client, Conflict, Invalid, JsonPatc
 from kubewright.clock import Clock, SystemClock
 from kubewright.controller._contests import Contests, Place, Rivals, rivals_of
 from kubewright.controller._desired import Desired, key_for
+from kubewright.controller._doubts import Doubts
 from kubewright.controller._managed_fields import created_as_applied, released
 from kubewright.controller._ownership import BeingDeleted, NotOwned, Outdated, claim
 
@@ -98,7 +100,9 @@ class Applier:
         self._manager = field_manager or client.field_manager
         self._remember = remember
         self._records: OrderedDict[Place, _Record] = OrderedDict()
-        self._contests = Contests(clock or SystemClock())
+        clock = clock or SystemClock()
+        self._contests = Contests(clock)
+        self._doubts = Doubts(clock)
 
     async def apply(
         self, owner: Object | None, obj: R, *, adopt: bool = False, release: Sequence[str] = ()
@@ -122,14 +126,14 @@ class Applier:
         desired = Desired.of(owner, obj, self._client.namespace)
         kind, key = type(obj), desired.key
         given_up = desired.absent(release)
-        live = not self._cache.covers(kind, key.namespace)
-        snapshot = await self._read(kind, key) if live else self._cache.get(kind, key)
+        snapshot, live = await self._look(kind, key)
         if snapshot is None:
             self._records.pop((kind, key), None)
             try:
                 return await self._create(desired)
             except AlreadyExists:
                 # There is one: the cache does not know it yet, or somebody was faster.
+                self._doubt(kind, key)
                 live, snapshot = True, await self._read(kind, key)
         elif (
             not live
@@ -141,8 +145,14 @@ class Applier:
             # fields to be given up: only the server knows whether they are ours.
             live, snapshot = True, await self._read(kind, key)
         if snapshot is None:
-            raise Outdated(f"{desired.object} was deleted a moment ago; reconcile again")
-        return await self._apply_existing(owner, desired, snapshot, adopt=adopt, live=live, given_up=given_up)
+            self._doubt(kind, key)
+            raise Outdated(f"the server knows no {desired.object}, although it did a moment ago; reconcile again")
+        try:
+            return await self._apply_existing(owner, desired, snapshot, adopt=adopt, live=live, given_up=given_up)
+        except (BeingDeleted, NotOwned, Outdated):
+            if not live:
+                self._doubt(kind, key)
+            raise
 
     async def prune(
         self, owner: Object, kinds: Iterable[type[Object]], keep: Iterable[Object]
@@ -163,6 +173,21 @@ class Applier:
                     self._records.pop((kind, snapshot.key), None)
                     pruned.append((kind, snapshot.key))
         return pruned
+
+    async def _look(self, kind: type[R], key: ObjectKey) -> tuple[Snapshot[R] | None, bool]:
+        """The object, and whether the server was asked: what is not cached, and what the cache was wrong about."""
+        if not self._cache.covers(kind, key.namespace):
+            return await self._read(kind, key), True
+        cached = self._cache.get(kind, key)
+        if (kind, key) not in self._doubts:
+            return cached, False
+        live = await self._read(kind, key)
+        self._doubts.looked((kind, key), cached, live)
+        return live, True
+
+    def _doubt(self, kind: type[Object], key: ObjectKey) -> None:
+        if self._cache.covers(kind, key.namespace):
+            self._doubts.arose((kind, key))
 
     # One object that is there
 
@@ -300,6 +325,8 @@ class Applier:
         self._records.move_to_end(place)
         if len(self._records) > self._remember:
             self._records.popitem(last=False)
+        if place in self._doubts:
+            self._doubts.looked(place, self._cache.get(*place), snapshot)
         return record
 
     async def _read(self, kind: type[R], key: ObjectKey) -> Snapshot[R] | None:

@@ -1,0 +1,125 @@
+"""What `Applier.apply` does with a cache that stays wrong, as if its watch were broken; on both clusters."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from kubewright.api import core
+from kubewright.client import AlreadyExists, MergePatch, Status
+from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster
+from kubewright.controller import Applier, BeingDeleted, NotOwned, Outdated
+from kubewright.testing import RealCluster
+from tests.controller.apply_bench import MANAGER, Bench, config_map, open_bench
+
+pytestmark = pytest.mark.clusters
+
+
+@pytest_asyncio.fixture
+async def bench(cluster: Cluster | RealCluster, namespace: str, clock: VirtualClock) -> AsyncIterator[Bench]:
+    async with open_bench(cluster, namespace) as opened:
+        opened.applier = Applier(opened.client, opened.mirror, field_manager=MANAGER, clock=clock)
+        yield opened
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == "kubewright.controller"]
+
+
+async def test_an_object_that_the_cache_never_sees_is_read_and_not_created_each_time(
+    bench: Bench, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    await bench.client.create(config_map(theirs="x"))
+    bench.sent()
+    sent = []
+    for _ in range(4):
+        with pytest.raises(NotOwned):
+            await bench.applier.apply(bench.owner, config_map(a="1"))
+        sent.append(bench.sent())
+        await clock.advance(6)
+    assert sent == [["create configmaps", "get configmaps"], *[["get configmaps"]] * 3]
+    assert told(caplog) == [
+        f"the cache of ConfigMap and the server have contradicted each other for 12 s, about {bench.namespace}/child"
+        " for instance: its watch may be broken. Such objects are read from the server until the two agree"
+    ]
+
+
+async def test_our_own_object_that_the_cache_never_sees_is_applied(bench: Bench) -> None:
+    for a in ("1", "2", "3"):
+        bench.mirror.snapshots.clear()
+        assert (await bench.applier.apply(bench.owner, config_map(a=a))).object.data == {"a": a}
+
+
+async def test_an_object_that_is_gone_and_stays_in_the_cache_is_made_anew(bench: Bench) -> None:
+    made = (await bench.applier.apply(bench.owner, config_map(a="1"))).object
+    await bench.client.delete(core.ConfigMap, "child")
+    with pytest.raises(Outdated):
+        await bench.applier.apply(bench.owner, config_map(a="2"))
+    again = (await bench.applier.apply(bench.owner, config_map(a="2"))).object
+    assert again.data == {"a": "2"}
+    assert again.metadata.uid != made.metadata.uid
+
+
+async def test_an_object_that_went_and_stays_in_deletion_in_the_cache_is_made_anew(bench: Bench) -> None:
+    asked = config_map(a="1")
+    asked.metadata.finalizers = ["example.com/wait"]
+    await bench.applier.apply(bench.owner, asked)
+    await bench.client.delete(core.ConfigMap, "child")
+    await bench.look(core.ConfigMap, "child")
+    await bench.client.patch(core.ConfigMap, "child", MergePatch({"metadata": {"finalizers": None}}))
+    with pytest.raises(BeingDeleted):
+        await bench.applier.apply(bench.owner, config_map(a="1"))
+    assert (await bench.applier.apply(bench.owner, config_map(a="1"))).written
+
+
+async def test_an_object_that_the_cache_gives_to_another_is_read_before_the_second_refusal(bench: Bench) -> None:
+    await bench.applier.apply(bench.owner, config_map(a="0"))
+    await bench.applier.apply(bench.owner, config_map(a="1"))
+
+    async def give_to(name: str, uid: str) -> None:
+        reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid, "controller": True}
+        await bench.client.patch(core.ConfigMap, "child", MergePatch({"metadata": {"ownerReferences": [reference]}}))
+
+    await give_to("rival", "rival")
+    await bench.look(core.ConfigMap, "child")
+    await give_to("parent", bench.owner.metadata.uid)
+    with pytest.raises(NotOwned, match="rival"):
+        await bench.applier.apply(bench.owner, config_map(a="2"))
+    assert (await bench.applier.apply(bench.owner, config_map(a="2"))).written
+
+
+async def test_a_server_that_contradicts_itself_ends_the_reconcile_each_time(
+    bench: Bench, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    exists = AlreadyExists(Status(code=409, reason="AlreadyExists", message="it exists"))
+
+    def refuse() -> None:
+        raise exists
+
+    for _ in range(4):
+        bench.before("create", refuse)
+        with pytest.raises(Outdated, match=r"the server knows no ConfigMap .*/child, although it did a moment ago"):
+            await bench.applier.apply(bench.owner, config_map(a="1"))
+        assert bench.sent().count("create configmaps") == 1
+        await clock.advance(6)
+    assert told(caplog) == [
+        f"the cache of ConfigMap and the server have contradicted each other for 12 s, about {bench.namespace}/child"
+        " for instance: its watch may be broken. Such objects are read from the server until the two agree"
+    ]
+
+
+async def test_the_cache_is_believed_again_when_it_agrees(bench: Bench) -> None:
+    await bench.client.create(config_map(theirs="x"))
+    for seen in (False, True):
+        if seen:
+            await bench.look(core.ConfigMap, "child")
+        with pytest.raises(NotOwned):
+            await bench.applier.apply(bench.owner, config_map(a="1"))
+    bench.sent()
+    await bench.applier.apply(bench.owner, config_map(a="1"), adopt=True)
+    bench.sent()
+    await bench.applier.apply(bench.owner, config_map(a="1"))
+    assert bench.sent() == []
