@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from kubewright._foreign import being_cancelled, containment, has_to_pass, in_thread, no_exception
 from kubewright.api import DecodeError, Object, ResourceInfo
@@ -21,6 +21,7 @@ from kubewright.controller._contests import Contested
 from kubewright.controller._context import BlockingContext, Context
 from kubewright.controller._deadline import Deadline
 from kubewright.controller._environment import Environment
+from kubewright.controller._failures import Failures, Repeated, described
 from kubewright.controller._finalizers import add_finalizer, remove_finalizer
 from kubewright.controller._handlers import Form
 from kubewright.controller._ownership import BeingDeleted, Outdated
@@ -71,6 +72,7 @@ class Controller(Generic[R]):
             registration.name, rate_limiter=registration.rate_limiter(), clock=environment.clock
         )
         self.history = environment.observer.history()
+        self._failures = Failures()
         self._triggers: dict[ObjectKey, str] = {}
         self._causes: dict[ObjectKey, ObjectKey] = {}
         self._gone: dict[ObjectKey, list[Snapshot[R]]] = {}
@@ -195,6 +197,7 @@ class Controller(Generic[R]):
         key = change.key
         if change.type == "deleted":
             self._finalized.pop(key, None)
+            self._failures.forget(key)
             if not self._wants_deletion(change):
                 self.queue.forget(key)
                 return
@@ -237,12 +240,15 @@ class Controller(Generic[R]):
                     queue.add_after(key, 1.0)
                     run = run or self._begin(key, attempt=1)
                     with _whatever_loggers_do():
-                        self._log(run).exception("what becomes of the key could not be decided; trying again in 1 s")
+                        text = "what becomes of the key could not be decided; trying again in 1 s: %s"
+                        self._log_failure(run, error, text, described(error))
                     run.failed(error)
                     ending = "error"
                 finally:
                     stats.active -= 1
                 ended = now()
+                if self._failures and ending not in _FAILED:
+                    self._failures.forget(key)
                 stats.reconciles[ending] += 1
                 stats.durations.observe(ended - began)
                 if _logger.isEnabledFor(logging.DEBUG):  # a line for each reconcile is made only if somebody reads it
@@ -273,7 +279,7 @@ class Controller(Generic[R]):
         except TerminalError as error:
             run.failed(error)
             queue.forget(key)
-            self._log(run).error("reconcile failed for good, until the object changes: %s", error, exc_info=error)
+            self._log_failure(run, error, "reconcile failed for good, until the object changes: %s", error)
             return "terminal_error"
         except _Undecodable as found:
             run.failed(found.error)
@@ -296,8 +302,7 @@ class Controller(Generic[R]):
             attempt = queue.retries(key) + 1
             self._back_off(key, error)
             text = "reconcile failed, attempt %d, trying again %s: %s"
-            described = f"{type(error).__name__}: {error}"
-            self._log(run).error(text, attempt, self._due(key), described, exc_info=error)
+            self._log_failure(run, error, text, attempt, self._due(key), described(error))
             return "error"
         if result is None or result == _NOTHING:
             queue.rate_limiter.forget(key)
@@ -478,6 +483,15 @@ class Controller(Generic[R]):
     def _log(self, run: Reconcile) -> ObjectLogger:
         return ObjectLogger(self.name, run.info.kind, run.key, run)
 
+    def _log_failure(self, run: Reconcile, error: BaseException, text: str, *values: object) -> None:
+        """A line with the traceback for an error that is new, and without for one that has come again."""
+        times = self._failures.again(run.key, error)
+        if not times:
+            self._log(run).error(text, *values, exc_info=error)
+            return
+        text, count = f"{text} (%s more since its traceback)", "once" if times == 1 else f"{times} times"
+        self._log(run).error(text, *values, count, extra={"repeated": Repeated(described(error), times)})
+
     def _due(self, key: ObjectKey) -> str:
         delay = self.queue.state(key).ready_in
         return "at once" if delay is None else f"in {delay:.3g} s"
@@ -537,3 +551,4 @@ def _whatever_loggers_do() -> Iterator[None]:
 
 
 _NOTHING = Result()
+_FAILED: Final[frozenset[Ending]] = frozenset({"error", "terminal_error"})

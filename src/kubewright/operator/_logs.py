@@ -1,7 +1,8 @@
 """The log of an operator's process: for people on a terminal, one JSON object a line everywhere else.
 
 Each line about an object says which one: records of `ctx.log`, and whatever else is logged while its reconcile runs, by
-any logger, carry `controller`, `kind`, `namespace`, `name` and `trace`. So does what you give as `extra=`.
+any logger, carry `controller`, `kind`, `namespace`, `name` and `trace`. So does what you give as `extra=`. An error
+that a reconcile meets again has no traceback, and `repeated` says how often.
 
 What a log line is made of comes from objects in a cluster, and so from strangers: a line break in it begins no line,
 and a terminal's control characters are shown, not obeyed. Tokens and private keys are not shown. A value in `extra=`
@@ -21,6 +22,7 @@ import msgspec
 
 from kubewright._showable import showable
 from kubewright.client import current_trace
+from kubewright.controller._failures import Repeated
 from kubewright.operator._settings import Settings
 
 __all__ = ["JsonFormatter", "PrettyFormatter", "set_up_logging"]
@@ -81,6 +83,8 @@ class JsonFormatter(logging.Formatter):
             error = record.exc_info[1]
             line["error"] = _shown(f"{type(error).__name__}: {error}")
             line["traceback"] = _shown(self.formatException(record.exc_info))
+        elif isinstance(repeated := getattr(record, "repeated", None), Repeated):
+            line["error"], line["repeated"] = _shown(repeated.error), repeated.times
         if record.stack_info:
             line["stack"] = _shown(self.formatStack(record.stack_info))
         return line
@@ -144,6 +148,8 @@ def _joined(about: Mapping[str, Any]) -> str:
 
 def _extra(record: logging.LogRecord) -> Iterator[tuple[str, Any]]:
     for name, value in vars(record).items():
+        if isinstance(value, Repeated):
+            continue  # which the message tells
         if name not in _STANDARD and name not in ("controller", "kind", "object", "trace"):
             yield name, _plain(value)
 
