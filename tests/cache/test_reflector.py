@@ -334,6 +334,24 @@ async def test_a_proxy_that_ends_each_watch_after_some_seconds_costs_hardly_any_
             assert informer.health.state == "watching"
 
 
+async def test_a_watch_that_the_server_ends_after_its_time_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "kubewright.cache")
+    server = MemoryServer()
+    async with informed(server) as (informer, clock):
+        caplog.clear()
+        for restarts in range(1, 21):
+            for _ in range(10):  # the bookmark of each minute
+                await clock.advance(30)
+                server.bookmark()
+            server.end()
+            await clock.settle()
+            assert len(server.watches) == 1, "opened again at once, however often it has ended"
+            assert (informer.health.state, informer.health.last_error) == ("watching", "")
+            assert informer.health.restarts == restarts
+        assert (informer.health.stalls, informer.health.relists) == (0, 0)
+    assert caplog.records == []
+
+
 async def test_a_server_that_forgets_again_and_again_is_asked_for_everything_less_and_less_often() -> None:
     server = MemoryServer()
     async with informed(server) as (_, clock):
