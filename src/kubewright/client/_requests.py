@@ -90,6 +90,11 @@ class Requests:
         self.discovery = Discovery(self._read_path, self._clock)
 
     @property
+    def clock(self) -> Clock:
+        """The time that this client goes by."""
+        return self._clock
+
+    @property
     def in_cluster(self) -> bool:
         """Whether the configuration is that of the pod that we run in."""
         return self._config is not None and self._config.source == "in-cluster"

@@ -7,36 +7,24 @@ is refused before anything is sent, for all kinds at once.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
 
 import msgspec
 
 from kubewright.api import Object, apiextensions
-from kubewright.client import AlreadyExists, ApiError, Client, Conflict, NotFound
-from kubewright.clock import Clock, SystemClock
+from kubewright.client import AlreadyExists, Client, Conflict, NotFound
+from kubewright.clock import Clock
 from kubewright.crd._definition import crds_of
 from kubewright.crd._deletion import held_up, waits_for
 from kubewright.crd._descriptions import Descriptions
+from kubewright.crd._errors import InstallError
+from kubewright.crd._serving import until_served
 
-__all__ = ["InstallError", "install"]
+__all__ = ["check_change", "install"]
 
-T = TypeVar("T")
 CRD = apiextensions.CustomResourceDefinition
 
 _ATTEMPTS = 5  # at a write that others disturb
-_POLL = 0.05
-
-
-class InstallError(Exception):
-    """A definition was not installed; the text names it, and says why and what to do."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"CustomResourceDefinition {name}: {reason}")
-        self.name = name
-        self.reason = reason
 
 
 async def install(
@@ -56,7 +44,6 @@ async def install(
     stored objects, for a definition that is being deleted, and when the server does not accept the names or does not
     establish the definition in time; an `ApiError` when it refuses the definition itself.
     """
-    clock = clock or SystemClock()
     wanted = crds_of(*kinds, descriptions=descriptions)
     for crd in wanted:
         crd.spec.conversion = (conversions or {}).get(crd.metadata.name, crd.spec.conversion)
@@ -65,7 +52,7 @@ async def install(
             await _check_stays(client, existing)
             check_change(existing, crd)
     written = [await _write(client, crd) for crd in wanted]
-    return [await _established(client, clock, crd, timeout) for crd in written]
+    return [await until_served(client, crd.metadata.name, crd.spec.names.kind, timeout, clock) for crd in written]
 
 
 def check_change(existing: CRD, wanted: CRD) -> None:
@@ -138,85 +125,3 @@ def _conversion(existing: CRD, wanted: CRD) -> apiextensions.CustomResourceConve
     if ours is not None and theirs is not None and ours.ca_bundle is None:
         ours.ca_bundle = theirs.ca_bundle
     return said
-
-
-async def _established(client: Client, clock: Clock, crd: CRD, timeout: float) -> CRD:
-    last = crd
-
-    def is_ready(seen: CRD) -> bool:
-        nonlocal last
-        last = seen
-        _check_conditions(seen)
-        return _condition(seen, "Established") == "True" and _condition(seen, "Terminating") != "True"
-
-    async def wait() -> CRD:
-        ready = await client.wait_for(CRD, crd.metadata.name, is_ready)
-        await _served(client, clock, ready)
-        return ready
-
-    try:
-        return await _within(clock, timeout, wait)
-    except TimeoutError:
-        raise InstallError(crd.metadata.name, f"not served after {timeout:g} s: {_told(last)}") from None
-
-
-async def _within(clock: Clock, seconds: float, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """The work's result, or TimeoutError by this clock."""
-    task = asyncio.ensure_future(work())
-    late = False
-
-    def expire() -> None:
-        nonlocal late
-        late = True
-        task.cancel()
-
-    timer = clock.call_later(seconds, expire)
-    try:
-        return await task
-    except asyncio.CancelledError:
-        if late:
-            raise TimeoutError from None
-        raise
-    finally:
-        timer.cancel()
-        if not task.done():
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
-
-
-async def _served(client: Client, clock: Clock, crd: CRD) -> None:
-    """Wait until discovery names the kind: an established definition is served a moment later."""
-    for version in crd.spec.versions:
-        while version.served and not await _is_discovered(client, crd, version.name):
-            await clock.sleep(_POLL)
-
-
-async def _is_discovered(client: Client, crd: CRD, version: str) -> bool:
-    try:
-        raw = await client.request("GET", f"/apis/{crd.spec.group}/{version}")
-    except ApiError as error:
-        if error.status.code in (404, 503):
-            return False
-        raise
-    resources = msgspec.json.decode(raw).get("resources") or []
-    return any(resource.get("name") == crd.spec.names.plural for resource in resources)
-
-
-def _check_conditions(crd: CRD) -> None:
-    """Raise for what will not get better by waiting."""
-    for condition in crd.status.conditions or []:
-        hopeless = {"NamesAccepted": "False", "NonStructuralSchema": "True"}.get(condition.type)
-        if condition.status == hopeless:
-            text = f"{condition.type} is {condition.status} ({condition.reason}): {condition.message}"
-            raise InstallError(crd.metadata.name, text)
-
-
-def _condition(crd: CRD, type_: str) -> str | None:
-    return next((found.status for found in crd.status.conditions or [] if found.type == type_), None)
-
-
-def _told(crd: CRD) -> str:
-    """What the conditions say, for an error."""
-    told = [f"{found.type} is {found.status} ({found.reason})" for found in crd.status.conditions or []]
-    return ", ".join(told) or "it has no conditions; is the API server's CRD controller running?"

@@ -1,0 +1,153 @@
+"""`wait_until_served`: from a definition to a kind that can be used.
+
+The server takes a definition at once, and serves the kind a moment later: first it looks at the names, then it
+establishes the definition, and then discovery names the kind and its objects can be asked for. Whoever is quicker than
+that meets a 404.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from kubewright.api import Object, apiextensions, info_of
+from kubewright.client import ApiError, Client, Forbidden
+from kubewright.clock import Clock
+from kubewright.crd._errors import InstallError
+
+__all__ = ["until_served", "wait_until_served"]
+
+T = TypeVar("T")
+CRD = apiextensions.CustomResourceDefinition
+
+_POLL: Final = 0.05
+
+
+async def wait_until_served(
+    client: Client, *kinds: type[Object], timeout: float = 30.0
+) -> list[apiextensions.CustomResourceDefinition]:
+    """Wait until the server serves these kinds, whoever defines them, and give their definitions.
+
+    A kind is served when its definition is established, and discovery names it in every version that is to be served.
+    The time is that of the client's clock, for each kind. Raises `InstallError`, which names the kind and what is
+    missing, when it is over, and at once for what waiting does not mend: names that are taken.
+    """
+    return [await until_served(client, *_definition_of(kind), timeout) for kind in kinds]
+
+
+def _definition_of(kind: type[Object]) -> tuple[str, str]:
+    """The name of the definition, and that of the kind."""
+    info = info_of(kind)
+    if "." not in info.group:
+        raise TypeError(f"{info.kind} ({info.api_version}) is built in, and has no definition to wait for")
+    return f"{info.plural}.{info.group}", info.kind
+
+
+async def until_served(client: Client, name: str, kind: str, timeout: float, clock: Clock | None = None) -> CRD:
+    """Wait until a definition of this name is established and its kind served, by the client's clock unless given."""
+    clock = clock or client.clock
+    lacking = f"{kind} is not defined; install its definition"
+
+    def is_ready(seen: CRD) -> bool:
+        nonlocal lacking
+        lacking = f"{kind} is defined, but {_told(seen)}"
+        if _hopeless(seen) is not None:
+            return True
+        return _condition(seen, "Established") == "True" and _condition(seen, "Terminating") != "True"
+
+    async def wait() -> CRD:
+        nonlocal lacking
+        ready = await client.wait_for(CRD, name, is_ready)
+        if (hopeless := _hopeless(ready)) is not None:
+            raise InstallError(name, f"{hopeless}{await _holders(client, ready)}")
+        for version in ready.spec.versions:
+            lacking = f"{kind} is established, but discovery does not name it in {version.name} yet"
+            while version.served and not await _is_discovered(client, ready, version.name):
+                await clock.sleep(_POLL)
+        return ready
+
+    try:
+        return await _within(clock, timeout, wait)
+    except TimeoutError:
+        raise InstallError(name, f"not served after {timeout:g} s: {lacking}") from None
+
+
+async def _within(clock: Clock, seconds: float, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """The work's result, or TimeoutError by this clock."""
+    task = asyncio.ensure_future(work())
+    late = False
+
+    def expire() -> None:
+        nonlocal late
+        late = True
+        task.cancel()
+
+    timer = clock.call_later(seconds, expire)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if late:
+            raise TimeoutError from None
+        raise
+    finally:
+        timer.cancel()
+        if not task.done():
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+
+async def _is_discovered(client: Client, crd: CRD, version: str) -> bool:
+    """Whether discovery names the kind in this version. From then on, the same server answers for its objects."""
+    try:
+        raw = await client.request("GET", f"/apis/{crd.spec.group}/{version}")
+    except ApiError as error:
+        if error.code in (404, 503):
+            return False
+        raise
+    resources = msgspec.json.decode(raw).get("resources") or []
+    return any(resource.get("name") == crd.spec.names.plural for resource in resources)
+
+
+def _hopeless(crd: CRD) -> str | None:
+    """What will not get better by waiting."""
+    for condition in crd.status.conditions or []:
+        hopeless = {"NamesAccepted": "False", "NonStructuralSchema": "True"}.get(condition.type)
+        if condition.status == hopeless:
+            return f"{condition.type} is {condition.status} ({condition.reason}): {condition.message}"
+    return None
+
+
+async def _holders(client: Client, crd: CRD) -> str:
+    """Which other definitions of the group have its names, if some have and we may look."""
+    wanted, holders = _names(crd.spec.names), []
+    with contextlib.suppress(Forbidden):
+        for other in await client.list(CRD):
+            if other.spec.group == crd.spec.group and other.metadata.name != crd.metadata.name:
+                held = _names(other.status.accepted_names)
+                if shared := ", ".join(sorted({name for _, name in wanted & held})):
+                    holders.append(f"{shared} belongs to {other.metadata.name}")
+    return "".join(f"; {holder}" for holder in holders)
+
+
+def _names(names: apiextensions.CustomResourceDefinitionNames | None) -> set[tuple[str, str]]:
+    """The names that no two kinds of a group may share: of the kind and of the resource, which are apart."""
+    if names is None:
+        return set()
+    resource = {names.plural, names.singular, *(names.short_names or ())}
+    told = {("resource", name) for name in resource} | {("kind", name) for name in (names.kind, names.list_kind)}
+    return {(what, name) for what, name in told if name}
+
+
+def _condition(crd: CRD, type_: str) -> str | None:
+    return next((found.status for found in crd.status.conditions or [] if found.type == type_), None)
+
+
+def _told(crd: CRD) -> str:
+    """What the conditions say, for an error."""
+    told = [f"{found.type} is {found.status} ({found.reason})" for found in crd.status.conditions or []]
+    return ", ".join(told) or "it has no conditions; is the API server's CRD controller running?"

@@ -1,0 +1,112 @@
+"""Waiting until a kind is served, whoever defines it: on an embedded cluster whose time the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+import kubewright as kw
+from kubewright.api import apps
+from kubewright.client import Client, Request, Response, Transport
+from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster
+from kubewright.crd import InstallError, crd_of, install, wait_until_served
+from tests.cache.memory_server import Answer
+
+
+class Spec(kw.Model):
+    size: int = 0
+
+
+@kw.resource("serving.example.com/v1", short_names=["taken"])
+class Foo(kw.Resource[Spec, None]): ...
+
+
+@kw.resource("serving.example.com/v1", short_names=["taken"])
+class Rival(kw.Resource[Spec, None]): ...
+
+
+class LateDiscovery:
+    """The way to a server whose discovery does not name the kind before it is told to."""
+
+    def __init__(self, inner: Transport) -> None:
+        self.inner = inner
+        self.names_it = False
+        self.asked = asyncio.Event()
+
+    async def send(self, request: Request) -> Response:
+        if request.path != "/apis/serving.example.com/v1" or self.names_it:
+            return await self.inner.send(request)
+        self.asked.set()
+        return Answer(404, {"kind": "Status", "code": 404})
+
+    async def close(self) -> None: ...
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest_asyncio.fixture
+async def client(clock: VirtualClock) -> AsyncIterator[Client]:
+    async with Cluster(clock=clock, seed=1) as cluster, cluster.client() as client:
+        yield client
+
+
+async def test_a_kind_that_somebody_else_defines_is_waited_for(client: Client, clock: VirtualClock) -> None:
+    waiting = asyncio.ensure_future(wait_until_served(client, Foo))
+    await clock.advance(20)
+    assert not waiting.done()
+    await client.create(crd_of(Foo))
+    await clock.advance(1)
+    [definition] = await waiting
+    assert definition.metadata.name == "foos.serving.example.com"
+    assert await client.list(Foo) == []
+
+
+async def test_one_that_nobody_defines_is_named_when_the_time_is_over(client: Client, clock: VirtualClock) -> None:
+    waiting = asyncio.ensure_future(wait_until_served(client, Foo, timeout=5))
+    await clock.advance(5)
+    with pytest.raises(InstallError) as late:
+        await waiting
+    assert str(late.value) == (
+        "CustomResourceDefinition foos.serving.example.com: not served after 5 s: Foo is not defined;"
+        " install its definition"
+    )
+
+
+async def test_a_definition_is_not_enough_before_discovery_names_the_kind(client: Client, clock: VirtualClock) -> None:
+    late: list[LateDiscovery] = []
+
+    def layer(inner: Transport) -> Transport:
+        late.append(LateDiscovery(inner))
+        return late[0]
+
+    behind = client.through(layer)
+    installing = asyncio.ensure_future(install(behind, Foo))
+    await late[0].asked.wait()
+    await clock.advance(29)
+    waiting = asyncio.ensure_future(wait_until_served(behind, Foo))
+    await clock.advance(1)
+    with pytest.raises(InstallError, match=r"after 30 s: Foo is established, but discovery does not name it in v1 yet"):
+        await installing
+    assert not waiting.done()
+    late[0].names_it = True
+    await clock.advance(1)
+    assert len(await waiting) == 1
+
+
+async def test_names_that_are_taken_are_told_at_once(client: Client) -> None:
+    await install(client, Foo)
+    await client.create(crd_of(Rival))
+    with pytest.raises(InstallError, match=r"rivals.serving.example.com: .*NamesAccepted is False .*taken"):
+        await wait_until_served(client, Rival)
+
+
+async def test_a_kind_that_is_built_in_has_no_definition(client: Client) -> None:
+    with pytest.raises(TypeError, match=r"Deployment \(apps/v1\) is built in, and has no definition to wait for"):
+        await wait_until_served(client, apps.Deployment)
