@@ -41,8 +41,8 @@ def command(
     Example:
       kubewright deploy --image registry.example.com/guestbook:1.0.0
     """
-    from kubewright.crd import check_rules
-    from kubewright.deployment import deploy
+    from kubewright.crd import InstallError, check_rules
+    from kubewright.deployment import NameTaken, deploy
 
     project = project_from(targets_or_project(targets), image=image, namespace=namespace)
     check_rules(*(project.kinds or ()))
@@ -51,6 +51,9 @@ def command(
         with output.waiting(f"Deploying {project.name}"):
             await deploy(client, project, output.step)
 
-    connected(kubeconfig, context, work)
+    try:
+        connected(kubeconfig, context, work)
+    except (InstallError, NameTaken) as error:
+        raise click.ClickException(str(error)) from error
     output.line(f"Deployed. See: kubectl --namespace {project.namespace} get pods")
     output.document(namespace=project.namespace, image=project.image, steps=output.steps)

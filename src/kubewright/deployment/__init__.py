@@ -3,9 +3,10 @@
 - `install(client, kinds)` is `kubewright.crd.install`; `uninstall(client, definitions)` removes definitions, with all
   objects of theirs, and waits until they are gone.
 - `deploy(client, project)` applies every object of a `kubewright.manifests.Project`, in an order in which each finds
-  what it needs; to do it again changes only what is different.
+  what it needs; to do it again changes only what is different. What somebody else has made is not taken over:
+  `NameTaken` says whose it is.
 - `undeploy(client, project)` removes them: first the definitions, while the operator is still there to clean up after
-  its objects, and then the rest. What is gone already is no error; a namespace that `deploy` has not made stays.
+  its objects, and then the rest. What is gone already is no error; what `deploy` has not made stays.
 
 - `examine(client, operators, kinds)` says, `Finding` by `Finding`, whether a program will work on a cluster.
 
@@ -15,8 +16,9 @@ Each of them tells what it does as it goes, by a function that it is given. What
 
 from __future__ import annotations
 
-from kubewright.deployment._deploy import deploy, namespace_is_ours
+from kubewright.deployment._deploy import deploy
 from kubewright.deployment._examine import Finding, examine
+from kubewright.deployment._ownership import NameTaken, namespace_is_ours
 from kubewright.deployment._remove import StillThere, undeploy, uninstall
 
-__all__ = ["Finding", "StillThere", "deploy", "examine", "namespace_is_ours", "undeploy", "uninstall"]
+__all__ = ["Finding", "NameTaken", "StillThere", "deploy", "examine", "namespace_is_ours", "undeploy", "uninstall"]

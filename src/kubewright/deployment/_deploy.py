@@ -3,42 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
-from kubewright.api import Object, apiextensions, core, info_of, is_condition_true
+from kubewright.api import apiextensions, core
 from kubewright.client import Client
+from kubewright.crd._serving import until_served
+from kubewright.deployment._ownership import FIELD_MANAGER, check_names, in_cluster, namespace_is_ours, title, whose
 from kubewright.manifests import Project, objects
 
-__all__ = ["FIELD_MANAGER", "Say", "deploy", "namespace_is_ours", "title"]
-
-FIELD_MANAGER: Final = "kubewright-deploy"
+__all__ = ["Say", "deploy"]
 
 Say = Callable[[str, str], None]
 """Told of each step: what was done (`applied`, `removed`, `kept`), and to which object."""
 
+_SERVED_WITHIN = 30.0
+
 
 async def deploy(client: Client, project: Project, say: Say) -> None:
-    """Apply every object of a project. Definitions are served before anything else needs them."""
+    """Apply every object of a project. Definitions are served before anything else needs them.
+
+    Raises `NameTaken`, before anything is written, when an object of somebody else has a name that is needed. A
+    namespace that is there already stays as it is.
+    """
+    everything = objects(project)
+    await check_names(client, project, everything)
     applying = client.writing_as(FIELD_MANAGER)
-    for obj in objects(project):
+    for obj in everything:
+        if isinstance(obj, core.Namespace) and (kept := await _of_somebody_else(client, obj, project)) is not None:
+            say("kept", f"{title(obj)}, which was made {whose(kept)}")
+            continue
         await applying.apply(obj, force=True)
         say("applied", title(obj))
         if isinstance(obj, apiextensions.CustomResourceDefinition):
-            await client.wait_for(apiextensions.CustomResourceDefinition, obj.metadata.name or "", _is_served)
+            await until_served(client, obj.metadata.name, obj.spec.names.kind, _SERVED_WITHIN)
 
 
-def _is_served(definition: apiextensions.CustomResourceDefinition) -> bool:
-    return is_condition_true(definition.status, "Established")
-
-
-def namespace_is_ours(namespace: core.Namespace, project: Project) -> bool:
-    """Whether `deploy` has made a namespace, so that it may be removed with the rest."""
-    labels = namespace.metadata.labels or {}
-    return all(labels.get(name) == value for name, value in project.labels.items())
-
-
-def title(obj: Object) -> str:
-    """An object as people name it: `Deployment guestbook-system/guestbook`."""
-    metadata = obj.metadata
-    where = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
-    return f"{info_of(type(obj)).kind} {where}"
+async def _of_somebody_else(client: Client, namespace: core.Namespace, project: Project) -> core.Namespace | None:
+    """The namespace as it is, if there is one that `deploy` has not made."""
+    found = await in_cluster(client, namespace)
+    if not isinstance(found, core.Namespace) or namespace_is_ours(found, project):
+        return None
+    return found

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from kubewright.api import Object, apiextensions, core
 from kubewright.client import Client, NotFound
 from kubewright.crd._deletion import held_up, waits_for
-from kubewright.deployment._deploy import Say, namespace_is_ours, title
+from kubewright.deployment._deploy import Say
+from kubewright.deployment._ownership import is_ours, namespace_is_ours, title, whose
 from kubewright.manifests import Project, objects
 
 __all__ = ["StillThere", "undeploy", "uninstall"]
@@ -41,22 +42,21 @@ async def undeploy(client: Client, project: Project, say: Say, *, timeout: float
     everything = objects(project)
     await uninstall(client, [obj for obj in everything if isinstance(obj, Definition)], say, timeout=timeout)
     for obj in reversed(everything):
-        if isinstance(obj, Definition):
-            continue
-        if isinstance(obj, core.Namespace) and not await _may_remove(client, obj, project, say):
-            continue
-        await _delete(client, obj, say)
+        if not isinstance(obj, Definition) and await _may_remove(client, obj, project, say):
+            await _delete(client, obj, say)
 
 
-async def _may_remove(client: Client, namespace: core.Namespace, project: Project, say: Say) -> bool:
-    try:
-        found = await client.get(core.Namespace, namespace.metadata.name or "")
-    except NotFound:
+async def _may_remove(client: Client, obj: Object, project: Project, say: Say) -> bool:
+    found = await client.find(type(obj), obj.metadata.name, obj.metadata.namespace or None)
+    if found is None:
         return True  # and is told as the others are
-    if namespace_is_ours(found, project):
-        return True
-    say("kept", f"{title(namespace)}, which has not the labels of this project")
-    return False
+    if isinstance(found, core.Namespace):
+        ours, why = namespace_is_ours(found, project), "which has not the labels of this project"
+    else:
+        ours, why = is_ours(found, obj, project), f"which is not of this project, but was made {whose(found)}"
+    if not ours:
+        say("kept", f"{title(obj)}, {why}")
+    return ours
 
 
 async def _delete(client: Client, obj: Object, say: Say) -> None:

@@ -9,7 +9,8 @@ from typing import Final
 from kubewright.api import Object, ObjectMeta, apiextensions, core, from_dict
 from kubewright.client import Client, NotFound
 from kubewright.deployment import uninstall
-from kubewright.deployment._deploy import Say, title
+from kubewright.deployment._deploy import Say
+from kubewright.deployment._ownership import title
 from kubewright.olm._diagnosis import what_is_missing
 from kubewright.olm._kinds import (
     ClusterServiceVersion,
