@@ -114,3 +114,10 @@ def test_start_refuses_a_file_in_a_folder_that_is_not_there(tmp_path: Path) -> N
     done = run("start", "--write-kubeconfig", str(tmp_path / "absent" / "config"))
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "does not exist" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="there is no folder here in which nobody can write")
+def test_a_folder_that_the_machine_does_not_let_us_write_into_is_a_failure() -> None:
+    done = run("start", "--write-kubeconfig", "/sys/kernel/kubeconfig")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert done.stderr.startswith("Error: /sys/kernel/kubeconfig cannot be written: ")

@@ -139,3 +139,11 @@ def test_an_empty_folder_is_wrong_use(folder: Path, capsys: pytest.CaptureFixtur
     assert run([command, "foo.py", "--out", ""]) == 2
     assert "'--out': it is empty: name a folder." in capsys.readouterr().err
     assert [path.name for path in folder.iterdir()] == ["foo.py"]
+
+
+def test_an_empty_file_to_write_is_wrong_use_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["installer", "foo.py", "--out", ""]) == 2
+    assert "'--out': it is empty: name a file." in capsys.readouterr().err
+    assert run(["codegen", "crds.yaml", "--out", ""]) == 2
+    assert "'--out': it is empty: name a file or a folder." in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == ["foo.py"]

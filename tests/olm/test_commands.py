@@ -151,6 +151,8 @@ def test_problems_are_told_with_their_file(capsys: pytest.CaptureFixture[str]) -
         (["bundle", "cup.py", "--default-channel", "x"], 2, "default channel 'x' is none of the channels stable"),
         (["bundle", "cup.py", "--min-kube-version", "1"], 2, "--min-kube-version '1' must be a whole version"),
         (["bundle", "cup.py", "--replaces", "Foo Bar"], 2, "'Foo Bar' is no name of a ClusterServiceVersion"),
+        (["bundle", "cup.py", "--replaces", "foo"], 2, "--replaces 'foo' names no version: say which one"),
+        (["bundle", "cup.py", "--replaces", "foo.v1"], 2, "--replaces 'foo.v1' names no version: say which one"),
         (["bundle", "cup.py", "--skips", "Foo"], 2, "'Foo' is no name of a ClusterServiceVersion"),
         (["bundle", "cup.py", "--skip-range", "all"], 2, "--skip-range 'all' is no range of versions"),
         (["bundle", "cup.py", "--image", "a b"], 2, "'a b' is no name of an image"),
@@ -158,6 +160,8 @@ def test_problems_are_told_with_their_file(capsys: pytest.CaptureFixture[str]) -
         (["bundle", "cup.py", "--samples", "absent"], 2, "'absent' does not exist"),
         (["bundle", "cup.py", "--suite", "all"], 2, "'all' is not one of"),
         (["bundle", "cup.py", "--validate-only", "bundle"], 2, "leave FILE_OR_MODULE out"),
+        (["bundle", "--validate-only", "bundle", "--version", "1.0.0"], 2, "leave --version out"),
+        (["bundle", "--validate-only", "bundle", "--check"], 2, "leave --check out"),
         (["bundle", "--validate-only", "absent"], 2, "absent is no folder; a bundle is one"),
         (["bundle", "cup.py", "--out", "."], 1, ". has no name of its own"),
         (["catalog", "--out", ".."], 2, ".. has no name of its own"),
@@ -200,6 +204,9 @@ def test_a_catalog_of_two_versions(capsys: pytest.CaptureFixture[str]) -> None:
     text = Path("catalog/cup-operator/catalog.yaml").read_text()
     assert "image: registry.example.com/cup-bundle:v1.1.0\n" in text
     assert Path("catalog.Dockerfile").is_file()
+    assert [step["what"] for step in told["steps"]] == ["catalog/cup-operator/catalog.yaml", "catalog.Dockerfile"]
+    assert run(asked) == 0
+    assert "wrote" not in capsys.readouterr().out
     assert run([*asked, "--check"]) == 0
     assert run(["catalog", folders[0], "--check"]) == 3
     Path("catalog.Dockerfile").write_text("FROM mine\n")
@@ -239,6 +246,17 @@ def test_without_a_tool_an_image_cannot_be_taken(
     monkeypatch.setenv("PATH", "")
     assert run(["run-bundle", "registry.example.com/cup-bundle:v1"]) == 2
     assert "there is neither docker nor podman to pull it: name the folder" in capsys.readouterr().err
+
+
+def test_a_tool_whose_engine_is_down_is_a_failure_of_the_machine(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool = folder / "docker"
+    tool.write_text("#!/bin/sh\necho 'Cannot connect to the Docker daemon' >&2\nexit 1\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+    assert run(["run-bundle", "registry.example.com/cup-bundle:v1"]) == 1
+    assert capsys.readouterr().err == "Error: `docker create` has failed: Cannot connect to the Docker daemon\n"
 
 
 @pytest.mark.clusters("embedded")

@@ -80,7 +80,7 @@ def command(
     try:
         # What is printed can be run elsewhere: the tool need not be here, if it is named.
         chosen = tool if dry_run and tool else find_tool(tool)
-        steps = commands(build, chosen)
+        steps = _steps(build, chosen)
         if dry_run:
             _print(steps, output)
         else:
@@ -102,6 +102,14 @@ def command(
         built=not dry_run,
         commands=[list(step.line) for step in steps],
     )
+
+
+def _steps(build: Build, tool: Tool) -> list[Command]:
+    """What is run; what is asked for and this tool cannot do is no failure of the machine."""
+    try:
+        return commands(build, tool)
+    except BuildError as error:
+        raise WrongUse(str(error)) from error
 
 
 def _named(image: str) -> str:

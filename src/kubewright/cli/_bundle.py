@@ -24,6 +24,8 @@ __all__ = ["command"]
 
 _SAMPLES = Path("config/samples")
 _FOLDER = click.Path(file_okay=False, path_type=Path)
+_LOOKING = ("validate_only", "suites", "output")
+_COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 
 
 @click.command("bundle", cls=ProjectCommand)
@@ -94,8 +96,7 @@ def command(
     from kubewright.olm import BundleError
 
     if validate_only is not None:
-        if targets:
-            raise click.UsageError("--validate-only makes nothing: leave FILE_OR_MODULE out")
+        _check_only_looking(click.get_current_context())
         tell_problems(validate_only, suites, output)
         return
     project = _project(targets_or_project(targets), image, version, out)
@@ -111,6 +112,15 @@ def command(
     except (BundleError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     tell_problems(out, suites, output, made=True)
+
+
+def _check_only_looking(context: click.Context) -> None:
+    """Refuse what is for making a bundle where none is made."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name not in _LOOKING and context.get_parameter_source(name) is _COMMANDLINE:
+            what = parameter.opts[0] if isinstance(parameter, click.Option) else "FILE_OR_MODULE"
+            raise click.UsageError(f"--validate-only makes nothing: leave {what} out")
 
 
 def _project(targets: Sequence[str], image: str | None, version: str | None, out: Path) -> Project:

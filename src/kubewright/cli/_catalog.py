@@ -80,11 +80,13 @@ def command(
         if not overwrite:
             refuse_beside(out, beside)
         done = write(out, files, replace_foreign=overwrite)
-        write_beside(out, beside)
+        wrote_beside = write_beside(out, beside)
     except ForeignFile as error:
         raise click.ClickException(f"{error} with --overwrite") from error
     for path in done.written:
         output.step("wrote", f"{out}/{path}")
+    if wrote_beside:
+        output.step("wrote", str(out.parent / beside.path))
     channels = {name: [entry.name for entry in entries] for name, entries in sorted(catalog.channels.items())}
     output.line(
         f"{catalog.package} in {out}: {', '.join(f'{name} ({len(found)})' for name, found in channels.items())}"

@@ -12,6 +12,7 @@ from kubewright.cli._bundle_problems import counted
 from kubewright.cli._completing import contexts, files
 from kubewright.cli._connecting import connected
 from kubewright.cli._exit_codes import WrongUse, differs
+from kubewright.cli._folders import OUT_PATH
 from kubewright.cli._output import Output, output_option
 from kubewright.codegen import CodegenError, KindSource, WrongRequest, from_cluster, generate, read_sources, write
 from kubewright.codegen._select import Selection
@@ -26,7 +27,7 @@ __all__ = ["command"]
 @click.argument("sources", metavar="[SOURCE]...", nargs=-1, shell_complete=files)
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=OUT_PATH,
     required=True,
     metavar="PATH",
     help="Where to write: a file NAME.py for one group version, or a folder, which becomes a package with a module for "

@@ -128,10 +128,10 @@ def check_replaceable(path: Path) -> None:
 
     try:
         found = yaml.safe_load(path.read_text())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         found = None
     except OSError as error:
-        raise WrongUse(f"{path} cannot be written: {error.strerror}") from error
+        raise click.ClickException(f"{path} cannot be written: {error.strerror}") from error
     except (UnicodeDecodeError, yaml.YAMLError):
         found = "something else"
     clusters = found.get("clusters") if isinstance(found, dict) else found
@@ -144,6 +144,6 @@ def check_replaceable(path: Path) -> None:
     try:
         path.open("ab").close()  # better known now than when the cluster runs
     except OSError as error:
-        raise WrongUse(f"{path} cannot be written: {error.strerror}") from error
+        raise click.ClickException(f"{path} cannot be written: {error.strerror}") from error
     if is_new:
         path.unlink(missing_ok=True)

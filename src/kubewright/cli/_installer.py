@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from kubewright.cli._folders import OUT_FILE
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import project_from, targets_argument, targets_or_project
 from kubewright.cli._standing import ProjectCommand
@@ -24,7 +25,7 @@ __all__ = ["command"]
 @click.option("--namespace", metavar="NAME", help="Where it runs; <operator>-system unless given.")
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OUT_FILE,
     default=Path("dist/install.yaml"),
     show_default=True,
     metavar="FILE",

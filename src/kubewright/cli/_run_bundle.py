@@ -109,7 +109,7 @@ def _installation(
     opm_image: str | None,
 ) -> Installation:
     from kubewright.olm import Bundle, BundleError, Installation, validate
-    from kubewright.olm._pull import pulled
+    from kubewright.olm._pull import PullFailed, pulled
 
     try:
         found = Bundle.read(Path(bundle)) if Path(bundle).is_dir() else pulled(bundle)
@@ -126,5 +126,7 @@ def _installation(
             index_image=index_image or "",
             **given,
         )
+    except PullFailed as error:
+        raise click.ClickException(str(error)) from error
     except BundleError as error:
         raise WrongUse(str(error)) from error
