@@ -52,6 +52,8 @@ async def test_a_limit_is_at_least_one_and_a_number(scripted: Any) -> None:
         for wrong in ("1", 1.5, True):
             with pytest.raises(TypeError, match=f"{right} a {type(wrong).__name__}$"):
                 unchecked.list(core.ConfigMap, **{parameter: wrong})
+    with pytest.raises(ValueError, match=r"^size is a whole number of at least 1, or None for all objects, not 0$"):
+        await unchecked.list_page(core.ConfigMap, size=0)
     assert server.requests == []
 
 

@@ -287,6 +287,9 @@ def test_a_program_that_defines_its_kinds_says_so() -> None:
     assert "apiextensions.k8s.io/customresourcedefinitions foos.example.com: get patch watch" in rules(operator)
     with pytest.raises(TypeError, match="permissions say their verbs"):
         operator.needs(for_installing(Foo), verbs=["get"])
+    several: Any = [core.ConfigMap]
+    with pytest.raises(TypeError, match=r"needs takes one thing at a time, needs\(ConfigMap, \.\.\.\), or"):
+        operator.needs(several, verbs=["get"])
 
 
 def test_people_get_a_role_for_viewing_for_editing_and_for_everything() -> None:

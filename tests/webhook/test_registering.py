@@ -126,6 +126,11 @@ def test_what_is_wrong_with_a_handler_fails_where_it_is_written(operator: kw.Ope
     with pytest.raises(TypeError, match="turned takes the object first, and then the request"):
         anything(turned)
 
+    def reconciling(toy: Toy, ctx: kw.Context[Toy]) -> None: ...
+
+    with pytest.raises(TypeError, match=r"reconciling takes a Context, which reconcilers get: .*ctx: AdmissionRequest"):
+        anything(reconciling)
+
     def demanding(toy: Toy, *, database: str) -> None: ...
 
     with pytest.raises(TypeError, match="demanding needs database, which nobody gives it"):

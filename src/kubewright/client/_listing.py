@@ -12,7 +12,7 @@ from kubewright.api._codec import UNREADABLE
 from kubewright.api._depth import cut_list
 from kubewright.client._errors import Expired, NotKubernetes, Status
 
-__all__ = ["Listing", "ObjectList", "RawPage", "decode_items", "decode_page"]
+__all__ = ["Listing", "ObjectList", "RawPage", "checked_count", "decode_items", "decode_page"]
 
 R = TypeVar("R", bound=Object)
 
@@ -79,8 +79,8 @@ class Listing(Generic[R]):
         self, fetch: Callable[[str, int | None], Awaitable[ObjectList[R]]], page_size: int | None, limit: int | None
     ) -> None:
         self._fetch = fetch
-        self._page_size = _checked("page_size", page_size)
-        self._limit = _checked("limit", limit)
+        self._page_size = checked_count("page_size", page_size)
+        self._limit = checked_count("limit", limit)
 
     def __await__(self) -> Generator[Any, None, ObjectList[R]]:
         return self._all().__await__()
@@ -128,7 +128,7 @@ class Listing(Generic[R]):
                 return whole
 
 
-def _checked(parameter: str, given: int | None) -> int | None:
+def checked_count(parameter: str, given: int | None) -> int | None:
     """A number of objects. The server takes 0 for all of them, which nobody means who gives a limit."""
     if given is None:
         return None

@@ -22,6 +22,14 @@ class JsonPatch(Discreet, msgspec.Struct, frozen=True):
 
     content_type = "application/json-patch+json"
 
+    def __post_init__(self) -> None:
+        given: object = self.operations
+        if isinstance(given, str | bytes) or not isinstance(given, Sequence):
+            raise TypeError(
+                'JsonPatch takes a list of operations, [{"op": "add", "path": "/spec/size", "value": 1}], not a'
+                f" {type(given).__name__}; what looks like the object is a MergePatch"
+            )
+
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         # What it does, and where, but no values: they may be those of a Secret.
         return [("operations", [f"{each.get('op')} {each.get('path')}" for each in self.operations])]
@@ -43,6 +51,13 @@ class _Content(Discreet, msgspec.Struct, frozen=True):
     unshown = frozenset({"content"})
 
     content: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.content, Mapping):
+            raise TypeError(
+                f'{type(self).__name__} takes a dict that looks like the object, {{"spec": {{"size": 1}}}}, not a'
+                f" {type(self.content).__name__}; a list of operations is a JsonPatch"
+            )
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         return [("members", [*self.content])]

@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 from kubewright._functions import is_async
 from kubewright.api import Object, info_of
 from kubewright.client._errors import Expired, NotFound
-from kubewright.client._listing import Listing, ObjectList, RawPage, decode_items, decode_page
+from kubewright.client._listing import Listing, ObjectList, RawPage, checked_count, decode_items, decode_page
 from kubewright.client._paths import qualified
 from kubewright.client._requests import JSON_TYPE, Requests, Selection, query_of, selector_text
 from kubewright.client._watch import Watch, WatchStream
@@ -91,11 +91,14 @@ class Reads(Requests):
         resource_version_match: Literal["NotOlderThan", "Exact"] | None = None,
         accept: str = JSON_TYPE,
     ) -> RawPage:
-        """One page of a list with its objects as bytes: the first, or the one after a continue token."""
+        """One page of a list with its objects as bytes: the first, or the one after a continue token.
+
+        `size` is how many it has at most; None means all, and what is less than 1 is refused.
+        """
         query = query_of(
             labelSelector=selector_text(labels),
             fieldSelector=selector_text(fields),
-            limit=size,
+            limit=checked_count("size", size),
             **{"continue": token or None},
             resourceVersion=resource_version,
             resourceVersionMatch=resource_version_match,

@@ -146,6 +146,13 @@ def needed(
     if namespace is not None:
         check_text("needs: namespace", namespace, '"kube-system", or "." for the one that the operator runs in')
     if isinstance(kind, Sequence) and not isinstance(kind, str):
+        for one in kind:
+            if not isinstance(one, Permission):
+                told = one.__name__ if isinstance(one, type) else type(one).__name__
+                raise TypeError(
+                    f"needs takes one thing at a time, needs({told}, ...), or the permissions of a part of"
+                    f" the program, such as for_installing(Foo); not a list with {told} in it"
+                )
         if verbs or names or namespace:
             raise TypeError("needs: permissions say their verbs, names and places themselves")
         return list(kind)

@@ -18,6 +18,7 @@ import msgspec
 
 from kubewright._functions import check_keywords, is_async, method_of, name_of, signature_of
 from kubewright.api import Object
+from kubewright.controller import BlockingContext, Context
 from kubewright.webhook._request import AdmissionRequest, Operation
 
 __all__ = ["Calls", "Form", "defaulting", "form_of", "validating"]
@@ -122,6 +123,13 @@ def form_of(function: Any, kind: type[Object], *, objects: int = 1) -> Form:
             raise TypeError(f"{name} takes the object first, and then the request")
         if isinstance(annotation, type) and issubclass(annotation, Object) and not issubclass(kind, annotation):
             raise TypeError(f"{name} takes a {annotation.__name__}, but is handed in for {kind.__name__}")
+    for parameter in parameters[objects : objects + 1]:
+        annotation = get_origin(parameter.annotation) or parameter.annotation
+        if isinstance(annotation, type) and issubclass(annotation, Context | BlockingContext):
+            raise TypeError(
+                f"{name} takes a {annotation.__name__}, which reconcilers get: a handler of requests gets the object,"
+                f" and the request if it wants it, `{parameter.name}: AdmissionRequest[{kind.__name__}]`"
+            )
     return Form(
         function=function,
         name=name,
