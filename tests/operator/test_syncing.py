@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
 
+from kubewright.api import core
 from kubewright.cache import Caches, CacheSyncError
+from kubewright.client import Client, ConnectionLost, Request, Response, Unavailable
+from kubewright.clock import VirtualClock
+from kubewright.controller import Context
+from kubewright.operator import Operator
+from kubewright.operator._running import Running
 from kubewright.operator._syncing import sync
 
 REASON = "the server does not serve foos.example.com in version v1: install its definition first"
@@ -41,3 +48,27 @@ async def test_the_error_in_the_end_tells_the_whole_time(caplog: pytest.LogCaptu
         await sync(caches, 25.0)
     assert caches.waited == [10.0, 10.0, 5.0]
     assert len(caplog.records) == 2
+
+
+class Dead:
+    """The way to a port at which nobody listens."""
+
+    async def send(self, request: Request) -> Response:
+        raise ConnectionLost("Connect call failed ('127.0.0.1', 6443)", sent=False)
+
+    async def close(self) -> None: ...
+
+
+async def test_a_server_that_is_not_there_is_given_up_within_the_time_that_the_caches_have() -> None:
+    clock = VirtualClock()
+    operator = Operator("lost", clock=clock, sync_timeout=2)
+
+    @operator.reconciles(core.ConfigMap)
+    async def sync_map(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
+
+    client = Client(transport=Dead(), clock=clock)
+    start = asyncio.ensure_future(Running(operator, client, reach_first=True).__aenter__())
+    await clock.advance(2)
+    assert start.done()
+    with pytest.raises(Unavailable, match="Connect call failed"):
+        await start

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from kubewright.api import Object, info_of
 from kubewright.cache import Caches, Labels, ObjectKey
-from kubewright.client import Client, Forbidden, load_config
+from kubewright.client import Client, Forbidden, RetryPolicy, load_config
 from kubewright.clock import SystemClock
 from kubewright.controller import Applier, Controller, Environment, Registration
 from kubewright.controller._declared import Declared
@@ -128,7 +128,7 @@ class Running:
         await self._enter("webhooks")
         if self._reach_first:
             logger.info("operator %s works with %s", operator.name, connected.host)
-            await _reach(client)
+            await _reach(client, settings.sync_timeout)
         if self._install_crds:
             kinds, conversions = self._own_kinds(registrations), await self.webhooks.conversions(client)
             await _install(client, kinds, settings.install_timeout, conversions)
@@ -380,10 +380,15 @@ async def _ended(*tasks: asyncio.Future[Any]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _reach(client: Client) -> None:
-    """Fail at once, and in one sentence, where no cache could ever fill: bad credentials, something else's address."""
+async def _reach(client: Client, within: float) -> None:
+    """Fail at once, and in one sentence, where no cache could ever fill: bad credentials, something else's address.
+
+    A server that is away is tried again, but not for longer than the caches would have.
+    """
+    retry = RetryPolicy(deadline=min(RetryPolicy().deadline, within))
+    asking = client.through(lambda transport: transport, retry=retry, timeout=min(60.0, within))
     with contextlib.suppress(Forbidden):  # whoever may not ask for the version may still do the work
-        await client.server_version()
+        await asking.server_version()
 
 
 async def _install(
