@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import io
 import re
+import socket
 import ssl
 import warnings
 from datetime import datetime
@@ -370,6 +371,35 @@ async def test_with_a_client_ca_only_clients_with_a_certificate_come_in(operator
             async with session_of(authority) as stranger:
                 with pytest.raises((aiohttp.ClientError, ConnectionError)):
                     await stranger.post(url, data=body_of())
+
+
+async def test_no_session_outlives_the_client_ca_that_let_it_in(operator: kw.Operator, tmp_path: Path) -> None:
+    trusted = CertificateAuthority("trusted")
+    ca = tmp_path / "clients.crt"
+    ca.write_bytes(trusted.pair.certificate)
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.load_cert_chain(*trusted.issue("kube-apiserver").write(tmp_path, "client"))
+
+    def ask(port: int, session: ssl.SSLSession | None) -> ssl.SSLSession | None:
+        with (
+            socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as plain,
+            context.wrap_socket(plain, session=session) as secured,
+        ):
+            secured.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            if not secured.recv(1):
+                raise ConnectionResetError("the server hung up")
+            return secured.session
+
+    certificate = ThrowAwayCertificate(["127.0.0.1"])
+    async with WebhookServer(operator.webhooks, certificate, port=0, client_ca=str(ca)) as server:
+        session = await asyncio.to_thread(ask, server.port, None)
+        ca.write_bytes(CertificateAuthority("another").pair.certificate)
+        with pytest.raises(OSError):  # an ssl.SSLError, or a connection that is reset
+            await asyncio.to_thread(ask, server.port, session)
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        with pytest.raises(OSError):  # whose sessions could not be refused
+            await asyncio.to_thread(ask, server.port, None)
 
 
 async def test_a_client_ca_that_changes_counts_for_new_connections(

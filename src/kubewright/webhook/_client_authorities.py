@@ -57,3 +57,7 @@ def require(context: ssl.SSLContext, authorities: bytes) -> None:
     # What is no certificate there is a comment, in whatever language.
     context.load_verify_locations(cadata=authorities.decode("ascii", "ignore"))
     context.verify_mode = ssl.CERT_REQUIRED
+    # Who resumes a session shows no certificate, so one of a CA that is trusted no more would still come in. Those of
+    # TLS 1.2 cannot be forbidden from Python, and every API server knows 1.3.
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.num_tickets = 0
