@@ -152,7 +152,7 @@ def test_problems_are_told_with_their_file(capsys: pytest.CaptureFixture[str]) -
         (["bundle", "cup.py", "--min-kube-version", "1"], 2, "--min-kube-version '1' must be a whole version"),
         (["bundle", "cup.py", "--replaces", "Foo Bar"], 2, "'Foo Bar' is no name of a ClusterServiceVersion"),
         (["bundle", "cup.py", "--replaces", "foo"], 2, "--replaces 'foo' names no version: say which one"),
-        (["bundle", "cup.py", "--replaces", "foo.v1"], 2, "--replaces 'foo.v1' names no version: say which one"),
+        (["bundle", "cup.py", "--replaces", "foo.bar"], 2, "--replaces 'foo.bar' names no version: say which one"),
         (["bundle", "cup.py", "--skips", "Foo"], 2, "'Foo' is no name of a ClusterServiceVersion"),
         (["bundle", "cup.py", "--skip-range", "all"], 2, "--skip-range 'all' is no range of versions"),
         (["bundle", "cup.py", "--image", "a b"], 2, "'a b' is no name of an image"),

@@ -198,6 +198,11 @@ def test_upgrades_are_said_where_they_are_given() -> None:
     assert "replaces" not in csv(project())["spec"]
 
 
+@pytest.mark.parametrize("name", ["prometheusoperator.0.56.3", "foo.v1.0", "foo.v1.0.0-rc.1"])
+def test_what_was_published_under_another_form_of_name_can_be_replaced(name: str) -> None:
+    assert csv(project(), replace(LISTING, replaces=name))["spec"]["replaces"] == name
+
+
 def test_the_files_hold_what_olm_does_not_make_itself() -> None:
     names = sorted(file.path for file in bundle_files(project(replicas=2, service_monitor=True), LISTING))
     assert [name for name in names if "clusterrole" not in name] == [

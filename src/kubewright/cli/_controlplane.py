@@ -130,8 +130,10 @@ def check_replaceable(path: Path) -> None:
         found = yaml.safe_load(path.read_text())
     except (FileNotFoundError, NotADirectoryError):
         found = None
-    except OSError as error:
+    except PermissionError as error:
         raise click.ClickException(f"{path} cannot be written: {error.strerror}") from error
+    except OSError as error:  # a folder, a name that is too long
+        raise WrongUse(f"{path} cannot be written: {error.strerror}") from error
     except (UnicodeDecodeError, yaml.YAMLError):
         found = "something else"
     clusters = found.get("clusters") if isinstance(found, dict) else found

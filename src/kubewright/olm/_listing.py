@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from kubewright.olm._graph import is_range
 from kubewright.olm._names import NAME_RULE, is_name
-from kubewright.olm._semver import is_semver
 
 __all__ = ["OLDEST_KUBERNETES", "Listing", "icon_of"]
 
@@ -29,6 +28,7 @@ _PICTURES: Final = {
 }
 _CHANNEL: Final = re.compile(r"[a-zA-Z0-9]([-a-zA-Z0-9._]*[a-zA-Z0-9])?")
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+([-+].*)?")
+_VERSIONED: Final = re.compile(r".+\.v?\d.*")  # prometheusoperator.0.56.3 was published, too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class Listing:
         for name in (*((self.replaces,) if self.replaces else ()), *self.skips):
             if not is_name(name):
                 raise ValueError(f"{name!r} is no name of a ClusterServiceVersion: {NAME_RULE}")
-        if self.replaces and not _has_version(self.replaces):
+        if self.replaces and not _VERSIONED.fullmatch(self.replaces):
             raise ValueError(f"replaces {self.replaces!r} names no version: say which one, such as foo.v1.0.0")
         if self.skip_range and not is_range(self.skip_range):
             raise ValueError(f"skip_range {self.skip_range!r} is no range of versions, such as '>=1.0.0 <1.2.0'")
@@ -111,11 +111,6 @@ class Listing:
             "links": project.get("urls", {}),
         }
         return cls(**{**found, **given})
-
-
-def _has_version(name: str) -> bool:
-    """Whether a name is that of a version of a package: `foo.v1.0.0`."""
-    return any(is_semver(name[found.end() :]) for found in re.finditer(r"\.v", name))
 
 
 def icon_of(file: Path) -> tuple[str, str]:
