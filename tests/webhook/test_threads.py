@@ -143,7 +143,7 @@ async def test_a_webhook_that_is_slow_does_not_keep_others_from_their_answers() 
     def slow(toy: Toy) -> None:
         with counting:
             hang.began += 1
-        hang.go_on.wait(120)
+        hang.go_on.wait(PATIENCE)
 
     @operator.defaults(Toy)
     def quick(toy: Toy) -> None:
