@@ -108,6 +108,15 @@ async def test_names_that_are_taken_are_told_at_once(client: Client) -> None:
         await install(client, versioned("Second", short_names=["taken"]))
 
 
+async def test_a_name_that_was_taken_can_be_mended(client: Client) -> None:
+    await install(client, versioned("Holder", short_names=["holdings"]))
+    with pytest.raises(InstallError, match=r"holdings belongs to holders.install.example.com"):
+        await install(client, versioned("Mended", short_names=["holdings"]))
+    [mended] = await install(client, versioned("Mended", short_names=["mnd"]))
+    assert mended.status.accepted_names is not None
+    assert mended.status.accepted_names.short_names == ["mnd"]
+
+
 async def test_a_definition_that_the_server_refuses_is_its_error(client: Client) -> None:
     with pytest.raises(Invalid, match="undeclared reference"):
         await install(client, kind_of(Annotated[int, kw.Rule("slef > 0")]))

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 import kubewright as kw
-from kubewright.api import apps
+from kubewright.api import Object, Untyped, apiextensions, apps, networking
 from kubewright.client import Client, Request, Response, Transport
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
@@ -107,6 +107,55 @@ async def test_names_that_are_taken_are_told_at_once(client: Client) -> None:
         await wait_until_served(client, Rival)
 
 
-async def test_a_kind_that_is_built_in_has_no_definition(client: Client) -> None:
-    with pytest.raises(TypeError, match=r"Deployment \(apps/v1\) is built in, and has no definition to wait for"):
-        await wait_until_served(client, apps.Deployment)
+async def test_names_that_nobody_has_any_more_are_waited_for(client: Client, clock: VirtualClock) -> None:
+    refused = await refused_without_a_holder(client)
+    waiting = asyncio.ensure_future(wait_until_served(client, Rival))
+    await clock.advance(20)
+    assert not waiting.done()
+    refused.metadata.labels["looked-at"] = "again"
+    await client.update(refused)
+    [definition] = await waiting
+    assert definition.status.accepted_names is not None
+    assert definition.status.accepted_names.short_names == ["taken"]
+
+
+async def test_names_that_are_refused_to_the_end_are_told_then(client: Client, clock: VirtualClock) -> None:
+    await refused_without_a_holder(client)
+    waiting = asyncio.ensure_future(wait_until_served(client, Rival))
+    await clock.advance(30)
+    with pytest.raises(InstallError, match=r"after 30 s: Rival is defined, but NamesAccepted is False .*: .*taken"):
+        await waiting
+
+
+async def refused_without_a_holder(client: Client) -> apiextensions.CustomResourceDefinition:
+    """A definition whose condition is as it was while another had its short name."""
+    await install(client, Foo)
+    await client.create(crd_of(Rival))
+    await client.delete(apiextensions.CustomResourceDefinition, "foos.serving.example.com")
+    refused = await client.get(apiextensions.CustomResourceDefinition, "rivals.serving.example.com")
+    assert ("NamesAccepted", "False") in [(each.type, each.status) for each in refused.status.conditions or ()]
+    return refused
+
+
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [
+        (apps.Deployment, r"Deployment \(apps/v1\)"),
+        (networking.Ingress, r"Ingress \(networking.k8s.io/v1\)"),
+        (
+            Untyped.kind_of("rbac.authorization.k8s.io/v1", "Role", plural="roles"),
+            r"Role \(rbac.authorization.k8s.io/v1\)",
+        ),
+    ],
+)
+async def test_a_kind_that_is_built_in_has_no_definition(client: Client, kind: type[Object], named: str) -> None:
+    with pytest.raises(TypeError, match=f"{named} is built in, and has no definition to wait for"):
+        await wait_until_served(client, kind)
+
+
+async def test_a_kind_of_an_add_on_of_kubernetes_has_a_definition(client: Client, clock: VirtualClock) -> None:
+    gateway = Untyped.kind_of("gateway.networking.k8s.io/v1", "Gateway", plural="gateways")
+    waiting = asyncio.ensure_future(wait_until_served(client, gateway, timeout=5))
+    await clock.advance(5)
+    with pytest.raises(InstallError, match=r"gateways.gateway.networking.k8s.io: .*Gateway is not defined"):
+        await waiting

@@ -1,12 +1,43 @@
-"""How the package of an API group has the types of its best version: it imports them when one of them is first used."""
+"""The API groups of Kubernetes itself, and how the package of one has the types of its best version: it imports them
+when one of them is first used."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from typing import Final
 
-__all__ = ["on_first_use"]
+__all__ = ["BUILT_IN_GROUPS", "on_first_use"]
+
+BUILT_IN_GROUPS: Final = frozenset(
+    {
+        "",
+        "admissionregistration.k8s.io",
+        "apiextensions.k8s.io",
+        "apiregistration.k8s.io",
+        "apps",
+        "authentication.k8s.io",
+        "authorization.k8s.io",
+        "autoscaling",
+        "batch",
+        "certificates.k8s.io",
+        "coordination.k8s.io",
+        "discovery.k8s.io",
+        "events.k8s.io",
+        "flowcontrol.apiserver.k8s.io",
+        "internal.apiserver.k8s.io",
+        "networking.k8s.io",
+        "node.k8s.io",
+        "policy",
+        "rbac.authorization.k8s.io",
+        "resource.k8s.io",
+        "scheduling.k8s.io",
+        "storage.k8s.io",
+        "storagemigration.k8s.io",
+    }
+)
+"""Those that have a package here. Other groups, also others under `k8s.io`, come from definitions and add-ons."""
 
 
 def on_first_use(package: str, module: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from kubewright.api import Object, apiextensions, info_of
+from kubewright.api._groups import BUILT_IN_GROUPS
 from kubewright.client import ApiError, Client, Forbidden
 from kubewright.clock import Clock
 from kubewright.crd._errors import InstallError
@@ -34,7 +35,7 @@ async def wait_until_served(
 
     A kind is served when its definition is established, and discovery names it in every version that is to be served.
     The time is that of the client's clock, for each kind. Raises `InstallError`, which names the kind and what is
-    missing, when it is over, and at once for what waiting does not mend: names that are taken.
+    missing, when it is over, and at once for what waiting does not mend: names that another definition has.
     """
     return [await until_served(client, *_definition_of(kind), timeout) for kind in kinds]
 
@@ -42,7 +43,7 @@ async def wait_until_served(
 def _definition_of(kind: type[Object]) -> tuple[str, str]:
     """The name of the definition, and that of the kind."""
     info = info_of(kind)
-    if "." not in info.group:
+    if info.group in BUILT_IN_GROUPS:
         raise TypeError(f"{info.kind} ({info.api_version}) is built in, and has no definition to wait for")
     return f"{info.plural}.{info.group}", info.kind
 
@@ -51,19 +52,24 @@ async def until_served(client: Client, name: str, kind: str, timeout: float, clo
     """Wait until a definition of this name is established and its kind served, by the client's clock unless given."""
     clock = clock or client.clock
     lacking = f"{kind} is not defined; install its definition"
+    looked_at = ""  # the version of a definition that is refused, though nobody has its names
 
-    def is_ready(seen: CRD) -> bool:
+    def is_settled(seen: CRD) -> bool:
         nonlocal lacking
         lacking = f"{kind} is defined, but {_told(seen)}"
-        if _hopeless(seen) is not None:
-            return True
+        if _refusal(seen) is not None:
+            return seen.metadata.resource_version != looked_at
         return _condition(seen, "Established") == "True" and _condition(seen, "Terminating") != "True"
 
     async def wait() -> CRD:
-        nonlocal lacking
-        ready = await client.wait_for(CRD, name, is_ready)
-        if (hopeless := _hopeless(ready)) is not None:
-            raise InstallError(name, f"{hopeless}{await _holders(client, ready)}")
+        nonlocal lacking, looked_at
+        ready = await client.wait_for(CRD, name, is_settled)
+        while (refusal := _refusal(ready)) is not None:
+            if holders := await _holders(client, ready):
+                raise InstallError(name, "; ".join([refusal, *holders]))
+            # The condition may be of names as they were, before the server has looked at those of now.
+            looked_at = ready.metadata.resource_version or ""
+            ready = await client.wait_for(CRD, name, is_settled)
         for version in ready.spec.versions:
             lacking = f"{kind} is established, but discovery does not name it in {version.name} yet"
             while version.served and not await _is_discovered(client, ready, version.name):
@@ -113,25 +119,25 @@ async def _is_discovered(client: Client, crd: CRD, version: str) -> bool:
     return any(resource.get("name") == crd.spec.names.plural for resource in resources)
 
 
-def _hopeless(crd: CRD) -> str | None:
-    """What will not get better by waiting."""
+def _refusal(crd: CRD) -> str | None:
+    """What the server does not take. The condition stays for a moment after the definition was mended."""
     for condition in crd.status.conditions or []:
-        hopeless = {"NamesAccepted": "False", "NonStructuralSchema": "True"}.get(condition.type)
-        if condition.status == hopeless:
+        refused = {"NamesAccepted": "False", "NonStructuralSchema": "True"}.get(condition.type)
+        if condition.status == refused:
             return f"{condition.type} is {condition.status} ({condition.reason}): {condition.message}"
     return None
 
 
-async def _holders(client: Client, crd: CRD) -> str:
-    """Which other definitions of the group have its names, if some have and we may look."""
+async def _holders(client: Client, crd: CRD) -> list[str]:
+    """Which other definitions of the group have names that it asks for and keep them, as far as we may look."""
     wanted, holders = _names(crd.spec.names), []
     with contextlib.suppress(Forbidden):
         for other in await client.list(CRD):
             if other.spec.group == crd.spec.group and other.metadata.name != crd.metadata.name:
-                held = _names(other.status.accepted_names)
+                held = _names(other.status.accepted_names) & _names(other.spec.names)
                 if shared := ", ".join(sorted({name for _, name in wanted & held})):
                     holders.append(f"{shared} belongs to {other.metadata.name}")
-    return "".join(f"; {holder}" for holder in holders)
+    return holders
 
 
 def _names(names: apiextensions.CustomResourceDefinitionNames | None) -> set[tuple[str, str]]:
@@ -150,4 +156,4 @@ def _condition(crd: CRD, type_: str) -> str | None:
 def _told(crd: CRD) -> str:
     """What the conditions say, for an error."""
     told = [f"{found.type} is {found.status} ({found.reason})" for found in crd.status.conditions or []]
-    return ", ".join(told) or "it has no conditions; is the API server's CRD controller running?"
+    return _refusal(crd) or ", ".join(told) or "it has no conditions; is the API server's CRD controller running?"
