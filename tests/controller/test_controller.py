@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kubewright.api import Model, ObjectMeta, Quantity, Resource, encode, to_dict
+from kubewright.api import Model, ObjectMeta, Quantity, Resource, encode, from_dict, to_dict
 from kubewright.api._resource import resource
 from kubewright.cache import ObjectKey
 from kubewright.clock import SystemClock, VirtualClock
@@ -314,6 +314,22 @@ async def test_an_undecodable_object_is_told_once_for_each_generation_and_withou
         await clock.settle()
         assert stage.controller.stats.reconciles["success"] == 1
         assert "hunter2" not in str(stage.recorded())
+    assert "hunter2" not in caplog.text
+
+
+async def test_what_a_reconciler_reads_and_does_not_fit_is_logged_without_its_value(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    content = {"metadata": {"name": "one"}, "spec": {"size": "hunter2"}}
+
+    @operator.reconciles(Thing)
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        from_dict(Ration, content)
+
+    async with working(operator, clock) as stage:
+        stage.put(thing("a"))
+        await clock.settle()
+    assert "Ration one: spec.size: the value is not a quantity" in caplog.text
     assert "hunter2" not in caplog.text
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import kubewright as kw
-from kubewright.api import ObjectMeta, Untyped, Violation, core, to_dict
+from kubewright.api import ObjectMeta, Untyped, Violation, core, from_dict, to_dict
 from kubewright.clock import VirtualClock
 from kubewright.webhook import AdmissionRequest, AdmissionWarning, FieldError, Refused, rule_for
 from tests.patience import PATIENCE
@@ -503,6 +503,19 @@ async def test_an_object_that_does_not_fit_its_model_is_refused_with_the_field()
     response = await answer_to(operator, review(content))
     assert response["status"]["code"] == 422
     assert [cause["field"] for cause in response["status"]["details"]["causes"]] == ["spec.size"]
+
+
+async def test_what_a_handler_reads_and_does_not_fit_is_refused_without_its_value() -> None:
+    operator = made()
+
+    @operator.validates(Toy)
+    def check(toy: Toy) -> None:
+        from_dict(core.ResourceQuota, {"spec": {"hard": {"cpu": "hunter2"}}})
+
+    response = await answer_to(operator, review(to_dict(toy())))
+    assert response["status"]["code"] == 422
+    assert "spec.hard[...]: the value is not a quantity" in response["status"]["message"]
+    assert "hunter2" not in str(response)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -200,6 +200,30 @@ async def test_a_failure_names_the_object_and_converts_none(
         assert response["convertedObjects"] == []
         assert (await convert(asker, V1, old_toy()))["result"]["status"] == "Success"
         assert asker.server.stats.reviews["/convert", "failed"] == 1
+
+
+async def test_a_value_that_does_not_fit_is_told_to_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    class OldSafeSpec(kw.Model):
+        lock: Literal["key", "dial"] = "key"
+
+    @kw.resource(V1ALPHA1, kind="Safe")
+    class OldSafe(kw.Resource[OldSafeSpec, None]): ...
+
+    @kw.resource(V1, kind="Safe", storage=True)
+    class Safe(kw.Resource[OldSafeSpec, None]): ...
+
+    operator = kw.Operator("safes")
+    operator.converts(OldSafe, Safe)(lambda old: Safe(spec=old.spec))
+    operator.converts(Safe, OldSafe)(lambda new: OldSafe(spec=new.spec))
+    stored = to_dict(OldSafe(metadata=ObjectMeta(name="one"), spec=OldSafeSpec())) | {"spec": {"lock": "hunter2"}}
+    async with asking(operator) as asker:
+        response = await convert(asker, V1, stored)
+    text = (
+        f"Safe one cannot be converted from {V1ALPHA1} to {V1}: spec.lock: not one of the values that the model knows"
+    )
+    assert response["result"] == {"status": "Failure", "message": text}
+    assert text in caplog.messages
+    assert "hunter2" not in caplog.text
 
 
 async def test_a_failure_is_told_whatever_its_text_is() -> None:

@@ -34,18 +34,19 @@ _VALUE: Final = re.compile(r"""^('.*'|".*"|.{1,20}\.\.\.) is not""", re.DOTALL)
 
 
 class DecodeError(ValueError):
-    """What was read does not fit the model. `object_name` and `path` say where, `reason` says why."""
+    """What was read does not fit the model. `object_name` and `path` say where, `reason` says why.
+
+    The text lacks the value that does not fit: it may be a secret, and logs and events are read by many. `reason` has
+    it, `reason_without_value` is what the text says.
+    """
 
     def __init__(self, object_name: str, path: str, reason: str) -> None:
-        super().__init__(f"{object_name}: {path}: {reason}" if path else f"{object_name}: {reason}")
+        unknown = _UNKNOWN_VALUE.sub("not one of the values that the model knows", reason)
+        self.reason_without_value = _VALUE.sub("the value is not", unknown)
+        super().__init__(": ".join(part for part in (object_name, path, self.reason_without_value) if part))
         self.object_name = object_name
         self.path = path
         self.reason = reason
-
-    def without_value(self) -> DecodeError:
-        """The same, without the value that does not fit: it may be a secret, and logs and events are read by many."""
-        reason = _UNKNOWN_VALUE.sub("not one of the values that the model knows", self.reason)
-        return DecodeError(self.object_name, self.path, _VALUE.sub("the value is not", reason))
 
 
 @cache
@@ -126,7 +127,9 @@ def _decode_again(type_: Any, raw: bytes, error: msgspec.DecodeError) -> Any:
 
 
 def _explain(type_: type, raw: bytes, error: msgspec.DecodeError, prefix: str = "") -> DecodeError:
-    reason, _, at = str(error).partition(" - at `")
+    # The last one: a value that stands in the reason may look like the path.
+    reason, where_from, at = str(error).rpartition(" - at `")
+    reason, at = (reason, at) if where_from else (at, "")
     path = at.rstrip("`").removeprefix("$").removeprefix(".")
     reason = reason.replace("Object missing required field", "missing required field")
     where = ".".join(part for part in (prefix, path) if part)

@@ -108,16 +108,10 @@ class Snapshot(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
         return next((owner for owner in self.owners if owner.controller), None)
 
     def object(self) -> R:
-        """The typed object: fresh and private each time.
-
-        Raises `DecodeError` when it does not fit its model, with the field and what was expected, never its value.
-        """
+        """The typed object: fresh and private each time. Raises `DecodeError` when it does not fit its model."""
         if self.problem:
             raise DecodeError(f"{self.kind.__name__} {self.key}", "", self.problem)
-        try:
-            return decode(self.kind, self.raw)
-        except DecodeError as error:
-            raise error.without_value() from None
+        return decode(self.kind, self.raw)
 
     def __str__(self) -> str:
         return f"{self.kind.__name__} {self.key} at {self.resource_version}"

@@ -510,7 +510,8 @@ class Controller(Generic[R]):
     def _tell_undecodable(self, run: Reconcile, found: _Undecodable) -> None:
         """Say it once for each generation of the object: a resync, or a status that somebody writes, is no news."""
         error, snapshot = found.error, found.snapshot
-        message = f"The object does not fit its model: {error.path}: {error.reason}" if error.path else str(error)
+        what = f"{error.path}: {error.reason_without_value}"
+        message = f"The object does not fit its model: {what}" if error.path else str(error)
         state = (snapshot.uid, snapshot.generation or snapshot.resource_version, message)
         news = self._undecodable.get(run.key) != state
         if len(self._undecodable) >= _TOLD_AT_MOST:
