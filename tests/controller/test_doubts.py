@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
 
-from kubewright.api import core
+from kubewright.api import core, meta
 from kubewright.client import AlreadyExists, MergePatch, Status
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
@@ -23,6 +24,10 @@ async def bench(cluster: Cluster | RealCluster, namespace: str, clock: VirtualCl
     async with open_bench(cluster, namespace) as opened:
         opened.applier = Applier(opened.client, opened.mirror, field_manager=MANAGER, clock=clock)
         yield opened
+
+
+def refuse() -> None:
+    raise AlreadyExists(Status(code=409, reason="AlreadyExists", message="it exists"))
 
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -94,11 +99,6 @@ async def test_an_object_that_the_cache_gives_to_another_is_read_before_the_seco
 async def test_a_server_that_contradicts_itself_ends_the_reconcile_each_time(
     bench: Bench, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    exists = AlreadyExists(Status(code=409, reason="AlreadyExists", message="it exists"))
-
-    def refuse() -> None:
-        raise exists
-
     for _ in range(4):
         bench.before("create", refuse)
         with pytest.raises(Outdated, match=r"the server knows no ConfigMap .*/child, although it did a moment ago"):
@@ -123,3 +123,64 @@ async def test_the_cache_is_believed_again_when_it_agrees(bench: Bench) -> None:
     bench.sent()
     await bench.applier.apply(bench.owner, config_map(a="1"))
     assert bench.sent() == []
+
+
+async def test_two_that_look_at_the_same_time_do_not_disturb_each_other(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bench.client.create(config_map(theirs="x"))
+    with pytest.raises(NotOwned):
+        await bench.applier.apply(bench.owner, config_map(a="1"))
+    await bench.look(core.ConfigMap, "child")
+    get, both_look = bench.client.get, asyncio.Barrier(2)
+
+    async def get_together(kind: type[core.ConfigMap], name: str, namespace: str) -> core.ConfigMap:
+        async with both_look:
+            return await get(kind, name, namespace)
+
+    monkeypatch.setattr(bench.client, "get", get_together)
+    both = [bench.applier.apply(bench.owner, config_map(a="1")) for _ in range(2)]
+    refusals = await asyncio.gather(*both, return_exceptions=True)
+    assert [type(refusal) for refusal in refusals] == [NotOwned, NotOwned]
+
+
+async def test_a_cache_that_is_behind_twice_was_not_wrong_all_the_time(
+    bench: Bench, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    await bench.client.create(config_map(theirs="x"))
+    with pytest.raises(NotOwned):
+        await bench.applier.apply(bench.owner, config_map(a="1"))
+    await bench.look(core.ConfigMap, "child")
+    await clock.advance(3600)
+    await bench.client.delete(core.ConfigMap, "child")
+    await bench.client.create(config_map(theirs="y"))
+    with pytest.raises(NotOwned):
+        await bench.applier.apply(bench.owner, config_map(a="1"))
+    assert told(caplog) == []
+
+
+async def test_a_refusal_by_a_cache_that_was_right_is_no_contradiction(
+    bench: Bench, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    await bench.client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="child", finalizers=["example.com/wait"])))
+    await bench.client.delete(core.ConfigMap, "child")
+    await bench.look(core.ConfigMap, "child")
+    with pytest.raises(BeingDeleted):
+        await bench.applier.apply(bench.owner, config_map(a="1"))
+    await clock.advance(3600)
+    await bench.client.patch(core.ConfigMap, "child", MergePatch({"metadata": {"finalizers": None}}))
+    await bench.client.create(config_map(theirs="x"))
+    with pytest.raises(NotOwned):
+        await bench.applier.apply(bench.owner, config_map(a="1"))
+    assert told(caplog) == []
+
+
+async def test_a_doubt_is_over_when_both_say_that_there_is_none(
+    bench: Bench, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        bench.before("create", refuse)
+        with pytest.raises(Outdated):
+            await bench.applier.apply(bench.owner, config_map(a="1"))
+        await clock.advance(3600)
+    assert told(caplog) == []

@@ -149,9 +149,13 @@ class Applier:
             raise Outdated(f"the server knows no {desired.object}, although it did a moment ago; reconcile again")
         try:
             return await self._apply_existing(owner, desired, snapshot, adopt=adopt, live=live, given_up=given_up)
-        except (BeingDeleted, NotOwned, Outdated):
+        except Outdated:
             if not live:
                 self._doubt(kind, key)
+            raise
+        except (BeingDeleted, NotOwned):
+            if not live:
+                self._doubts.suspect((kind, key))
             raise
 
     async def prune(
@@ -187,7 +191,7 @@ class Applier:
 
     def _doubt(self, kind: type[Object], key: ObjectKey) -> None:
         if self._cache.covers(kind, key.namespace):
-            self._doubts.arose((kind, key))
+            self._doubts.arose((kind, key), self._cache.get(kind, key))
 
     # One object that is there
 
