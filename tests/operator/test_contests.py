@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
 from kubewright.api import core, meta
+from kubewright.cache import ObjectKey
 from kubewright.client import Client, MergePatch
-from kubewright.controller import Contested, Context
-from kubewright.operator import Operator
-from tests.operator.conftest import Calls, events, install, until
-from tests.operator.test_context import Box, box, definition
+from kubewright.clock import VirtualClock
+from kubewright.controller import Context, Result, TerminalError
+from kubewright.operator import Operator, Running
+from kubewright.queue import ExponentialBackoff, KeyState
+from tests.operator.conftest import Calls, events, install, settled, until
+from tests.operator.test_context import Box, BoxStatus, box, definition
 
 pytestmark = pytest.mark.clusters
 
@@ -21,30 +27,145 @@ async def definitions(client: Client) -> None:
     await install(client, definition("Box", "boxes", subresource=True))
 
 
+class Rival:
+    """An operator on a clock that stands still, whose every write to "child" another program undoes at once."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self.client = client
+        self.namespace = namespace
+        self.clock = VirtualClock()
+        self.operator = Operator("box-operator", namespaces=[namespace], clock=self.clock)
+
+    async def apply_child(self, ctx: Context[Box]) -> core.ConfigMap:
+        child = await ctx.apply(config_map("child", "1"))
+        if child.data == {"a": "1"}:
+            await self.edit({"data": {"a": "theirs"}})
+        return child
+
+    async def edit(self, content: dict[str, Any]) -> core.ConfigMap:
+        return await self.client.patch(core.ConfigMap, "child", MergePatch(content), self.namespace)
+
+    @asynccontextmanager
+    async def contested(self, calls: Calls) -> AsyncIterator[Running]:
+        """The operator runs, has put the child back five times, and leaves it now."""
+        async with self.operator.running(calls.client, install_crds=False) as running:
+            await self.client.create(box(self.namespace))
+            await until(lambda: events(self.client, self.namespace, "Contested"))
+            await self.settled(running)
+            yield running
+
+    async def settled(self, running: Running) -> None:
+        """The operator has done what it can, and has seen what the other program made of it."""
+        await settled(running)
+        await settled(running, await self.client.get(core.ConfigMap, "child", self.namespace))
+
+    def state(self, running: Running) -> KeyState:
+        return running.controller(Box).queue.state(ObjectKey(self.namespace, "one"))
+
+
+@pytest.fixture
+def rival(client: Client, namespace: str) -> Rival:
+    return Rival(client, namespace)
+
+
+def config_map(name: str, a: str) -> core.ConfigMap:
+    return core.ConfigMap(metadata=meta.ObjectMeta(name=name), data={"a": a})
+
+
+@pytest.fixture(autouse=True)
+def whole_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "kubewright.controller")
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+    records = [record for record in caplog.records if record.name.startswith("kubewright.controller")]
+    return [(record.levelname, record.getMessage()) for record in records]
+
+
+def writes_to_child(calls: Calls) -> int:
+    return len([write for write in calls.writes() if write.endswith("/child")])
+
+
 async def test_a_contest_is_one_warning_and_one_event_and_ends_the_writing(
-    calls: Calls, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
+    calls: Calls, rival: Rival, caplog: pytest.LogCaptureFixture
 ) -> None:
-    operator = Operator("box-operator", namespaces=[namespace])
-    refused: list[Contested] = []
-
-    @operator.reconciles(Box, owns=[core.ConfigMap])
+    @rival.operator.reconciles(Box, owns=[core.ConfigMap])
     async def sync(obj: Box, ctx: Context[Box]) -> None:
-        try:
-            await ctx.apply(core.ConfigMap(metadata=meta.ObjectMeta(name="child"), data={"a": "1"}))
-        except Contested as error:
-            refused.append(error)
-            raise
-        await client.patch(core.ConfigMap, "child", MergePatch({"data": {"a": "theirs"}}), namespace)
+        await rival.apply_child(ctx)
 
-    async with operator.running(calls.client, install_crds=False):
-        await client.create(box(namespace))
-        [event] = await until(lambda: events(client, namespace, "Contested"))
+    async with rival.contested(calls):
+        [event] = await events(rival.client, rival.namespace, "Contested")
     assert event.involved_object.kind == "Box"
     assert "sets data.a otherwise each time" in (event.message or "")
-    told = [record for record in caplog.records if record.name.startswith("kubewright.controller")]
-    assert [record.getMessage() for record in told if record.levelno >= logging.WARNING] == [
-        f"Box {namespace}/one: {refused[0]}"
-    ]
-    applies = [write for write in calls.writes() if "configmaps" in write]
+    assert told(caplog) == [("WARNING", f"Box {rival.namespace}/one: {event.message}")]
     # Created, then read and made an apply once, then put back.
-    assert len(applies) == 1 + 1 + 5
+    assert writes_to_child(calls) == 1 + 1 + 5
+
+
+async def test_the_rest_of_the_reconcile_goes_on_during_a_contest(
+    calls: Calls, rival: Rival, client: Client, namespace: str
+) -> None:
+    returned: list[dict[str, str] | None] = []
+
+    @rival.operator.reconciles(Box, owns=[core.ConfigMap])
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        returned.append((await rival.apply_child(ctx)).data)
+        await ctx.apply(config_map("other", str(obj.spec.size)))
+        await ctx.patch_status(BoxStatus(available=obj.spec.size))
+
+    async with rival.contested(calls) as running:
+        changed = await client.patch(Box, "one", MergePatch({"spec": {"size": 7}}), namespace)
+        await settled(running, changed)
+    assert returned[-1] == {"a": "theirs"}
+    assert (await client.get(core.ConfigMap, "other", namespace)).data == {"a": "7"}
+    status = (await client.get(Box, "one", namespace)).status
+    assert status is not None
+    assert status.available == 7
+
+
+async def test_wakes_during_the_pause_do_not_make_it_longer_and_are_not_told(
+    calls: Calls, rival: Rival, caplog: pytest.LogCaptureFixture
+) -> None:
+    @rival.operator.reconciles(Box, owns=[core.ConfigMap])
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        await rival.apply_child(ctx)
+
+    async with rival.contested(calls) as running:
+        for number in range(10):
+            seen = await rival.edit({"metadata": {"annotations": {"seen": str(number)}}})
+            await settled(running, seen)
+        state, stats = rival.state(running), running.controller(Box).stats
+        assert (state.ready_in, state.retries) == (10, 0)
+        assert set(stats.reconciles) == {"success"}
+        assert len(told(caplog)) == 1
+        before = writes_to_child(calls)
+        await rival.clock.advance(9)
+        assert writes_to_child(calls) == before
+        await rival.clock.advance(1)
+        await rival.settled(running)
+        assert writes_to_child(calls) == before + 1
+        assert rival.state(running).ready_in == 20
+
+
+@pytest.mark.parametrize("ends", ["with a wish", "for good", "with an error"])
+async def test_the_key_comes_back_after_the_pause_however_the_reconcile_ends(
+    calls: Calls, rival: Rival, ends: str
+) -> None:
+    triggers: list[str] = []
+
+    @rival.operator.reconciles(Box, owns=[core.ConfigMap], rate_limiter=ExponentialBackoff(100, 1000))
+    async def sync(obj: Box, ctx: Context[Box]) -> Result:
+        triggers.append(ctx.trigger)
+        await rival.apply_child(ctx)
+        if ends == "for good":
+            raise TerminalError("it cannot be done")
+        if ends == "with an error":
+            raise ConnectionError("another system is away")
+        return Result(requeue_after=3600)
+
+    async with rival.contested(calls) as running:
+        assert rival.state(running).ready_in == 10
+        triggers.clear()
+        await rival.clock.advance(10)
+        await settled(running)
+    assert triggers[0] == ("retry" if ends == "with an error" else "requeue")

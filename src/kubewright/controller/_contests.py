@@ -48,7 +48,9 @@ class Rivals(msgspec.Struct, frozen=True):
 
 
 class Contested(ApplyError):
-    """Another program keeps undoing what is applied, so it is not put back for a while. The key comes back then.
+    """Another program keeps undoing what is applied, so it is not put back for a while.
+
+    `Applier.apply` raises it. `ctx.apply` tells it and goes on, and the key comes back when the pause is over.
 
     Let one of the two decide: leave the fields out of what is applied (`release`), or stop the other.
     """

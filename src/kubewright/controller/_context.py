@@ -165,8 +165,11 @@ class Context(_Face[R_co]):
 
         Fields that were applied before and are absent now are removed, and the server puts its default there. Where
         the last value is to stay, name the field in `release`: `release=["spec.replicas"]` gives it up to whoever
-        wants it, an autoscaler for instance. Where another program sets a field back each time, `Contested` is raised
-        after some rounds, and the field is left to it for a while.
+        wants it, an autoscaler for instance.
+
+        Where another program sets a field back each time, the object is left as it is for a while, after some rounds:
+        what is returned is then that, and not what was asked for. The log and an event `Contested` say so, and the
+        reconcile comes back when the pause is over, whatever else it asks for.
         """
         return await self._session.apply(obj, adopt=adopt, owned=owned, release=release)
 

@@ -17,7 +17,6 @@ from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
 from kubewright.client import ApiError, Conflict, Forbidden
 from kubewright.clock import Clock
-from kubewright.controller._contests import Contested
 from kubewright.controller._context import BlockingContext, Context
 from kubewright.controller._deadline import Deadline
 from kubewright.controller._environment import Environment
@@ -77,6 +76,7 @@ class Controller(Generic[R]):
         self._causes: dict[ObjectKey, ObjectKey] = {}
         self._gone: dict[ObjectKey, list[Snapshot[R]]] = {}
         self._finalized: dict[ObjectKey, set[tuple[str, str]]] = {}
+        self._look_again: dict[ObjectKey, float] = {}
         self._undecodable: dict[ObjectKey, tuple[str, int, str]] = {}
         self._session = partial(Session, environment, registration.kind, registration.info)
         self._sessions: set[Session[R]] = set()
@@ -249,6 +249,8 @@ class Controller(Generic[R]):
                 ended = now()
                 if self._failures and ending not in _FAILED:
                     self._failures.forget(key)
+                if self._look_again:
+                    self._come_back(key, ending)
                 stats.reconciles[ending] += 1
                 stats.durations.observe(ended - began)
                 if _logger.isEnabledFor(logging.DEBUG):  # a line for each reconcile is made only if somebody reads it
@@ -286,7 +288,7 @@ class Controller(Generic[R]):
             queue.forget(key)
             self._tell_undecodable(run, found)
             return "terminal_error"
-        except (Conflict, Outdated, BeingDeleted, Contested) as error:
+        except (Conflict, Outdated, BeingDeleted) as error:
             return self._again_quietly(run, error)
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and being_cancelled():
@@ -315,6 +317,18 @@ class Controller(Generic[R]):
         queue.add_rate_limited(key)
         return "requeue"
 
+    def _look_again_at(self, key: ObjectKey, moment: float) -> None:
+        """Let a key that is being worked on come back, by the monotonic clock, whatever its reconcile asks for."""
+        self._look_again[key] = min(moment, self._look_again.get(key, moment))
+
+    def _come_back(self, key: ObjectKey, ending: Ending) -> None:
+        moment = self._look_again.pop(key, None)
+        if moment is None:
+            return
+        if ending != "error":  # which comes back as a retry, mostly earlier
+            self._triggers.setdefault(key, "requeue")
+        self.queue.add_after(key, moment - self._environment.clock.monotonic())
+
     def _was_deposed(self, error: BaseException) -> bool:
         """Whether a write was refused because this replica has ceased to lead."""
         leads = self._environment.leads
@@ -332,8 +346,8 @@ class Controller(Generic[R]):
         return "error"
 
     def _back_off(self, key: ObjectKey, error: BaseException) -> None:
-        """Let the key come back after its backoff, and no earlier than the server, or a contest, asks for."""
-        asked = error.retry_after if isinstance(error, ApiError | Contested) else None
+        """Let the key come back after its backoff, and no earlier than the server asks for."""
+        asked = error.retry_after if isinstance(error, ApiError) else None
         if asked is None:
             self.queue.add_rate_limited(key)
         else:
@@ -450,6 +464,8 @@ class Controller(Generic[R]):
             raise no_exception(error) from error
         finally:
             self._sessions.discard(session)
+            if session.contested_until is not None:
+                self._look_again_at(session.key, session.contested_until)
         session.check()
         if session.conditions:
             await session.flush()

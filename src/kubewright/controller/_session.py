@@ -90,6 +90,8 @@ class Session(msgspec.Struct, Generic[R], eq=False):
     changed: bool = False
     conditions: dict[str, tuple[bool | ConditionStatus, str, str] | None] = msgspec.field(default_factory=dict)
     """Those that are to be written, by type; None is one to be removed."""
+    contested_until: float | None = None
+    """When the first of the objects may be put back that another program undoes each time, by the monotonic clock."""
     _raw: bytes | None = None
     _stopped: BaseException | None = None
     _pending: Future[Any] | None = None
@@ -207,19 +209,23 @@ class Session(msgspec.Struct, Generic[R], eq=False):
         try:
             applied = await self.environment.applier.apply(owner, placed, adopt=adopt, release=release)
         except Contested as error:
-            self._tell_contested(error)
-            raise
+            return self._left_as_it_is(error, type(obj))
         if applied.written:
             self.changed = True
             self._tell_change(applied.object, before.raw if before is not None else None)
             self._saw_if_primary(applied.object)
         return applied.object
 
-    def _tell_contested(self, error: Contested) -> None:
+    def _left_as_it_is(self, error: Contested, kind: type[O]) -> O:
+        """Tell it, and remember when to try again. The reconcile goes on: its other objects are not contested."""
+        until = self.environment.clock.monotonic() + error.retry_after
+        self.contested_until = until if self.contested_until is None else min(until, self.contested_until)
+        self.log.log(logging.WARNING if error.news else logging.DEBUG, "%s", error)
         if error.news:
-            self.log.warning("%s", error)
             with contextlib.suppress(Exception):  # an event never fails anything
                 self.record("Contested", str(error), "Warning", "Apply")
+        assert isinstance(error.existing, kind)
+        return error.existing
 
     async def prune(self, kinds: Iterable[type[Object]], keep: Iterable[Object]) -> int:
         """See `Context.prune`."""
