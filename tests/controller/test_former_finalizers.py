@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from kubewright.cache import ObjectKey
 from kubewright.clock import VirtualClock
 from kubewright.controller import Context
 from kubewright.operator import Operator
 from tests.controller.conftest import Part, Thing, thing, working
 
-GOING = datetime(2030, 1, 31, tzinfo=UTC)
+GOING = datetime(2030, 1, 1, tzinfo=UTC)  # when the clock begins
 
 
 @pytest.fixture(autouse=True)
@@ -31,28 +32,70 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
+def waiting(*finalizers: str, size: int = 0) -> Thing:
+    return thing(size=size, finalizers=list(finalizers), deletion_timestamp=GOING)
+
+
 async def test_a_finalizer_of_a_former_name_is_told_once_and_left(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with working(operator, clock) as stage:
-        stage.put(thing(finalizers=["example.com/old-name"], deletion_timestamp=GOING))
+        stage.put(waiting("example.com/old-name"))
         await clock.advance(3600)
-        stage.put(thing(size=2, finalizers=["example.com/old-name"], deletion_timestamp=GOING))
+        stage.put(waiting("example.com/old-name", size=2))
         await clock.advance(3600)
     assert warnings(caplog) == [
-        "Thing default/one: being deleted, it waits for the finalizer example.com/old-name, which no controller of this"
-        " operator calls. If it is the former name of one, nobody takes it off: register what it stands for, with"
+        "Thing default/one: being deleted for more than ten minutes, it waits for the finalizer example.com/old-name,"
+        " which no controller of this operator calls. If it is another operator's, look at that one. If it is the"
+        " former name of one of this operator's, nobody takes it off: register what it stands for, with"
         " finalizes(Thing, name='example.com/old-name'), or take it off by hand"
     ]
+
+
+async def test_it_is_told_after_ten_minutes_although_nothing_else_happens(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    quiet, triggers = Operator("quiet-operator"), list[str]()
+
+    @quiet.reconciles(Thing)
+    async def sync(key: ObjectKey, ctx: Context[Thing]) -> None:
+        triggers.append(ctx.trigger)
+
+    @quiet.finalizes(Part, name="example.com/part")
+    async def clean_part(obj: Part, ctx: Context[Part]) -> None: ...
+
+    async with working(quiet, clock) as stage:
+        await clock.advance(60)
+        stage.put(waiting("example.com/old-name"))
+        await clock.advance(100)
+        stage.put(waiting("example.com/old-name", size=2))
+        await clock.advance(439)
+        assert warnings(caplog) == []
+        await clock.advance(1)
+        assert len(warnings(caplog)) == 1
+        await clock.advance(3600)
+    assert triggers == ["added", "updated", "requeue"]
+    assert len(warnings(caplog)) == 1
+
+
+async def test_a_finalizer_that_another_operator_takes_off_in_time_is_not_told(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with working(operator, clock) as stage:
+        stage.put(waiting("example.com/other-operator", "example.org/slow"))
+        await clock.advance(599)
+        stage.put(waiting("example.org/slow"))
+        await clock.advance(3600)
+    assert warnings(caplog) == []
 
 
 @pytest.mark.parametrize(
     "kept",
     [
         thing(finalizers=["example.com/thing-operator", "example.com/old-name"]),
-        thing(finalizers=["example.com/part"], deletion_timestamp=GOING),
-        thing(finalizers=["example.org/theirs"], deletion_timestamp=GOING),
-        thing(finalizers=["foregroundDeletion"], deletion_timestamp=GOING),
+        waiting("example.com/part"),
+        waiting("example.org/theirs"),
+        waiting("foregroundDeletion"),
     ],
     ids=["not in deletion", "another controller's", "of another domain", "of no domain"],
 )
@@ -61,5 +104,5 @@ async def test_other_finalizers_are_not_told(
 ) -> None:
     async with working(operator, clock) as stage:
         stage.put(kept)
-        await clock.settle()
+        await clock.advance(3600)
     assert warnings(caplog) == []

@@ -513,10 +513,15 @@ class Controller(Generic[R]):
         return "at once" if delay is None else f"in {delay:.3g} s"
 
     def _tell_former_finalizers(self, snapshot: Snapshot[R], run: Reconcile) -> None:
-        for name in self._environment.former_finalizers.news(snapshot):
+        clock = self._environment.clock
+        names, wait = self._environment.former_finalizers.news(snapshot, clock.now())
+        if wait:
+            self._look_again_at(run.key, clock.monotonic() + wait)
+        for name in names:
             self._log(run).warning(
-                "being deleted, it waits for the finalizer %s, which no controller of this operator calls. If it is the"
-                " former name of one, nobody takes it off: register what it stands for, with finalizes(%s, name=%r), or"
+                "being deleted for more than ten minutes, it waits for the finalizer %s, which no controller of this"
+                " operator calls. If it is another operator's, look at that one. If it is the former name of one of"
+                " this operator's, nobody takes it off: register what it stands for, with finalizes(%s, name=%r), or"
                 " take it off by hand",
                 name,
                 self.kind.__name__,
