@@ -26,6 +26,9 @@ A `Conflict` of the API server is an ordinary end too: somebody changed the obje
 its backoff, with one line in the log; and so is its refusal to make something in a namespace that is going. An object
 that does not fit its model is a terminal error of its own key alone.
 
+However it ends, the key also comes back when an object may be put back that another program kept undoing (see
+`Context.apply`); that changes neither its backoff nor what is counted.
+
 What is called with what:
 
 - The *object form* takes the object. It is called for objects that exist and are not being deleted: a reconciler that
