@@ -25,6 +25,7 @@ FLOORS = [
     {"queue", "cache", "crd"},
     {"client"},
     {"api"},
+    {"http"},
     {"clock", "_certificates", "_writing"},
 ]
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

@@ -178,7 +178,7 @@ async def test_a_request_leaves_no_line_in_the_log(caplog: pytest.LogCaptureFixt
             caplog.clear()
             await asyncio.to_thread(get, server.port, "/a")
             await asyncio.to_thread(get, server.port, "/missing")
-    assert [record.name for record in caplog.records if record.name.startswith("aiohttp")] == []
+    assert [record.name for record in caplog.records if record.name.startswith("kubewright.http")] == []
 
 
 async def test_an_address_that_is_taken_is_named() -> None:
@@ -190,8 +190,7 @@ async def test_an_address_that_is_taken_is_named() -> None:
 
 async def test_without_a_host_it_listens_on_loopback_alone() -> None:
     async with HttpServer("0", {"/a": echo}) as server:
-        assert server._runner is not None
-        assert [address[0] for address in server._runner.addresses] == ["127.0.0.1"]
+        assert [host for host, _ in server.addresses] == ["127.0.0.1"]
 
 
 def test_a_stuck_event_loop_shows_as_a_probe_that_gets_no_answer() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple, Self
 from urllib.parse import quote, unquote, urlsplit
+
+from kubewright.http import Headers, check_headers
 
 __all__ = ["Headers", "Place", "head_of", "query_text"]
 
@@ -62,54 +64,13 @@ class Place(NamedTuple):
         return (("Proxy-Authorization", f"Basic {base64.b64encode(self.user.encode()).decode()}"),)
 
 
-class Headers(Mapping[str, str]):
-    """The headers of an answer, decoded when they are asked for. Names compare without case; the last of a name counts.
-
-    Args:
-        pairs: names, in lower case, and values.
-    """
-
-    def __init__(self, pairs: list[tuple[bytes, bytes]]) -> None:
-        self._pairs = pairs
-        self._last = dict(pairs)
-
-    def __getitem__(self, name: str) -> str:
-        return _text(self._last[name.lower().encode()])
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name.lower().encode() in self._last
-
-    def __iter__(self) -> Iterator[str]:
-        return map(_text, self._last)
-
-    def __len__(self) -> int:
-        return len(self._last)
-
-    def all(self, name: str) -> list[str]:
-        """The values of all headers of a name."""
-        wanted = name.lower().encode()
-        return [_text(value) for known, value in self._pairs if known == wanted] if wanted in self._last else []
-
-
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "replace")
-
-
 def head_of(method: str, target: str, headers: Sequence[tuple[str, str]]) -> bytes:
     """The head of a request. Raises ValueError for a text that would not stay in its place."""
     if not method.isalpha() or not target.isprintable() or " " in target:
         raise ValueError(f"{method} {target!r} is no request of HTTP")
-    for name, value in headers:
-        if not _is_token(name) or (not value.isprintable() and any(unwanted in value for unwanted in "\r\n\0")):
-            raise ValueError(f"the header {name!r} has characters that cannot be in one")  # its value may be a secret
+    check_headers(headers)
     lines = [f"{name}: {value}\r\n" for name, value in headers]
     return f"{method} {target} HTTP/1.1\r\n{''.join(lines)}\r\n".encode()
-
-
-@lru_cache(maxsize=256)
-def _is_token(name: str) -> bool:
-    """Whether this can be the name of a header (RFC 9110)."""
-    return bool(name) and name.isascii() and all(each.isalnum() or each in "!#$%&'*+-.^_`|~" for each in name)
 
 
 @lru_cache(maxsize=256)  # the queries of an operator are few, and preparing them was a tenth of what a request costs

@@ -6,18 +6,19 @@ It answers GET and HEAD of known paths, keeps nothing and logs nothing. It liste
 from __future__ import annotations
 
 import logging
+import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
+from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
-from kubewright._aiohttp import roots_on_first_use
 from kubewright._discreet import Discreet
 from kubewright.operator._values import split_address
 
 if TYPE_CHECKING:
-    from aiohttp import web
+    from kubewright.http import Server, ServerRequest, ServerResponse
 
 __all__ = ["Asked", "Handler", "HttpServer", "Page", "Query"]
 
@@ -26,7 +27,9 @@ logger = logging.getLogger("kubewright.operator")
 Query: TypeAlias = Mapping[str, list[str]]
 """The values of each parameter of a request; a parameter without a value has one that is empty."""
 
-_LAST_SECONDS = 1.0
+_CONNECTIONS: Final = 128  # probes and scrapes need a handful; a flood may cost 16 MB at most
+_LAST_SECONDS: Final = 1.0
+_MOST_PARAMETERS: Final = 100
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -61,30 +64,37 @@ class HttpServer:
     Entering raises `OSError` when the address cannot be listened at, with the address in its text.
     """
 
-    def __init__(self, bind: str, paths: Mapping[str, Handler]) -> None:
+    def __init__(self, bind: str, paths: Mapping[str, Handler], *, tls: ssl.SSLContext | None = None) -> None:
         self.bind = bind
         self._host, self._port = split_address(bind)
         self._paths = dict(sorted(paths.items(), key=lambda item: -len(item[0])))
-        self._runner: web.ServerRunner | None = None
+        self._tls = tls
+        self._server: Server | None = None
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """Hosts and ports that it listens on; empty while it does not listen."""
+        return self._server.addresses if self._server is not None else []
 
     @property
     def port(self) -> int:
-        """The port that it listens at, also when port 0 let the system choose; 0 while it does not listen."""
-        addresses = self._runner.addresses if self._runner is not None else []
-        return int(addresses[0][1]) if addresses else 0
+        """The port that it listens on, also if port 0 let the system choose; 0 while it does not listen."""
+        return self.addresses[0][1] if self.addresses else 0
 
     async def __aenter__(self) -> Self:
-        with roots_on_first_use():
-            from aiohttp import web
+        from kubewright.http import Server, ServerLimits  # an operator without pages does without a server
 
-        # The access log is the server's to leave out: the runner takes the argument and does nothing with it.
-        server = web.Server(self._answer, access_log=None)
-        self._runner = web.ServerRunner(server, shutdown_timeout=_LAST_SECONDS)
-        await self._runner.setup()
+        server = Server(
+            self._answer,
+            host=self._host,
+            port=self._port,
+            tls=self._tls,
+            limits=ServerLimits(connections=_CONNECTIONS, body_seconds=10.0),
+            drain_seconds=_LAST_SECONDS,
+        )
         try:
-            await web.TCPSite(self._runner, self._host, self._port).start()
+            self._server = await server.__aenter__()
         except OSError as error:
-            await self._runner.cleanup()
             raise OSError(error.errno, f"cannot listen at {self.bind}: {error.strerror}") from None
         logger.info("serving %s at %s:%d", ", ".join(sorted(self._paths)), self._host, self.port)
         return self
@@ -92,27 +102,32 @@ class HttpServer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
+        if self._server is not None:
+            await self._server.__aexit__(kind, error, trace)
+            self._server = None
 
-    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        from aiohttp import web
+    async def _answer(self, request: ServerRequest) -> ServerResponse:
+        from kubewright.http import ServerResponse
 
-        page = await self._page(request.method, request.path, request.query, request.headers)
+        try:
+            query = parse_qsl(request.query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
+        except ValueError:
+            page = Page(b"too many query parameters\n", 400)
+        else:
+            page = await self._page(request.method, unquote(request.path), query, request.headers)
         headers = {
             "Content-Type": page.content_type,
             "Cache-Control": "no-cache, private",
             "X-Content-Type-Options": "nosniff",
             **page.headers,
         }
-        return web.Response(status=page.status, body=page.body, headers=headers)
+        return ServerResponse(page.status, page.body, list(headers.items()))
 
-    async def _page(self, method: str, path: str, query: Mapping[str, str], headers: Mapping[str, str]) -> Page:
+    async def _page(self, method: str, path: str, query: list[tuple[str, str]], headers: Mapping[str, str]) -> Page:
         if method not in ("GET", "HEAD"):
             return Page(b"only GET and HEAD\n", 405, headers={"Allow": "GET, HEAD"})
         parameters: dict[str, list[str]] = {}
-        for name, value in query.items():
+        for name, value in query:
             parameters.setdefault(name, []).append(value)
         for known, handler in self._paths.items():
             if path == known or path.startswith(f"{known}/"):

@@ -13,7 +13,7 @@ from kubewright.webhook._reviews import BadReview
 from kubewright.webhook._waiting import TookTooLong, within
 
 if TYPE_CHECKING:
-    from aiohttp import web
+    from kubewright.http import ServerRequest
 
 __all__ = ["LARGEST_ADMISSION", "LARGEST_CONVERSION", "read_body"]
 
@@ -22,14 +22,14 @@ LARGEST_CONVERSION: Final = 64 * 1024 * 1024
 
 
 async def read_body(
-    request: web.BaseRequest, *, largest: int, clock: Clock, seconds: float
+    request: ServerRequest, *, largest: int, clock: Clock, seconds: float
 ) -> tuple[bytes, BadReview | None]:
     """The body; of one that is too large or too slow what has come of it, and what to tell about that."""
     parts: list[bytes] = []
     reading = _read(request, largest, parts)
     try:
         # Most are there as a whole by now, and need no timer.
-        complete = await (reading if request.content.is_eof() else within(clock, seconds, reading))
+        complete = await (reading if request.complete else within(clock, seconds, reading))
     except TookTooLong:
         return b"".join(parts), BadReview(f"the review did not arrive within {seconds:g} s", code=408)
     if not complete:
@@ -37,10 +37,10 @@ async def read_body(
     return b"".join(parts), None
 
 
-async def _read(request: web.BaseRequest, largest: int, parts: list[bytes]) -> bool:
+async def _read(request: ServerRequest, largest: int, parts: list[bytes]) -> bool:
     """Add what comes to these parts, until all of it is there or it is too much. Whether it is all."""
-    announced, size = request.content_length or 0, 0
-    async for part in request.content.iter_any():
+    announced, size = request.content_length, 0
+    async for part in request.pieces():
         parts.append(part)
         size += len(part)
         if max(announced, size) > largest:

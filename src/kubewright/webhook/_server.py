@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 import time
@@ -46,7 +45,7 @@ from kubewright.webhook._threads import HandlerThreads
 from kubewright.webhook._tls import serving_context
 
 if TYPE_CHECKING:
-    from aiohttp import web
+    from kubewright.http import Server, ServerRequest, ServerResponse
 
 __all__ = ["PROBES", "WebhookServer"]
 
@@ -56,8 +55,10 @@ PROBES: Final = ("/probe/mutate", "/probe/validate")
 """Paths that are asked for nothing but to see whether they are."""
 _CONVERT: Final = "/convert"
 _PATIENCE: Final = 30.0  # what the API server grants at most, for callers that do not say
-_JSON: Final = {"Content-Type": "application/json"}
-_KEEP_ALIVE: Final = 600.0  # longer than the API server keeps a connection: closing one is left to it
+_JSON: Final = (("Content-Type", "application/json"),)
+_TEXT: Final = (("Content-Type", "text/plain; charset=utf-8"),)
+_IDLE_SECONDS: Final = 600.0  # an API server closes its idle connections after 90 s; closing earlier breaks reused ones
+_CONNECTIONS: Final = 512  # an API server opens one for each call that it makes at the same time
 _LAST_SECONDS: Final = 5.0
 _TIME: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)(ms|s|m)")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
@@ -109,14 +110,13 @@ class WebhookServer:
         if webhooks.conversions.steps:
             share = self._threads.share("the conversion", alone=alone)
             self._conversion = ConversionWebhook(webhooks.conversions, threads=share, clock=clock)
-        self._runner: web.ServerRunner | None = None
-        self._respond: type[web.Response]  # known when it listens: aiohttp is imported then
+        self._server: Server | None = None
+        self._respond: type[ServerResponse]  # known when it listens, because the HTTP server is imported then
 
     @property
     def port(self) -> int:
-        """The port that it listens at, also when port 0 let the system choose; 0 while it does not listen."""
-        addresses = self._runner.addresses if self._runner is not None else []
-        return int(addresses[0][1]) if addresses else 0
+        """The port that it listens on, also if port 0 let the system choose; 0 while it does not listen."""
+        return self._server.port if self._server is not None else 0
 
     @property
     def problem(self) -> str | None:
@@ -129,49 +129,47 @@ class WebhookServer:
         return sorted([*self._admissions, *([_CONVERT] if self._conversion is not None else ())])
 
     async def __aenter__(self) -> Self:
-        from aiohttp import web
+        from kubewright.http import Server, ServerLimits, ServerResponse
 
-        server = web.Server(self._answer, access_log=None, keepalive_timeout=_KEEP_ALIVE)
-        runner = web.ServerRunner(server, shutdown_timeout=_LAST_SECONDS)
-        await runner.setup()
         try:
-            context = serving_context(self.certificate, self._client_ca)
-            await web.TCPSite(runner, self._host, self._wanted_port, ssl_context=context).start()
+            server = Server(
+                self._answer,
+                host=self._host,
+                port=self._wanted_port,
+                tls=serving_context(self.certificate, self._client_ca),
+                limits=ServerLimits(connections=_CONNECTIONS, idle_seconds=_IDLE_SECONDS),
+                drain_seconds=_LAST_SECONDS,
+            )
+            self._server = await server.__aenter__()
         except OSError as error:
-            await runner.cleanup()
             where = f"{self._host}:{self._wanted_port}"
             raise OSError(error.errno, f"cannot serve webhooks at {where}: {error.strerror or error}") from None
-        self._runner = runner
-        self._respond = web.Response
+        self._respond = ServerResponse
         logger.info("serving %d webhooks at %s:%d", len(self.paths), self._host, self.port)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._runner is not None:
-            open_ones = [one.transport for one in self._runner.server.connections] if self._runner.server else []
-            await self._runner.cleanup()
-            self._runner = None
-            # Idle ones of the API server: TLS would wait for its farewell.
-            for transport in open_ones:
-                if transport is not None:
-                    transport.abort()
-            await asyncio.sleep(0)
+        if self._server is not None:
+            await self._server.__aexit__(kind, error, trace)
+            self._server = None
         self._threads.close()
 
     # Requests
 
-    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _answer(self, request: ServerRequest) -> ServerResponse:
         path = request.path
         if path in PROBES and request.method == "POST":
             self.probed.add(path)
             body, _ = await self._read(request)
-            return self._respond(body=admission_review(AdmissionAnswer(uid=uid_in(body), allowed=True)), headers=_JSON)
+            review = admission_review(AdmissionAnswer(uid=uid_in(body), allowed=True))
+            return self._respond(200, review, _JSON)
         if path not in self._admissions and (path != _CONVERT or self._conversion is None):
-            return self._respond(status=404, text="there is no such webhook\n")
+            return self._respond(404, b"there is no such webhook\n", _TEXT)
         if request.method != "POST":
-            return self._respond(status=405, text="the API server asks webhooks by POST\n", headers={"Allow": "POST"})
+            allowed = (*_TEXT, ("Allow", "POST"))
+            return self._respond(405, b"the API server asks webhooks by POST\n", allowed)
         began, stats = time.perf_counter(), self.stats
         stats.in_flight[path] += 1
         status = "500"
@@ -183,24 +181,21 @@ class WebhookServer:
             stats.requests[path, status] += 1
             stats.latency[path].observe(time.perf_counter() - began)
         stats.reviews[path, result] += 1
-        response = self._respond(body=answer, headers=_JSON)
-        if self.leaving or not request.content.is_eof():  # what is still to come of a body is no other request
-            response.force_close()
-        return response
+        return self._respond(200, answer, _JSON, close=self.leaving)
 
-    async def _read(self, request: web.BaseRequest) -> tuple[bytes, BadReview | None]:
+    async def _read(self, request: ServerRequest) -> tuple[bytes, BadReview | None]:
         largest = LARGEST_CONVERSION if request.path == _CONVERT else LARGEST_ADMISSION
-        return await read_body(request, largest=largest, clock=self._clock, seconds=_seconds(request.query_string))
+        return await read_body(request, largest=largest, clock=self._clock, seconds=_seconds(request.query))
 
-    async def _review(self, path: str, request: web.BaseRequest) -> tuple[bytes, Review]:
+    async def _review(self, path: str, request: ServerRequest) -> tuple[bytes, Review]:
         body, trouble = await self._read(request)
         try:
             if trouble is not None:
                 raise trouble
-            seconds = _seconds(request.query_string)
+            seconds = _seconds(request.query)
             asked = asked_conversion(body) if path == _CONVERT else asked_admission(body)
         except BadReview as error:
-            logger.warning("%s at %s: %s", request.remote or "somebody", path, error)
+            logger.warning("%s at %s: %s", request.peer, path, error)
             return _refusal(path, uid_in(body), str(error), error.code), "failed"
         try:
             if isinstance(asked, ConversionAsked):

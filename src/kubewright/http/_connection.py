@@ -1,0 +1,381 @@
+"""`ServerConnection`: the life of one connection.
+
+    handshake → head → body → handling → idle → head …
+                                  ↘ lingering → closing → closed
+
+llhttp parses what arrives. This file decides what a parser leaves open: which request runs, how much is buffered, how
+long each state may last, and when the connection ends. A connection in a state of `WAITING` waits for its client, and
+may be closed in favor of another client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable
+from typing import Any, Final, Literal, Protocol, TypeAlias, cast
+
+import httptools
+
+from kubewright.clock import Clock
+from kubewright.http._headers import Headers
+from kubewright.http._limits import ServerLimits
+from kubewright.http._messages import (
+    BodyTimeout,
+    BodyTooLarge,
+    DropConnection,
+    MalformedBody,
+    ServerRequest,
+    ServerResponse,
+)
+from kubewright.http._writing import ResponseWriter
+
+__all__ = ["WAITING", "Host", "ServerConnection", "State"]
+
+logger = logging.getLogger("kubewright.http")
+
+State: TypeAlias = Literal["handshake", "head", "body", "handling", "idle", "lingering", "closing", "closed"]
+WAITING: Final[frozenset[State]] = frozenset({"handshake", "head", "body", "idle", "lingering", "closing"})
+
+_UNREAD_BYTES: Final = 256 * 1024  # reading pauses beyond this until the handler reads
+_LINGER_SECONDS: Final = 5.0  # closing earlier would reset the connection before a busy client reads the response
+
+
+class Host(Protocol):
+    """The server, as its connections see it."""
+
+    clock: Clock
+    limits: ServerLimits
+    cancel_on_disconnect: bool
+    stopping: bool
+
+    def handler(self, request: ServerRequest, /) -> Awaitable[ServerResponse]:
+        """Answers a request."""
+
+    def entered(self, connection: ServerConnection) -> None:
+        """Records that a connection has entered another state."""
+
+
+class ServerConnection(asyncio.Protocol):
+    """One connection: it reads requests, runs the handler for one at a time, and writes the responses in order."""
+
+    def __init__(self, host: Host) -> None:
+        self.transport: asyncio.Transport | None = None
+        self.state: State = "handshake"
+        self.since = host.clock.monotonic()
+        self.task: asyncio.Task[None] | None = None
+        self._host = host
+        self._limits = host.limits
+        self._seconds: dict[State, float] = {
+            "head": host.limits.header_seconds,
+            "idle": host.limits.idle_seconds,
+            "lingering": _LINGER_SECONDS,
+            "closing": host.limits.write_seconds,
+        }
+        self._writer = ResponseWriter(host.clock)
+        self._queue: deque[ServerRequest] = deque()
+        self._current: ServerRequest | None = None
+        self._receiving: ServerRequest | None = None  # its body arrives now
+        self._wake: asyncio.Future[None] | None = None  # the handler waits for a piece of the body
+        self._failure: Exception | None = None
+        self._reading_paused = False
+        self._last = False  # nothing after the requests that have arrived is read
+        self._peer: tuple[str, Any] = ("", None)
+        self._target = b""
+        self._pairs: list[tuple[bytes, bytes]] = []
+        self._in_head = False  # a request has begun, and its headers are not complete
+        self._field_bytes = 0
+        self._quiet_bytes = 0  # received since the last complete head or piece of a body
+        self._unread = 0
+        self._parser = httptools.HttpRequestParser(self)
+
+    # States
+
+    def enter(self, state: State) -> None:
+        """Changes the state, and starts its deadline."""
+        self.state = state
+        self.since = self._host.clock.monotonic()
+        self._host.entered(self)
+
+    def abort(self) -> None:
+        """Resets the connection. A TLS close would wait for the client."""
+        self._last = True
+        if self.transport is not None:
+            self.transport.abort()
+
+    def check_deadline(self, now: float) -> None:
+        """Ends the connection if its client has been too slow."""
+        limits, elapsed = self._limits, now - self.since
+        if self._writer.stalled_for(now) >= limits.write_seconds:
+            self.abort()
+        elif self.state == "body":
+            if elapsed >= limits.body_seconds and not self._reading_paused:
+                self._fail(BodyTimeout(f"the body did not arrive within {limits.body_seconds:g} s"))
+        elif elapsed >= self._seconds.get(self.state, elapsed + 1):
+            self.abort()
+
+    # Called by the event loop
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Starts to read the first request."""
+        self.transport = self._writer.transport = cast("asyncio.Transport", transport)
+        address = transport.get_extra_info("peername")
+        self._peer = (str(address[0]) if address else "", transport.get_extra_info("peercert"))
+        self.enter("head")
+
+    def data_received(self, data: bytes) -> None:
+        """Parses what arrived."""
+        if self.state == "idle":
+            self.enter("head")
+        elif self._last and self._receiving is None:
+            return  # nothing more is answered on this connection
+        self._quiet_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._last = True  # the handler may answer the request; the protocol is not changed
+        except httptools.HttpParserError as error:
+            self._refuse(error)
+            return
+        if self._quiet_bytes > self._limits.header_bytes:
+            self._refuse(_TooManyHeaders())
+            return
+        if self._unread > _UNREAD_BYTES or self._queue:
+            self._pause_reading()
+        self._notify()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Releases what the connection holds."""
+        self._last = True
+        self.enter("closed")
+        self._writer.lost()
+        self._queue.clear()
+        self._fail(ConnectionResetError("the client closed the connection"))
+        if self.task is not None and self._host.cancel_on_disconnect:
+            self.task.cancel()
+
+    def pause_writing(self) -> None:
+        """Notes that the client does not keep up."""
+        self._writer.pause()
+
+    def resume_writing(self) -> None:
+        """Notes that the client has caught up."""
+        self._writer.resume()
+
+    # Called by the parser
+
+    def on_message_begin(self) -> None:
+        """Starts another request."""
+        if self._last:
+            raise ValueError("no request may follow")
+        self._target = b""
+        self._pairs = []
+        self._in_head = True
+        self._field_bytes = 0
+
+    def on_url(self, part: bytes) -> None:
+        """Collects the request target."""
+        self._target += part
+        self._count(len(part))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Collects a header. Trailers are counted and dropped."""
+        self._count(len(name) + len(value) + 4)  # with the colon and the line break
+        if self._in_head:
+            self._pairs.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        """Hands the request to the handler, or queues it."""
+        self._in_head = False
+        self._quiet_bytes = 0
+        version = self._parser.get_http_version()
+        if version not in ("1.0", "1.1"):
+            raise ValueError("not HTTP/1.1")
+        request = ServerRequest(
+            self,
+            method=self._parser.get_method().decode(),
+            target=_origin_form(self._target),
+            version=version,
+            headers=Headers(self._pairs),
+            keep_alive=version == "1.1" and self._parser.should_keep_alive() and not self._parser.should_upgrade(),
+        )
+        request.peer, request.certificate = self._peer
+        self._receiving = request
+        if self._current is not None:
+            if len(self._queue) >= self._limits.pipelined:
+                raise ValueError("too many requests are sent ahead")
+            self._queue.append(request)
+        else:
+            self._start(request)
+
+    def on_body(self, piece: bytes) -> None:
+        """Keeps a piece of the body for the handler."""
+        self._quiet_bytes = 0
+        if self._receiving is not None and self.state != "lingering":
+            self._receiving.arrived.append(piece)
+            self._unread += len(piece)
+
+    def on_message_complete(self) -> None:
+        """Marks the body as complete."""
+        request, self._receiving = self._receiving, None
+        if request is None:
+            return
+        request.complete = True
+        if not request.keep_alive:
+            self._last = True
+        if self.state == "lingering":
+            self._close()
+        elif request is self._current:
+            self.enter("handling")
+
+    def _count(self, size: int) -> None:
+        self._field_bytes += size
+        if self._field_bytes > self._limits.header_bytes:
+            raise _TooManyHeaders
+
+    # Bodies
+
+    async def next_piece(self, request: ServerRequest) -> bytes:
+        """Returns the bytes of this request's body that have arrived; no bytes at its end."""
+        if request.expects_continue and not request.arrived and not request.complete:
+            request.expects_continue = False
+            self._writer.write_continue()
+        while not request.arrived and not request.complete:
+            if self._failure is not None:
+                raise self._failure
+            self._wake = asyncio.get_running_loop().create_future()
+            try:
+                await self._wake
+            finally:
+                self._wake = None
+        piece = request.arrived[0] if len(request.arrived) == 1 else b"".join(request.arrived)
+        request.arrived.clear()
+        self._unread -= len(piece)
+        if not self._queue:
+            self._resume_reading()
+        return piece
+
+    def _fail(self, failure: Exception) -> None:
+        """Raises this in the handler that waits for the body."""
+        self._failure = self._failure or failure
+        self._last = True
+        self._notify()
+
+    def _notify(self) -> None:
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    def _pause_reading(self) -> None:
+        if not self._reading_paused and self.transport is not None and not self.transport.is_closing():
+            self._reading_paused = True
+            self.transport.pause_reading()
+
+    def _resume_reading(self) -> None:
+        if self._reading_paused and self.transport is not None and not self.transport.is_closing():
+            self._reading_paused = False
+            self.since = self._host.clock.monotonic()  # the handler was slow, not the client
+            self.transport.resume_reading()
+
+    # Requests and responses
+
+    def _start(self, request: ServerRequest) -> None:
+        self._current = request
+        self.enter("handling" if request.complete else "body")
+        self.task = asyncio.get_running_loop().create_task(self._serve(request))
+
+    async def _serve(self, request: ServerRequest) -> None:
+        try:
+            response = await self._answer(request)
+            # A body that has not arrived by now is discarded, and nothing after it is read.
+            last = self._last = self._last or response.close or not request.keep_alive or not request.complete
+            await self._writer.write(request, response, close=last or self._host.stopping)
+        except (DropConnection, ConnectionError):
+            self.abort()
+        except asyncio.CancelledError:
+            self.abort()
+            raise
+        except Exception:
+            logger.exception("the response to %s %s failed", request.method, request.path)
+            self.abort()
+        finally:
+            self._current = self.task = None
+            request.arrived.clear()
+        self._continue(request)
+
+    async def _answer(self, request: ServerRequest) -> ServerResponse:
+        try:
+            return await self._host.handler(request)
+        except (DropConnection, ConnectionError):
+            raise
+        except BodyTooLarge as error:
+            return _plain(413, str(error))
+        except BodyTimeout as error:
+            return _plain(408, str(error))
+        except MalformedBody as error:
+            return _plain(400, str(error))
+        except Exception:
+            logger.exception("the handler of %s %s failed", request.method, request.path)
+            return _plain(500, "internal server error")
+
+    def _continue(self, request: ServerRequest) -> None:
+        """Starts the next request, waits for one, or ends the connection."""
+        if self.transport is None or self.transport.is_closing():
+            return
+        if self._queue and not self._host.stopping:
+            self._start(self._queue.popleft())
+            if not self._queue:
+                self._resume_reading()
+        elif not request.complete:
+            self._linger()
+        elif self._last or self._host.stopping:
+            self._close()
+        elif self._in_head:
+            self.enter("head")
+        else:
+            self.enter("idle")
+
+    def _refuse(self, error: Exception) -> None:
+        """Answers what is not HTTP, after the requests before it. The parser cannot be used again."""
+        self._last = True
+        self._receiving = None
+        if self.state == "lingering":
+            self.abort()
+            return
+        if self._current is not None:
+            self._fail(MalformedBody("the body is malformed"))
+            return
+        too_many = isinstance(error, _TooManyHeaders) or isinstance(error.__context__, _TooManyHeaders)
+        response = _plain(431, "the headers are too large") if too_many else _plain(400, "not an HTTP request")
+        self._writer.write_now(response)
+        self._linger()
+
+    def _linger(self) -> None:
+        """Discards what the client still sends, so that it can read the response."""
+        self._last = True
+        self.enter("lingering")
+        self._resume_reading()
+
+    def _close(self) -> None:
+        self._last = True
+        self.enter("closing")  # until the client has read the rest
+        if self.transport is not None:
+            self.transport.close()
+
+
+class _TooManyHeaders(Exception):
+    """The headers have too many bytes."""
+
+
+def _plain(status: int, message: str) -> ServerResponse:
+    headers = [("Content-Type", "text/plain; charset=utf-8")]
+    return ServerResponse(status, f"{message}\n".encode(), headers, close=status in (400, 408, 413, 431))
+
+
+def _origin_form(target: bytes) -> str:
+    """Returns path and query of a request target, which a proxy's client sends as a whole URL."""
+    text = target.decode("ascii", "replace")
+    if text.startswith("/"):
+        return text
+    _, separator, rest = text.partition("://")
+    return f"/{rest.partition('/')[2]}" if separator else text

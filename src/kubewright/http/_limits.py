@@ -1,0 +1,27 @@
+"""The bounds of a server: how much a client may send, how long it may take, and how many clients there may be."""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = ["ServerLimits"]
+
+
+class ServerLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The bounds of one `Server`. The size of a body is bounded by the handler that reads it."""
+
+    connections: int = 512
+    """Open connections, including those that have not finished their TLS handshake. When the limit is reached, a new
+    connection replaces the one that has waited longest for its client; without such a one the new one is closed."""
+    header_bytes: int = 64 * 1024
+    """Request line and headers, and the trailers of a chunked body; more is answered with 431."""
+    header_seconds: float = 32.0
+    """From accepting a connection, or from the first byte of a further request, to the end of the headers."""
+    body_seconds: float = 60.0
+    """From the end of the headers to the end of the body."""
+    write_seconds: float = 60.0
+    """How long a client may leave a full send buffer unread before its connection is reset."""
+    idle_seconds: float = 120.0
+    """Between the end of a response and the first byte of the next request."""
+    pipelined: int = 16
+    """Requests that a client may send ahead without waiting for responses; more closes the connection."""

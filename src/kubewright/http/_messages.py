@@ -1,0 +1,119 @@
+"""`ServerRequest` and `ServerResponse`, and the ways in which a request ends without a regular response."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from kubewright.http._headers import Headers
+
+__all__ = [
+    "BodySource",
+    "BodyTimeout",
+    "BodyTooLarge",
+    "DropConnection",
+    "MalformedBody",
+    "ServerRequest",
+    "ServerResponse",
+]
+
+
+class BodyTooLarge(Exception):
+    """The body of a request has more bytes than the handler accepts. Unhandled, it becomes 413."""
+
+
+class BodyTimeout(Exception):
+    """The body of a request did not arrive within `ServerLimits.body_seconds`. Unhandled, it becomes 408."""
+
+
+class MalformedBody(Exception):
+    """The body of a request is not framed as HTTP demands. Unhandled, it becomes 400."""
+
+
+class DropConnection(Exception):
+    """Raised by a handler to reset the connection without a response."""
+
+
+class BodySource(Protocol):
+    """The connection, as a request sees it."""
+
+    async def next_piece(self, request: ServerRequest) -> bytes:
+        """Returns the next bytes of this request's body, and no bytes at its end."""
+
+
+class ServerRequest:
+    """One request, from the end of its headers on; its body is read on demand.
+
+    A client that goes away raises ConnectionError in the handler that reads the body.
+    """
+
+    __slots__ = (
+        "_source",
+        "arrived",
+        "certificate",
+        "complete",
+        "content_length",
+        "expects_continue",
+        "headers",
+        "keep_alive",
+        "method",
+        "path",
+        "peer",
+        "query",
+        "version",
+    )
+
+    def __init__(
+        self, source: BodySource, *, method: str, target: str, version: str, headers: Headers, keep_alive: bool
+    ) -> None:
+        self.method = method
+        self.path, _, self.query = target.partition("?")
+        """Path and query string, percent-encoded as they were sent."""
+        self.version = version
+        self.headers = headers
+        self.keep_alive = keep_alive
+        self.content_length = int(headers.get("Content-Length", 0))
+        """The announced size; 0 for a chunked body."""
+        self.peer = ""
+        """The client's address, without the port."""
+        self.certificate: Any = None
+        """The client's verified certificate as `ssl.SSLSocket.getpeercert` returns it; None without one."""
+        self.arrived: list[bytes] = []
+        """Pieces of the body that have arrived and have not been read."""
+        self.complete = False
+        """Whether the whole body has arrived."""
+        self.expects_continue = headers.get("Expect", "").lower() == "100-continue" and version == "1.1"
+        self._source = source
+
+    async def body(self, *, largest: int) -> bytes:
+        """Returns the whole body. Raises BodyTooLarge for more than `largest` bytes, and BodyTimeout."""
+        if self.content_length > largest:
+            raise BodyTooLarge(f"the body has more than {largest} bytes")
+        parts: list[bytes] = []
+        size = 0
+        async for piece in self.pieces():
+            size += len(piece)
+            if size > largest:
+                raise BodyTooLarge(f"the body has more than {largest} bytes")
+            parts.append(piece)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """Yields the body as it arrives. Raises BodyTimeout."""
+        while piece := await self._source.next_piece(self):
+            yield piece
+
+
+class ServerResponse(msgspec.Struct):
+    """The answer to one request.
+
+    A body that is an iterator is streamed, in chunks unless `headers` has a Content-Length; the iterator is closed when
+    the client goes away. `close` ends the connection after the response.
+    """
+
+    status: int = 200
+    body: bytes | AsyncIterator[bytes] = b""
+    headers: Sequence[tuple[str, str]] = ()
+    close: bool = False

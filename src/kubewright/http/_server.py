@@ -1,0 +1,278 @@
+"""`Server`: listens, accepts as many connections as its limits allow, and closes the slow ones."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Final, Self, TypeAlias
+
+from kubewright.clock import Clock, SystemClock, Timer
+from kubewright.http._connection import WAITING, ServerConnection
+from kubewright.http._limits import ServerLimits
+from kubewright.http._messages import ServerRequest, ServerResponse
+
+__all__ = ["Handler", "Server"]
+
+logger = logging.getLogger("kubewright.http")
+
+Handler: TypeAlias = Callable[[ServerRequest], Awaitable[ServerResponse]]
+
+_BACKLOG: Final = 1024
+_ACCEPTED_AT_ONCE: Final = 32  # so that a flood of connections does not block the event loop
+_SWEEP_SECONDS: Final = 1.0
+_WARNING_SECONDS: Final = 60.0
+_PAUSE_SECONDS: Final = 0.2
+_FLUSH_TURNS: Final = 3
+_TLS_CLOSE_SECONDS: Final = 1.0
+_OUT_OF_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+
+class Server:
+    """Serves one handler at one address, from `async with` to its end.
+
+    Guarantees: at most `limits.connections` connections are open, handshakes included; each state of a connection has
+    a deadline, except a running handler and a response that the client keeps reading; a failing handler answers 500
+    and is logged. Entering raises OSError if the address cannot be used. Leaving lets running handlers finish within
+    `drain_seconds`, then cancels them.
+
+    Args:
+        handler: called once for each request; one request of a connection at a time.
+        tls: serves HTTPS.
+        clock: times the deadlines.
+        cancel_on_disconnect: cancels the handler when its client goes away.
+        drain_seconds: real seconds that running handlers have when the server stops.
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
+        limits: ServerLimits | None = None,
+        clock: Clock | None = None,
+        cancel_on_disconnect: bool = False,
+        drain_seconds: float = 1.0,
+    ) -> None:
+        self.handler = handler
+        self.limits = limits or ServerLimits()
+        self.clock: Clock = clock or SystemClock()
+        self.cancel_on_disconnect = cancel_on_disconnect
+        self.stopping = False
+        self.connections: set[ServerConnection] = set()
+        self.closed_for_room = 0
+        """Connections that were closed because the limit was reached."""
+        self._address = (host, port)
+        self._tls = tls
+        self._drain_seconds = drain_seconds
+        self._listeners: list[socket.socket] = []
+        self._openings: dict[ServerConnection, asyncio.Task[None]] = {}
+        self._waiting: dict[ServerConnection, None] = {}  # in the order in which they began to wait for their clients
+        self._dropped: set[ServerConnection] = set()  # they end in the next turn of the loop
+        self._sweeping: Timer | None = None
+        self._resuming: asyncio.TimerHandle | None = None
+        self._warned_at: float | None = None
+        self._idle = asyncio.Event()
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """Hosts and ports that it listens on; empty while it does not listen."""
+        return [listener.getsockname()[:2] for listener in self._listeners]
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on, also if port 0 let the system choose; 0 while it does not listen."""
+        return self.addresses[0][1] if self._listeners else 0
+
+    async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        host, port = self._address
+        found = await loop.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        try:
+            for family, _, _, _, address in dict.fromkeys(found):
+                self._listeners.append(_listen(family, address))
+        except OSError:
+            self._stop_listening()
+            raise
+        self._accept_more()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stopping = True
+        self._stop_listening()
+        for opening in list(self._openings.values()):
+            opening.cancel()
+        for connection in list(self._waiting):
+            if connection.task is None:
+                connection.abort()
+        tasks = [connection.task for connection in self.connections if connection.task is not None]
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=self._drain_seconds)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+            await self._flush()
+        for connection in list(self.connections):
+            connection.abort()
+        while self.connections or self._openings:
+            self._idle.clear()
+            await self._idle.wait()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+
+    async def _flush(self) -> None:
+        """Lets the last responses reach the sockets; uvloop writes at the end of a turn of the loop."""
+        for _ in range(_FLUSH_TURNS):
+            await asyncio.sleep(0)
+
+    # Called by connections
+
+    def entered(self, connection: ServerConnection) -> None:
+        """Keeps the order in which connections began to wait for their clients."""
+        self._waiting.pop(connection, None)
+        if connection.state == "closed":
+            self.connections.discard(connection)
+            self._dropped.discard(connection)
+            self._idle.set()
+        elif connection in self._dropped:
+            return
+        elif connection.state in WAITING:
+            self._waiting[connection] = None
+
+    # Accepting
+
+    def _accept_more(self) -> None:
+        loop = asyncio.get_running_loop()
+        for listener in self._listeners:
+            loop.add_reader(listener.fileno(), self._accept, listener)
+
+    def _accept(self, listener: socket.socket) -> None:
+        for _ in range(_ACCEPTED_AT_ONCE):
+            try:
+                accepted, _address = listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno in _OUT_OF_RESOURCES:
+                    self._pause(error)
+                return
+            full = len(self.connections) - len(self._dropped) >= self.limits.connections
+            if full and not self._make_room():
+                accepted.close()
+            else:
+                self._open(accepted)
+
+    def _open(self, accepted: socket.socket) -> None:
+        accepted.setblocking(False)
+        connection = ServerConnection(self)
+        self.connections.add(connection)
+        self._waiting[connection] = None
+        opening = asyncio.get_running_loop().create_task(self._connect(connection, accepted))
+        # A callback, because a task that is cancelled before its first step runs nothing.
+        opening.add_done_callback(lambda done: self._connected(connection, accepted, done))
+        self._openings[connection] = opening
+        if self._sweeping is None:
+            self._sweeping = self.clock.call_later(_SWEEP_SECONDS, self._sweep)
+
+    async def _connect(self, connection: ServerConnection, accepted: socket.socket) -> None:
+        await asyncio.get_running_loop().connect_accepted_socket(
+            lambda: connection,
+            accepted,
+            ssl=self._tls,
+            ssl_handshake_timeout=None if self._tls is None else self.limits.header_seconds,
+            ssl_shutdown_timeout=None if self._tls is None else _TLS_CLOSE_SECONDS,
+        )
+
+    def _connected(self, connection: ServerConnection, accepted: socket.socket, opening: asyncio.Task[None]) -> None:
+        del self._openings[connection]
+        self._idle.set()
+        error = None if opening.cancelled() else opening.exception()
+        if error is not None and not isinstance(error, OSError):  # a failed handshake is an OSError
+            logger.error("a connection could not be opened", exc_info=error)
+        if opening.cancelled() or error is not None:
+            accepted.close()
+            connection.enter("closed")
+
+    def _make_room(self) -> bool:
+        """Closes the connection that has waited longest for its client. Returns whether there is one."""
+        self._warn()
+        oldest = next(iter(self._waiting), None)
+        if oldest is None:
+            return False
+        self._drop(oldest)
+        return True
+
+    def _drop(self, connection: ServerConnection) -> None:
+        self.closed_for_room += 1
+        self._dropped.add(connection)
+        self._waiting.pop(connection, None)
+        opening = self._openings.get(connection)
+        if opening is not None:
+            opening.cancel()
+        connection.abort()
+
+    def _pause(self, error: OSError) -> None:
+        """Stops accepting for a moment: the process has no file descriptor left."""
+        self._warn(error)
+        oldest = next(iter(self._waiting), None)
+        if oldest is not None:
+            self._drop(oldest)
+        loop = asyncio.get_running_loop()
+        for listener in self._listeners:
+            loop.remove_reader(listener.fileno())
+        self._resuming = loop.call_later(_PAUSE_SECONDS, self._accept_more)
+
+    def _warn(self, error: OSError | None = None) -> None:
+        now = self.clock.monotonic()
+        if self._warned_at is not None and now - self._warned_at < _WARNING_SECONDS:
+            return
+        self._warned_at = now
+        reason = f"{self.limits.connections} connections are open" if error is None else error.strerror
+        host, port = self._address[0] or "*", self.port
+        logger.warning("%s:%d: %s; closing the one that has been idle longest for each new one", host, port, reason)
+
+    # Deadlines and the end
+
+    def _sweep(self) -> None:
+        self._sweeping = None
+        now = self.clock.monotonic()
+        for connection in list(self.connections):
+            opening = self._openings.get(connection)
+            if opening is None:
+                connection.check_deadline(now)
+            elif now - connection.since >= self.limits.header_seconds:
+                opening.cancel()
+        if self.connections:
+            self._sweeping = self.clock.call_later(_SWEEP_SECONDS, self._sweep)
+
+    def _stop_listening(self) -> None:
+        if self._resuming is not None:
+            self._resuming.cancel()
+        loop = asyncio.get_running_loop()
+        for listener in self._listeners:
+            loop.remove_reader(listener.fileno())
+            listener.close()
+        self._listeners.clear()
+
+
+def _listen(family: int, address: tuple[object, ...]) -> socket.socket:
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener

@@ -1,0 +1,277 @@
+"""What a client can take from a server is bounded: bytes, time and connections. Time is virtual."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from kubewright.clock import VirtualClock
+from kubewright.http import Server, ServerLimits, ServerRequest, ServerResponse
+from kubewright.http._connection import ServerConnection
+from tests.http.conftest import echo, until, wire
+from tests.http.test_server import GET, contexts
+from tests.patience import PATIENCE
+
+LIMITS = ServerLimits(header_bytes=4096, connections=3)
+
+
+# Bytes
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /" + b"a" * 5000,
+        b"GET / HTTP/1.1\r\nA: " + b"b" * 5000,
+        b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 2000,
+        b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 2000 + b"\r\n",
+        b"GET / HTTP/1.1\r\n" + b"A" * 5000,
+    ],
+    ids=["target", "value", "many", "many-complete", "name"],
+)
+async def test_refuses_headers_that_are_too_large(sent: bytes) -> None:
+    async with Server(echo, limits=LIMITS) as server, wire(server) as client:
+        client.send(sent)
+        status, headers, _ = await client.response()
+        assert (status, headers["connection"]) == (431, "close")
+
+
+@pytest.mark.parametrize("trailer", [b"A: b\r\n", b"x" * 8], ids=["many", "one"])
+async def test_refuses_endless_trailers(trailer: bytes) -> None:
+    async with Server(echo, limits=LIMITS) as server, wire(server) as client:
+        client.send(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n")
+        response = asyncio.create_task(client.response())
+        async with asyncio.timeout(PATIENCE):
+            while not response.done():
+                client.send(trailer * 1000)
+                await asyncio.sleep(0)
+        assert (await response)[0] == 400
+
+
+async def test_closes_a_connection_with_too_many_pipelined_requests() -> None:
+    release = asyncio.Event()
+
+    async def wait(request: ServerRequest) -> ServerResponse:
+        await release.wait()
+        return ServerResponse(200, b"ok")
+
+    async with Server(wait) as server, wire(server) as client:
+        client.send(GET * 1000)
+        await until(lambda: any(each.task is not None for each in server.connections))
+        release.set()
+        assert (await client.response())[0] == 200
+        assert await client.is_closed()
+
+
+async def test_stops_reading_a_body_that_the_handler_does_not_read() -> None:
+    release = asyncio.Event()
+    received: list[int] = []
+
+    async def slow(request: ServerRequest) -> ServerResponse:
+        await release.wait()
+        received.append(sum(map(len, request.arrived)))
+        return ServerResponse(200, str(len(await request.body(largest=2**26))).encode())
+
+    async with Server(slow) as server, wire(server) as client:
+        size = 2**25
+        client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size)
+        client.send(b"x" * size)
+        (connection,) = await connections(server, 1)
+        await until(lambda: connection.transport is not None and not connection.transport.is_reading())
+        release.set()
+        assert (await client.response())[2] == str(size).encode()
+        assert received[0] < 2**20
+
+
+async def connections(server: Server, count: int) -> list[ServerConnection]:
+    """Waits for so many connections, and returns them."""
+    await until(lambda: len(server.connections) == count)
+    return list(server.connections)
+
+
+# Time
+
+
+@pytest.mark.parametrize(
+    ("sent", "seconds"),
+    [(b"", 32), (b"GET / HT", 32), (b"GET / HTTP/1.1\r\nA: b\r\n", 32), (GET, 120), (GET + b"GET", 32)],
+    ids=["silent", "half a line", "half the headers", "idle", "half the next request"],
+)
+async def test_closes_a_connection_that_waits_for_its_client(sent: bytes, seconds: int) -> None:
+    clock = VirtualClock()
+    async with Server(echo, clock=clock) as server, wire(server) as client:
+        client.send(sent)
+        if sent.startswith(GET):
+            assert (await client.response())[0] == 200
+        wanted = "idle" if sent == GET else "head"
+        await until(lambda: [each.state for each in server.connections] == [wanted])
+        await clock.advance(seconds - 1)
+        assert len(server.connections) == 1
+        await clock.advance(2)
+        assert await client.is_closed()
+
+
+async def test_a_byte_now_and_then_does_not_extend_the_header_timeout() -> None:
+    clock = VirtualClock()
+    async with Server(echo, clock=clock) as server, wire(server) as client:
+        await until(lambda: [each.state for each in server.connections] == ["head"])
+        for byte in b"GET / HTTP/1.1":
+            client.send(bytes([byte]))
+            await clock.advance(3)
+        assert await client.is_closed()
+
+
+async def test_answers_408_to_a_body_that_does_not_arrive() -> None:
+    clock = VirtualClock()
+    async with Server(echo, clock=clock) as server, wire(server) as client:
+        client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc")
+        await until(lambda: [each.state for each in server.connections] == ["body"])
+        await clock.advance(61)
+        status, headers, body = await client.response()
+        assert (status, headers["connection"], body) == (408, "close", b"the body did not arrive within 60 s\n")
+        await until(lambda: [each.state for each in server.connections] == ["lingering"])
+        await clock.advance(6)
+        assert await client.is_closed()
+
+
+async def test_resets_a_client_that_does_not_read_its_response() -> None:
+    clock = VirtualClock()
+    ended = asyncio.Event()
+
+    async def endless() -> AsyncIterator[bytes]:
+        try:
+            while True:
+                yield b"x" * 2**16
+        finally:
+            ended.set()
+
+    async def stream(request: ServerRequest) -> ServerResponse:
+        return ServerResponse(200, endless())
+
+    async with Server(stream, clock=clock) as server, wire(server) as client:
+        client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        client.send(GET)
+        (connection,) = await connections(server, 1)
+        await until(lambda: connection._writer.stalled_for(1.0))
+        await clock.advance(59)
+        assert not ended.is_set()
+        await clock.advance(3)
+        await until(ended.is_set)
+        await until(lambda: not server.connections)
+
+
+async def test_a_handler_and_a_quiet_stream_have_no_deadline() -> None:
+    clock = VirtualClock()
+    release = asyncio.Event()
+
+    async def watch() -> AsyncIterator[bytes]:
+        yield b"first"
+        await release.wait()
+        yield b"second"
+
+    async def stream(request: ServerRequest) -> ServerResponse:
+        return ServerResponse(200, watch())
+
+    async with Server(stream, clock=clock) as server, wire(server) as client:
+        client.send(GET)
+        response = asyncio.create_task(client.response())
+        await until(lambda: [each.state for each in server.connections] == ["handling"])
+        await clock.advance(900)
+        release.set()
+        assert (await response)[2] == b"firstsecond"
+
+
+async def test_drops_a_handshake_that_does_not_finish(tmp_path: Path) -> None:
+    clock = VirtualClock()
+    serving, _ = contexts(tmp_path)
+    async with Server(echo, tls=serving, clock=clock) as server:
+        with socket.create_connection(("127.0.0.1", server.port)):
+            await connections(server, 1)
+            await clock.advance(31)
+            assert len(server.connections) == 1
+            await clock.advance(2)
+            await until(lambda: not server.connections)
+
+
+# Connections
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", GET], ids=["silent", "half", "idle"])
+async def test_a_new_connection_replaces_the_one_that_waited_longest(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Server(echo, limits=LIMITS) as server, AsyncExitStack() as stack:
+        clients = []
+        for number in range(3):
+            clients.append(await stack.enter_async_context(wire(server)))
+            clients[-1].send(sent)
+            if sent == GET:
+                await clients[-1].response()
+            await connections(server, number + 1)
+        for oldest in (0, 1):
+            newest = await stack.enter_async_context(wire(server))
+            newest.send(GET)
+            assert (await newest.response())[0] == 200
+            assert await clients[oldest].is_closed()
+            assert len(server.connections) == 3
+        assert server.closed_for_room == 2
+    (warning,) = caplog.messages
+    assert "3 connections are open; closing the one that has been idle longest" in warning
+
+
+async def test_connections_in_handshake_count(tmp_path: Path) -> None:
+    serving, asking = contexts(tmp_path)
+    async with Server(echo, tls=serving, limits=LIMITS) as server:
+        silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(20)]
+        await until(lambda: server.closed_for_room == 17)
+        async with wire(server, ssl=asking) as client:
+            client.send(GET)
+            assert (await client.response())[0] == 200
+        for each in silent:
+            each.close()
+
+
+async def test_running_handlers_are_never_closed_for_a_new_connection() -> None:
+    release = asyncio.Event()
+
+    async def wait(request: ServerRequest) -> ServerResponse:
+        await release.wait()
+        return ServerResponse(200, b"ok")
+
+    async with Server(wait, limits=LIMITS) as server, AsyncExitStack() as stack:
+        busy = [await stack.enter_async_context(wire(server)) for _ in range(3)]
+        for client in busy:
+            client.send(GET)
+        await until(lambda: [each.state for each in server.connections] == ["handling"] * 3)
+        async with wire(server) as refused:
+            refused.send(GET)
+            assert await refused.is_closed()
+        release.set()
+        assert [(await client.response())[2] for client in busy] == [b"ok"] * 3
+
+
+async def test_an_exhausted_process_accepts_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with Server(echo) as server:
+        listener = server._listeners[0]
+        failures = [OSError(24, "Too many open files")] * 2
+
+        class Exhausted:
+            def accept(self) -> object:
+                if failures:
+                    raise failures.pop()
+                return listener.accept()
+
+            def __getattr__(self, name: str) -> object:
+                return getattr(listener, name)
+
+        server._listeners[0] = Exhausted()  # type: ignore[call-overload]
+        server._accept_more()
+        async with wire(server) as client:
+            client.send(GET)
+            assert (await client.response())[0] == 200
+        assert not failures
