@@ -2,7 +2,8 @@
 
 An event handler rather than one for creation and update: those would write an annotation to each object to remember it
 by, which the others do not. kopf has no client for children; kubernetes_asyncio makes them. Its own limit of workers
-keeps each worker for seconds after its work, so the number of concurrent handlers is limited here.
+keeps each worker for seconds after its work, so the number of concurrent handlers is limited here. It serves its
+liveness probe; it has no metrics page, and its peering is not a Lease, so it runs alone.
 """
 
 import asyncio
@@ -68,7 +69,9 @@ async def main() -> None:
     if arguments.work:
         await kubernetes_asyncio.config.load_kube_config(arguments.kubeconfig)
         core = kubernetes_asyncio.client.CoreV1Api()
-    await kopf.operator(namespaces=[arguments.namespace], standalone=True)
+    await kopf.operator(
+        namespaces=[arguments.namespace], standalone=True, liveness_endpoint="http://127.0.0.1:0/healthz"
+    )
 
 
 if arguments.work:  # its memory counts only where it is needed

@@ -1,4 +1,6 @@
-"""The benchmark's operator on Kubewright."""
+"""The benchmark's operator on Kubewright, in deployed shape: probes, metrics and leader election are on."""
+
+import os
 
 import kubewright as kw
 from benchmarks.peers.arguments import operator_arguments
@@ -9,7 +11,15 @@ from kubewright.api import core, meta
 
 arguments = operator_arguments()
 progress = Progress(arguments.objects, arguments.writes)
-operator = kw.Operator("benchmark", namespaces=[arguments.namespace])
+operator = kw.Operator(
+    "benchmark",
+    namespaces=[arguments.namespace],
+    health_bind="127.0.0.1:0",
+    metrics_bind="127.0.0.1:0",
+    leader_elect=True,
+    lease_name=f"benchmark-{os.getpid()}",  # the operator of the round before may not have released its Lease
+    lease_namespace=arguments.namespace,
+)
 
 
 @operator.reconciles(Foo, owns=[core.ConfigMap] if arguments.work else [], concurrency=arguments.workers)

@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
@@ -90,11 +92,19 @@ func run() error {
 	}
 	addToScheme(scheme)
 	manager, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:  scheme,
-		Cache:   cache.Options{DefaultNamespaces: map[string]cache.Config{*namespace: {}}},
-		Metrics: metricsserver.Options{BindAddress: "0"},
+		Scheme: scheme,
+		Cache:  cache.Options{DefaultNamespaces: map[string]cache.Config{*namespace: {}}},
+		// The shape of a deployed operator: probes, metrics and leader election are on.
+		Metrics:                 metricsserver.Options{BindAddress: "127.0.0.1:0"},
+		HealthProbeBindAddress:  "127.0.0.1:0",
+		LeaderElection:          true,
+		LeaderElectionID:        fmt.Sprintf("benchmark-%d", os.Getpid()),
+		LeaderElectionNamespace: *namespace,
 	})
 	if err != nil {
+		return err
+	}
+	if err := manager.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return err
 	}
 	builder := ctrl.NewControllerManagedBy(manager).For(&Foo{}).
