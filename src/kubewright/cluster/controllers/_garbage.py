@@ -2,11 +2,13 @@
 
 As on a real cluster: a dependent goes when none of its owners is left, and otherwise loses the references to those that
 are gone. `orphan` takes the references away before the owner goes; `foregroundDeletion` deletes the dependents first,
-and holds the owner until those that block it are gone.
+and holds the owner until those that block it are gone. A cycle of owners that block each other is broken where the
+collector finds it: the references of one object become non-blocking.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from typing import Final, NamedTuple
 
@@ -22,6 +24,7 @@ from kubewright.cluster.controllers._writing import controller_user, delete, typ
 
 __all__ = ["GarbageCollector"]
 
+_OBJECTS_PER_TURN: Final = 16  # then the event loop serves requests
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
 _USER: Final = controller_user("generic-garbage-collector")
@@ -62,7 +65,7 @@ class GarbageCollector:
         self._state = state
         self._places: dict[str, _Place] = {}
         self._dependents: dict[str, set[_Place]] = defaultdict(set)
-        self._owners: dict[_Place, tuple[str, ...]] = {}
+        self._owners: dict[_Place, dict[str, bool]] = {}  # uid → whether its deletion is blocked
         self._todo: dict[_Place, None] = {}
         self._gone: dict[str, None] = {}
         self.later: dict[_Place, None] = {}
@@ -87,13 +90,17 @@ class GarbageCollector:
 
     def _learn(self, place: _Place, metadata: _Metadata) -> None:
         self._places[metadata.uid] = place
-        owners = tuple(owner.uid for owner in metadata.owner_references or ())
-        if self._owners.get(place, ()) != owners:
+        owners = {owner.uid: owner.block_owner_deletion for owner in metadata.owner_references or ()}
+        before = self._owners.get(place, {})
+        if before != owners:
             self._forget(place)
             if owners:
                 self._owners[place] = owners
                 for uid in owners:
                     self._dependents[uid].add(place)
+            for uid, blocked in before.items():  # an owner that waits for its dependents may be free now
+                if blocked and not owners.get(uid) and (waiting := self._places.get(uid)) is not None:
+                    self._todo[waiting] = None
         deleting = metadata.deletion_timestamp is not None
         if owners or (deleting and metadata.finalizers):
             self._todo[place] = None
@@ -114,7 +121,8 @@ class GarbageCollector:
         return bool(self._todo or self._gone)
 
     async def work(self) -> None:
-        """Everything that follows from what was noticed so far."""
+        """Does everything that follows from what was noticed so far, and lets the event loop run in between."""
+        looked_at = 0
         while self.busy:
             for uid in list(self._gone):
                 del self._gone[uid]
@@ -122,6 +130,9 @@ class GarbageCollector:
             for place in list(self._todo):
                 self._todo.pop(place, None)  # it may have gone while another one was looked at
                 await self._try(place)
+                looked_at += 1
+                if looked_at % _OBJECTS_PER_TURN == 0:
+                    await asyncio.sleep(0)
 
     async def _try(self, place: _Place) -> None:
         """Look at an object; again when it changed meanwhile, and later when admission refused what is to be done."""
@@ -170,9 +181,10 @@ class GarbageCollector:
         if [each for each in solid if each not in waiting]:
             metadata = {**obj["metadata"], "ownerReferences": [each for each in solid if each not in waiting]}
             await update(self._state, type_, entry, {**obj, "metadata": metadata}, _USER)
-        elif waiting:
-            policy = "Foreground" if self._dependents.get(uid) else "Background"
-            await delete(self._state, type_, entry, DeleteOptions(policy=policy, uid=uid), _USER)
+        elif waiting and self._dependents.get(uid):
+            if any(self._is_deleting_dependents(place) for place in self._dependents[uid]):
+                entry = await self._unblock_owners(entry, type_, obj)
+            await delete(self._state, type_, entry, DeleteOptions(policy="Foreground", uid=uid), _USER)
         else:
             await delete(self._state, type_, entry, DeleteOptions(policy="Background", uid=uid), _USER)
 
@@ -184,11 +196,20 @@ class GarbageCollector:
         return place.name == reference["name"] and place.namespace in ("", namespace)
 
     def _waits(self, uid: str) -> bool:
-        found = self._found(self._places[uid])
+        return self._is_deleting_dependents(self._places[uid])
+
+    def _is_deleting_dependents(self, place: _Place) -> bool:
+        found = self._found(place)
         if found is None:
             return False
         metadata = _header.decode(found[0].raw).metadata
         return metadata.deletion_timestamp is not None and _FOREGROUND in (metadata.finalizers or ())
+
+    async def _unblock_owners(self, entry: Entry, type_: ResourceType, obj: JSONObject) -> Entry:
+        """Makes an object's references non-blocking: an owner and a dependent of it wait for each other."""
+        references = [{**each, "blockOwnerDeletion": False} for each in obj["metadata"]["ownerReferences"]]
+        metadata = {**obj["metadata"], "ownerReferences": references}
+        return await update(self._state, type_, entry, {**obj, "metadata": metadata}, _USER)
 
     async def _orphan(self, entry: Entry, type_: ResourceType, obj: JSONObject) -> None:
         uid = obj["metadata"]["uid"]
@@ -210,9 +231,12 @@ class GarbageCollector:
             found = self._found(place)
             if found is None:
                 continue
-            references = _header.decode(found[0].raw).metadata.owner_references or ()
-            blocking |= any(each.uid == uid and each.block_owner_deletion for each in references)
-            self._todo[place] = None
+            metadata = _header.decode(found[0].raw).metadata
+            blocking |= any(
+                each.uid == uid and each.block_owner_deletion for each in metadata.owner_references or ()
+            )
+            if metadata.deletion_timestamp is None:  # one that is being deleted reports its end by itself
+                self._todo[place] = None
         if not blocking:
             await self._release(entry, type_, obj, _FOREGROUND)
 
