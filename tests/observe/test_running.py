@@ -18,7 +18,6 @@ from kubewright.client import Client, MergePatch
 from kubewright.controller import Context
 from kubewright.observe import FieldChange, OperatorReport
 from kubewright.operator import Operator
-from kubewright.operator._pages import pages_of
 from tests.operator.conftest import install, settled, until
 
 pytestmark = pytest.mark.clusters
@@ -223,24 +222,3 @@ async def test_events_are_written_in_the_version_that_the_settings_name(
     settings = operator.settings_with(event_version=version)
     groups = {one.group for one in operator.permissions(settings) if one.resource == "events"}
     assert groups == {"events.k8s.io" if version != "v1" else ""}
-
-
-async def test_debug_pages_are_on_loopback_alone_unless_asked_for() -> None:
-    operator = Operator("dial-operator")
-
-    def served(**settings: Any) -> set[str]:
-        running = operator.running(Client(transport=_Nobody()), **settings)
-        return {path for pages in pages_of(operator, running).values() for path in pages}
-
-    assert served() == set()
-    assert served(metrics_bind="127.0.0.1:8080") == {"/metrics", "/debug/kubewright"}
-    assert served(metrics_bind="0.0.0.0:8080") == {"/metrics"}
-    assert served(metrics_bind="0.0.0.0:8080", debug_pages=True) == {"/metrics", "/debug/kubewright"}
-    assert served(metrics_bind="127.0.0.1:8080", debug_pages=False) == {"/metrics"}
-
-
-class _Nobody:
-    async def send(self, request: object) -> Any:
-        raise AssertionError("nothing is sent here")
-
-    async def close(self) -> None: ...

@@ -328,7 +328,7 @@ async def test_a_new_certificate_that_openssl_refuses_leaves_the_old_one(
         source.pair = authority.issue("b", hosts=["127.0.0.1"])
         assert await answered(server)
     (record,) = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert "the new webhook certificate cannot be served: OpenSSL refuses it: " in record.getMessage()
+    assert "the new certificate cannot be served: OpenSSL refuses it: " in record.getMessage()
 
 
 async def test_only_tls_1_2_and_newer_is_spoken(operator: kw.Operator) -> None:

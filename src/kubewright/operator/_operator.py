@@ -42,7 +42,8 @@ from kubewright.operator._clusters import HasClient, HasKubeconfig
 from kubewright.operator._decorators import ObjectDecorator, ReconcileDecorator
 from kubewright.operator._has_webhooks import HasWebhooks
 from kubewright.operator._health import Check, check_check
-from kubewright.operator._permissions import for_installing, for_leading, needed, permissions_of
+from kubewright.operator._pages import is_secure
+from kubewright.operator._permissions import for_installing, for_leading, for_reviewing, needed, permissions_of
 from kubewright.operator._running import Running, defined_kinds
 from kubewright.operator._settings import Options, Settings, check_options
 from kubewright.operator._stages import STAGES, Component, Stage, check_component, check_stage
@@ -83,8 +84,12 @@ class Operator(HasWebhooks):
         renew_deadline: how long the leader trusts a renewal; 10 s unless given.
         retry_period: the time between two renewals; 2 s unless given.
         metrics_bind: where to serve `/metrics`, such as "127.0.0.1:8080"; not served unless given.
+        metrics_secure: whether `/metrics` is HTTPS, for clients that the API server authorizes; by default, unless it
+            is on loopback.
+        metrics_cert_path: the folder of `tls.crt` and `tls.key` for that; by default a self-signed certificate.
         health_bind: where to serve `/healthz` and `/readyz`; not served unless given.
-        debug_pages: whether to serve `/debug/kubewright` there too; unless given, so it is on loopback alone.
+        debug_pages: whether to serve `/debug/kubewright` too: on loopback, and where `/metrics` is secure; by default
+            on loopback alone.
         tracing: whether to make OpenTelemetry spans; unless given, so it is when the program has loaded its SDK.
         event_version: the API in which events are written: "events.k8s.io/v1" unless given, or the older "v1".
         webhook_bind: where to serve the webhooks, if there are any; "127.0.0.1:9443" unless given, and "0" for nowhere.
@@ -316,6 +321,8 @@ class Operator(HasWebhooks):
         if settings.leader_elect is not False:  # in a pod it stands for election unless told not to
             lease = settings.lease_name or self.name
             needs = [*needs, *for_leading(lease, settings.lease_namespace, events=settings.event_version)]
+        if is_secure(settings):
+            needs = [*needs, *for_reviewing()]
         if settings.install_crds:
             needs = [*needs, *for_installing(*defined_kinds(self._registrations))]
         return permissions_of(self.registrations(settings), settings.namespaces, needs, events=settings.event_version)

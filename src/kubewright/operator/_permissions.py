@@ -9,7 +9,8 @@ The verbs are those of the calls that the framework really makes:
   that;
 - events, in the API that they are written in: `create`, and `patch` to count up. Those about objects in no namespace
   are in `default`;
-- leader election: `get` and `update` of one Lease, and `create`, which cannot be limited to a name.
+- leader election: `get` and `update` of one Lease, and `create`, which cannot be limited to a name;
+- metrics outside of loopback: `create` of token reviews and subject access reviews.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from kubewright._options import are_texts, check_text
 from kubewright.api import Object, ResourceInfo
 from kubewright.controller import Registration
 from kubewright.controller._options import check_kind
-from kubewright.controller._permissions import OWN, WATCHED, Permission, check_verbs, permission
+from kubewright.controller._permissions import CLUSTER, OWN, WATCHED, Permission, check_verbs, permission
 
 if TYPE_CHECKING:
     from kubewright.api.rbac.v1 import PolicyRule
 
-__all__ = ["for_installing", "for_leading", "needed", "permissions_of"]
+__all__ = ["for_installing", "for_leading", "for_reviewing", "needed", "permissions_of"]
 
 _OWNED = ("get", "list", "watch", "create", "patch", "delete")
 _READ = ("list", "watch")
@@ -117,6 +118,15 @@ def for_leading(lease: str, namespace: str | None = None, *, events: str = EVENT
             for verb, name in wanted
         ),
         *_events_at(where, events),
+    ]
+
+
+def for_reviewing() -> list[Permission]:
+    """What secure metrics ask for: reviews of tokens. Both kinds are in no namespace, so they need a ClusterRole."""
+    reviews = (("authentication.k8s.io", "tokenreviews"), ("authorization.k8s.io", "subjectaccessreviews"))
+    return [
+        Permission(group=group, resource=resource, verb="create", where=CLUSTER, why="secure metrics", rare=True)
+        for group, resource in reviews
     ]
 
 

@@ -25,7 +25,7 @@ from kubewright.operator._gate import Gate
 from kubewright.operator._http_server import HttpServer
 from kubewright.operator._leadership import make_elector, record_election
 from kubewright.operator._logbook import keeping_logs
-from kubewright.operator._pages import DEBUG_PAGES, pages_of
+from kubewright.operator._serving import serve_pages
 from kubewright.operator._settings import SettingError, Settings
 from kubewright.operator._stages import Stage
 from kubewright.operator._syncing import sync
@@ -123,7 +123,7 @@ class Running:
         )
         operator.metrics.sources = self.sources
         self._stack.callback(operator.metrics.leave, self.sources)
-        await self._serve()
+        self.servers += await serve_pages(operator, self, client, self._stack)
         await self.webhooks.serve(client, self._stack)
         await self._enter("webhooks")
         if self._reach_first:
@@ -249,15 +249,6 @@ class Running:
     def interrupted(self) -> int:
         """How many reconciles were cut short."""
         return sum(controller.stats.interrupted for controller in self.controllers)
-
-    async def _serve(self) -> None:
-        for bind, pages in pages_of(self._operator, self).items():
-            if DEBUG_PAGES in pages:
-                self.keep_logs()
-            try:
-                self.servers.append(await self._stack.enter_async_context(HttpServer(bind, pages)))
-            except OSError as error:
-                raise SettingError(str(error.strerror)) from None
 
     # Leading
 

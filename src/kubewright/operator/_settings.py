@@ -76,6 +76,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     metrics_bind: str | None = _setting(
         values.address, None, "Serve /metrics at this address; not served unless given. A port alone is on loopback."
     )
+    metrics_secure: bool | None = _setting(
+        values.switch,
+        None,
+        "Serve /metrics over HTTPS, to clients that the API server authorizes. Default: unless it is on loopback.",
+    )
+    metrics_cert_path: str | None = _setting(
+        values.folder,
+        None,
+        "The folder of tls.crt and tls.key for HTTPS of /metrics. Default: a self-signed certificate in memory.",
+    )
     health_bind: str | None = _setting(
         values.address,
         None,
@@ -84,7 +94,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     debug_pages: bool | None = _setting(
         values.switch,
         None,
-        "Serve /debug/kubewright with the other pages. Unless said, so it is where they are on loopback alone.",
+        "Serve /debug/kubewright with the other pages: on loopback, and where /metrics is secure. Default: loopback.",
     )
     tracing: bool | None = _setting(
         values.switch,
@@ -159,6 +169,8 @@ class Options(TypedDict, total=False):
     renew_deadline: Duration
     retry_period: Duration
     metrics_bind: str | int | None
+    metrics_secure: bool | None
+    metrics_cert_path: str | os.PathLike[str] | None
     health_bind: str | int | None
     debug_pages: bool | None
     tracing: bool | None

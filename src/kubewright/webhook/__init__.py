@@ -21,6 +21,7 @@ Handlers belong to their operator, async or plain; plain ones run in threads. Wh
   name of a Service, in tests by URL.
 - `Conversions` go through the stored version; metadata and unknown fields are carried over (`ConversionError` if not).
 - The certificate may change while the server runs (`CertificateSource`); every replica serves, not only the leader.
+  `serving_context` makes a TLS context of such a source for any other server.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from kubewright.webhook._request import AdmissionRequest, Operation
 from kubewright.webhook._reviews import GroupVersionKind, GroupVersionResource, User
 from kubewright.webhook._server import WebhookServer
 from kubewright.webhook._throw_away import ThrowAwayCertificate
+from kubewright.webhook._tls import serving_context
 
 __all__ = [
     "AdmissionOptions",
@@ -55,4 +57,5 @@ __all__ = [
     "WebhookServer",
     "Webhooks",
     "rule_for",
+    "serving_context",
 ]

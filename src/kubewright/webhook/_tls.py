@@ -63,9 +63,7 @@ def _swapper(
                 break
             except OSError as error:
                 if pair is not complained:
-                    logger.error(
-                        "the new webhook certificate cannot be served: %s; the old one stays", _in_words(error)
-                    )
+                    logger.error("the new certificate cannot be served: %s; the old one stays", _in_words(error))
                 complained = pair
         connection.context = last[1]
 

@@ -272,7 +272,7 @@ async def test_a_start_without_files_ends_with_the_reason(tmp_path: Path, clock:
 
     with pytest.raises(CertificateError) as caught:
         await clock.run(start())
-    assert str(caught.value) == f"there is no certificate for the webhooks: there is no {tmp_path}/tls.crt"
+    assert str(caught.value) == f"there is no webhook certificate: there is no {tmp_path}/tls.crt"
     assert clock.monotonic() == pytest.approx(30, abs=1)
 
 

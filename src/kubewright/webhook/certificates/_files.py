@@ -45,11 +45,21 @@ class CertificateFiles:
     by OpenSSL, has expired already or is not valid yet never takes the place of a certificate that works: it is logged,
     and looked at again.
 
-    Entering waits for a usable pair, at most `patience` seconds, and raises `CertificateError`.
+    Entering waits for a usable pair, at most `patience` seconds, and raises `CertificateError`. `of` names the server
+    that presents the certificate, for messages.
     """
 
-    def __init__(self, places: Sequence[Place], *, clock: Clock, every: float = 10.0, patience: float = 30.0) -> None:
+    def __init__(
+        self,
+        places: Sequence[Place],
+        *,
+        clock: Clock,
+        every: float = 10.0,
+        patience: float = 30.0,
+        of: str = "webhook",
+    ) -> None:
         self._places = tuple(places)
+        self._of = of
         self._clock = clock
         self._every = every
         self._patience = patience
@@ -86,9 +96,9 @@ class CertificateFiles:
         last = self._clock.monotonic() + self._patience
         while not self._look():
             if self._clock.monotonic() >= last:
-                raise CertificateError(f"there is no certificate for the webhooks: {self._complaint}")
+                raise CertificateError(f"there is no {self._of} certificate: {self._complaint}")
             await self._clock.sleep(_FIRST_LOOKS)
-        self._task = asyncio.create_task(self._keep(), name="webhook certificate files")
+        self._task = asyncio.create_task(self._keep(), name=f"{self._of} certificate files")
         return self
 
     async def __aexit__(
@@ -132,7 +142,7 @@ class CertificateFiles:
         if self._validity is not None and self._validity.covers(now) and not validity.covers(now):
             raise Unusable(f"{place.certificate} {_when(validity, now)}")
         self._pair, self._validity = pair, validity
-        logger.info("the webhook certificate of %s is valid until %s", place, validity.ends.isoformat())
+        logger.info("the %s certificate of %s is valid until %s", self._of, place, validity.ends.isoformat())
 
     def _complain(self, error: OSError | Unusable) -> None:
         self.read_errors += 1
@@ -141,7 +151,7 @@ class CertificateFiles:
         )
         if complaint != self._complaint:
             kept = "the old one stays" if self._pair is not None else "there is none yet"
-            logger.warning("the webhook certificate cannot be read: %s; %s", complaint, kept)
+            logger.warning("the %s certificate cannot be read: %s; %s", self._of, complaint, kept)
         self._complaint = complaint
 
 

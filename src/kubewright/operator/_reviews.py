@@ -1,0 +1,137 @@
+"""`TokenReviews`: asks the API server whose a token is, and what that user may read."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from kubewright.client import ApiError, Client, ConfigError, Forbidden, RetryPolicy
+from kubewright.controller._permissions import Permission
+from kubewright.operator._authorization import ALLOWED, Decision
+from kubewright.operator._permissions import for_reviewing
+
+__all__ = ["TokenReviews", "missing_permissions", "without_reviews"]
+
+logger = logging.getLogger("kubewright.operator")
+
+T = TypeVar("T")
+
+_SECONDS: Final = 5.0
+_TOKENS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
+_ACCESS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+_OWN_ACCESS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_INVALID: Final = Decision(401, "the API server does not accept this token: it is invalid, or it has expired")
+
+
+class _User(msgspec.Struct):
+    username: str = ""
+    uid: str = ""
+    groups: list[str] | None = None
+    extra: dict[str, list[str]] | None = None
+
+
+class _TokenStatus(msgspec.Struct):
+    authenticated: bool = False
+    user: _User = msgspec.field(default_factory=_User)
+
+
+class _AccessStatus(msgspec.Struct):
+    allowed: bool = False
+
+
+class _TokenReview(msgspec.Struct):
+    status: _TokenStatus
+
+
+class _AccessReview(msgspec.Struct):
+    status: _AccessStatus
+
+
+class TokenReviews:
+    """Decides by a TokenReview and a SubjectAccessReview, each sent once, for 5 s at most.
+
+    `operator` is the operator's name, for messages. A review that fails is logged when it begins to fail, and not
+    again until one succeeds.
+    """
+
+    def __init__(self, client: Client, operator: str) -> None:
+        # Neither retried nor rate limited: a flood of tokens must not use up what the controllers may send.
+        self._client = client.through(
+            lambda transport: transport, retry=RetryPolicy(attempts=1), timeout=_SECONDS, rate_limited=False
+        )
+        self._operator = operator
+        self._failing = ""
+
+    async def __call__(self, token: str, path: str) -> Decision:
+        """Whether the user of a token may get a path."""
+        try:
+            decision = await self._decide(token, path)
+        except Forbidden as error:
+            return self._failed(f"{without_reviews(self._operator)} ({error.status.message})")
+        except (ApiError, ConfigError, msgspec.MsgspecError) as error:
+            return self._failed(f"the API server cannot review tokens now: {error}")
+        if self._failing:
+            self._failing = ""
+            logger.info("tokens for %s are reviewed again", path)
+        return decision
+
+    async def _decide(self, token: str, path: str) -> Decision:
+        who = (await _post(self._client, _TOKENS, "TokenReview", {"token": token}, _TokenReview)).status
+        if not who.authenticated or not who.user.username:
+            return _INVALID
+        asked = {
+            "user": who.user.username,
+            "uid": who.user.uid,
+            "groups": who.user.groups or [],
+            "extra": who.user.extra or {},
+            "nonResourceAttributes": {"path": path, "verb": "get"},
+        }
+        if (await _post(self._client, _ACCESS, "SubjectAccessReview", asked, _AccessReview)).status.allowed:
+            return ALLOWED
+        role = f", such as {self._operator}-metrics-reader" if path == "/metrics" else ""
+        return Decision(
+            403,
+            f"{who.user.username} may not get {path}: bind it to a ClusterRole with the verb get and the"
+            f" nonResourceURL {path}{role}",
+        )
+
+    def _failed(self, message: str) -> Decision:
+        if not self._failing:
+            logger.warning("%s", message)
+        self._failing = message
+        return Decision(503, message)
+
+
+async def missing_permissions(client: Client) -> Sequence[Permission]:
+    """The permissions for reviews that this account lacks; none if the API server does not answer."""
+
+    async def lacks(one: Permission) -> bool:
+        attributes = {"group": one.group, "resource": one.resource, "verb": one.verb}
+        with contextlib.suppress(ApiError, ConfigError, msgspec.MsgspecError):
+            asked = {"resourceAttributes": attributes}
+            found = await _post(client, _OWN_ACCESS, "SelfSubjectAccessReview", asked, _AccessReview)
+            return not found.status.allowed
+        return False
+
+    wanted = for_reviewing()
+    return [one for one, lacking in zip(wanted, await asyncio.gather(*map(lacks, wanted)), strict=True) if lacking]
+
+
+def without_reviews(operator: str) -> str:
+    """What happens to an operator that may not review tokens, and the fix."""
+    wanted = " and ".join(str(one) for one in for_reviewing())
+    return (
+        f"/metrics answers 503: this account may not {wanted}. Bind a ClusterRole that allows both, such as the"
+        f" generated {operator}-metrics-auth; or serve plain HTTP to every client: --no-metrics-secure"
+    )
+
+
+async def _post(client: Client, path: str, kind: str, spec: Mapping[str, Any], answer: type[T]) -> T:
+    version = path.removeprefix("/apis/").rpartition("/")[0]
+    body = {"apiVersion": version, "kind": kind, "spec": spec}
+    return msgspec.json.decode(await client.request("POST", path, body=body), type=answer)

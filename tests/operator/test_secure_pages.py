@@ -1,0 +1,290 @@
+"""Metrics and debug pages over HTTPS, for clients that the API server authorizes; probes for every client."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from kubewright._certificates import CertificateAuthority
+from kubewright.api import ObjectMeta, core, rbac
+from kubewright.client import Client
+from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster
+from kubewright.controller import Context
+from kubewright.operator import Operator, Running, SettingError
+from kubewright.operator._pages import is_secure, sites_of
+from kubewright.operator._serving_certificate import SelfSignedCertificate, fingerprint_of
+from kubewright.testing import RealCluster, operator_client
+from tests.operator.conftest import until
+
+GROUP = "rbac.authorization.k8s.io"
+
+
+@pytest.fixture
+def cluster_settings() -> dict[str, Any]:
+    return {"controllers": False, "rbac": True}
+
+
+def made(namespace: str) -> Operator:
+    operator = Operator(f"page-{namespace}", namespaces=[namespace], leader_elect=False)
+
+    @operator.reconciles(core.ConfigMap)
+    async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
+
+    return operator
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: str
+    body: str
+
+
+async def fetch(
+    port: int, path: str, token: str | None = None, *, tls: bool = True, trusted: bytes | None = None
+) -> Answer:
+    """A page of an operator; over TLS without verification, unless a certificate is trusted."""
+    context = None
+    if tls:
+        context = ssl.create_default_context(cadata=None if trusted is None else trusted.decode())
+        if trusted is None:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+    name = "localhost" if tls else None
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname=name)
+    credentials = "" if token is None else f"Authorization: Bearer {token}\r\n"
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{credentials}Connection: close\r\n\r\n".encode())
+    head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
+    writer.close()
+    return Answer(int(head.split()[1]), head, body)
+
+
+async def account(client: Client, namespace: str, name: str) -> str:
+    """A new service account; its token."""
+    await client.create(core.ServiceAccount(metadata=ObjectMeta(name=name, namespace=namespace)))
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+    answer = await client.request("POST", path, body={"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"})
+    return str(msgspec.json.decode(answer)["status"]["token"])
+
+
+async def grant(client: Client, namespace: str, account: str, *rules: rbac.PolicyRule) -> None:
+    name = f"{account}-{namespace}"
+    await client.create(rbac.ClusterRole(metadata=ObjectMeta(name=name), rules=list(rules)))
+    subject = rbac.Subject(kind="ServiceAccount", name=account, namespace=namespace)
+    role = rbac.RoleRef(api_group=GROUP, kind="ClusterRole", name=name)
+    await client.create(rbac.ClusterRoleBinding(metadata=ObjectMeta(name=name), role_ref=role, subjects=[subject]))
+
+
+def may_get(path: str) -> rbac.PolicyRule:
+    return rbac.PolicyRule(non_resource_urls=[path], verbs=["get"])
+
+
+@pytest.fixture
+async def running(
+    cluster: Cluster | RealCluster, namespace: str, caplog: pytest.LogCaptureFixture
+) -> AsyncIterator[Running]:
+    """An operator with its own roles alone, that serves secure metrics and debug pages."""
+    caplog.set_level(logging.DEBUG)
+    operator = made(namespace)
+    operator.settings = operator.settings_with(
+        metrics_bind="127.0.0.1:0", metrics_secure=True, health_bind="127.0.0.1:0", debug_pages=True
+    )
+    client = await operator_client(cluster, operator, namespace)
+    async with client, operator.running(client, install_crds=False) as found:
+        yield found
+
+
+@pytest.mark.clusters
+async def test_serves_metrics_to_authorized_clients_alone(
+    running: Running, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    probes, metrics = (server.port for server in running.servers)
+    assert (await fetch(probes, "/healthz", tls=False)).status == 200
+    assert (await fetch(probes, "/readyz", tls=False)).status == 200
+
+    anonymous = await fetch(metrics, "/metrics")
+    assert (anonymous.status, "WWW-Authenticate: Bearer" in anonymous.headers) == (401, True)
+    assert (await fetch(metrics, "/metrics", "made.up.token")).status == 401
+
+    stranger, reader = await account(client, namespace, "stranger"), await account(client, namespace, "reader")
+    await grant(client, namespace, "reader", may_get("/metrics"))
+    refused = await fetch(metrics, "/metrics", stranger)
+    assert refused.status == 403
+    assert f"system:serviceaccount:{namespace}:stranger may not get /metrics" in refused.body
+    assert f"{running.operator.name}-metrics-reader" in refused.body
+
+    async def scraped() -> str:
+        answer = await fetch(metrics, "/metrics", reader)
+        return answer.body if answer.status == 200 else ""
+
+    assert "controller_runtime_reconcile_total" in await until(scraped)
+    assert (await fetch(metrics, "/debug/kubewright", reader)).status == 403
+    for token in (stranger, reader, "made.up.token"):
+        assert token not in caplog.text
+
+
+@pytest.mark.clusters
+async def test_serves_debug_pages_with_own_permission(running: Running, client: Client, namespace: str) -> None:
+    probes, secure = (server.port for server in running.servers)
+    token = await account(client, namespace, "curious")
+    await grant(client, namespace, "curious", may_get("/debug/kubewright"))
+
+    async def asked() -> str:
+        answer = await fetch(secure, "/debug/kubewright/objects", token)
+        return answer.body if answer.status == 200 else ""
+
+    assert '"objects"' in await until(asked)
+    assert (await fetch(secure, "/metrics", token)).status == 403
+    assert (await fetch(secure, "/debug/kubewright")).status == 401
+    assert (await fetch(probes, "/debug/kubewright", tls=False)).status == 200  # which is on loopback
+
+
+@pytest.mark.clusters
+async def test_without_permission_to_review_says_so_at_start_and_to_clients(
+    cluster: Cluster | RealCluster, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    operator = made(namespace)
+    account_of_operator = await operator_client(cluster, operator, namespace)  # with the roles of plain metrics
+    token = await account(client, namespace, "reader")
+    expected = (
+        "/metrics answers 503: this account may not create tokenreviews.authentication.k8s.io and create"
+        f" subjectaccessreviews.authorization.k8s.io. Bind a ClusterRole that allows both, such as the generated"
+        f" {operator.name}-metrics-auth; or serve plain HTTP to every client: --no-metrics-secure"
+    )
+    bound = {"metrics_bind": "127.0.0.1:0", "metrics_secure": True, "health_bind": "127.0.0.1:0"}
+    async with account_of_operator, operator.running(account_of_operator, install_crds=False, **bound) as running:
+
+        async def told() -> bool:
+            return expected in caplog.messages
+
+        await until(told)
+        probes, metrics = (server.port for server in running.servers)
+        answer = await fetch(metrics, "/metrics", token)
+        assert (answer.status, answer.body.startswith(expected)) == (503, True)
+        assert (await fetch(probes, "/readyz", tls=False)).status == 200
+
+
+async def test_presents_certificate_of_folder_and_follows_its_renewal(tmp_path: Path, cluster: Cluster) -> None:
+    authority = CertificateAuthority()
+
+    def write(name: str) -> None:
+        pair = authority.issue(name, hosts=["localhost"])
+        (tmp_path / "tls.crt").write_bytes(pair.certificate)
+        (tmp_path / "tls.key").write_bytes(pair.key)
+
+    clock = VirtualClock()
+    operator = Operator("renewed", clock=clock)
+
+    @operator.reconciles(core.ConfigMap)
+    async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
+
+    async def presented(port: int) -> str:
+        answer = await fetch(port, "/metrics", trusted=authority.pair.certificate)
+        assert answer.status == 401
+        context = ssl.create_default_context(cadata=authority.pair.certificate.decode())
+        _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname="localhost")
+        subject = writer.get_extra_info("peercert")["subject"]
+        writer.close()
+        return str(subject[-1][0][1])
+
+    write("first")
+    options = {"metrics_bind": "127.0.0.1:0", "metrics_secure": True, "metrics_cert_path": str(tmp_path)}
+    async with cluster.client() as client, operator.running(client, **options) as running:
+        [server] = running.servers
+        assert await presented(server.port) == "first"
+        write("second")
+        await clock.advance(10)
+        assert await presented(server.port) == "second"
+
+
+def test_renews_self_signed_certificate_before_it_expires(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "kubewright.operator")
+    clock = VirtualClock()
+    source = SelfSignedCertificate("mine", clock)
+    first = source.pair
+    assert source.pair is first
+    asyncio.run(clock.advance(59 * 86_400))
+    assert source.pair is first
+    asyncio.run(clock.advance(2 * 86_400))
+    second = source.pair
+    assert second is not first
+    assert source.expires > clock.now()
+    for one, said in zip((first, second), caplog.messages, strict=True):
+        assert fingerprint_of(one.certificate) in said
+    assert "PRIVATE KEY" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("settings", "secure"),
+    [
+        ({}, False),
+        ({"metrics_bind": "8080"}, False),
+        ({"metrics_bind": "[::1]:8080"}, False),
+        ({"metrics_bind": "127.0.0.1:8080", "metrics_secure": True}, True),
+        ({"metrics_bind": "0.0.0.0:8080"}, True),
+        ({"metrics_bind": "[::]:8080"}, True),
+        ({"metrics_bind": "0.0.0.0:8080", "metrics_secure": False}, False),
+        ({"metrics_secure": True}, False),
+    ],
+)
+def test_metrics_are_secure_outside_of_loopback(settings: dict[str, Any], secure: bool) -> None:
+    operator = Operator("mine", **settings)
+    assert is_secure(operator.settings) is secure
+    reviews = {one.resource for one in operator.permissions() if one.resource.endswith("reviews")}
+    assert reviews == ({"tokenreviews", "subjectaccessreviews"} if secure else set())
+
+
+def sites(**settings: Any) -> dict[tuple[str, bool], set[str]]:
+    operator = Operator("mine")
+    running = operator.running(Client(transport=_Silent()), **settings)
+    return {(site.bind, site.secure): set(site.pages) for site in sites_of(operator, running)}
+
+
+def test_probes_are_never_secure() -> None:
+    assert sites(metrics_bind="0.0.0.0:8080", health_bind="0.0.0.0:8081") == {
+        ("0.0.0.0:8081", False): {"/healthz", "/readyz"},
+        ("0.0.0.0:8080", True): {"/metrics"},
+    }
+
+
+def test_rejects_shared_address_of_probes_and_secure_metrics() -> None:
+    shared = {"metrics_bind": "0.0.0.0:8080", "health_bind": "0.0.0.0:8080"}
+    with pytest.raises(SettingError, match="use different ports, or --no-metrics-secure"):
+        sites(**shared)
+    assert sites(**shared, metrics_secure=False) == {("0.0.0.0:8080", False): {"/healthz", "/readyz", "/metrics"}}
+
+
+def test_debug_pages_leave_loopback_only_with_authorization(caplog: pytest.LogCaptureFixture) -> None:
+    debug = "/debug/kubewright"
+    everywhere = {"metrics_bind": "0.0.0.0:8080", "health_bind": "0.0.0.0:8081"}
+    assert {bind for bind, pages in sites(**everywhere, debug_pages=True).items() if debug in pages} == {
+        ("0.0.0.0:8080", True)
+    }
+    assert not caplog.messages
+    assert not [bind for bind, pages in sites(**everywhere).items() if debug in pages]
+    assert not [bind for bind, pages in sites(health_bind="0.0.0.0:8081", debug_pages=True).items() if debug in pages]
+    assert "/debug/kubewright is not served at 0.0.0.0:8081, which is plain HTTP for every client" in caplog.text
+    openly = sites(**everywhere, debug_pages=True, metrics_secure=False)
+    assert [debug in pages for pages in openly.values()] == [True, True]
+
+
+def test_debug_pages_are_on_loopback_by_default() -> None:
+    assert sites() == {}
+    assert sites(metrics_bind="127.0.0.1:8080") == {("127.0.0.1:8080", False): {"/metrics", "/debug/kubewright"}}
+    assert sites(metrics_bind="127.0.0.1:8080", debug_pages=False) == {("127.0.0.1:8080", False): {"/metrics"}}
+
+
+class _Silent:
+    async def send(self, request: object) -> Any:
+        raise AssertionError("nothing is sent here")
+
+    async def close(self) -> None: ...
