@@ -111,6 +111,9 @@ FULL = project(
 PROJECTS = {
     "one replica": project(),
     "no metrics": project(metrics=False, network_policy=True),
+    "plain metrics": project(metrics_secure=False, service_monitor=True),
+    "metrics by cert-manager": replace(FULL, metrics_certificates="cert-manager"),
+    "metrics by files": project(metrics_certificates="files", metrics_secret="mine", service_monitor=True),
     "three replicas, webhooks": project(kinds=KINDS, replicas=3, webhooks=WEBHOOKS, conversions=CONVERSIONS),
     "only a mutating webhook": project(webhooks=WEBHOOKS[2:]),
     "only conversion": project(kinds=(Zone, OldZone), conversions=CONVERSIONS[1:]),

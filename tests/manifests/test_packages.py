@@ -96,6 +96,11 @@ def test_values_switch_the_parts_of_a_chart_as_settings_do(tmp_path: Path) -> No
         ),
         "replicas=1": replace(FULL, replicas=1),
         "metrics.enabled=false": replace(FULL, metrics=False, service_monitor=False),
+        "metrics.secure=false": replace(FULL, metrics_secure=False),
+        "metrics.certificates=cert-manager": replace(FULL, metrics_certificates="cert-manager"),
+        "metrics.certificates=files,metrics.secretName=mine": replace(
+            FULL, metrics_certificates="files", metrics_secret="mine"
+        ),
         "metrics.serviceMonitor.enabled=false": replace(FULL, service_monitor=False),
         "networkPolicy.egress=null": replace(FULL, egress=()),
         "networkPolicy.enabled=false": replace(FULL, network_policy=False),
@@ -192,6 +197,7 @@ def test_a_wrong_value_is_refused_with_its_name(tmp_path: Path) -> None:
         ("full", "replicas=0", "at '/replicas': minimum: got 0, want 1"),
         ("full", "webhook.certificates=none", "at '/webhook/certificates': value must be one of"),
         ("full", "image.tag=2", "at '/image/tag': got number, want string"),
+        ("full", "metrics.certificates=none", "at '/metrics/certificates': value must be one of"),
         ("full", "metrics.enable=false", "additional properties 'enable' not allowed"),
         ("alone", "replicas=2", "at '/replicas': maximum: got 2, want 1"),
         ("alone", "webhook.enabled=true", "additional properties 'webhook' not allowed"),

@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from kubewright.api import Object, apps, core, networking, policy, to_dict
+from kubewright.api import Object, apps, core, networking, policy, rbac, to_dict
 from kubewright.cli._run import command as run_command
 from kubewright.manifests import Project, objects
+from kubewright.manifests._certificates import metrics_cert_manager_objects
 from kubewright.manifests._image import Image
+from kubewright.manifests._monitoring import ServiceMonitor
 from tests.manifests.projects import DIGEST, FULL, PROJECTS, Foo, operator, project
 
 O = TypeVar("O", bound=Object)  # noqa: E741
@@ -47,6 +49,14 @@ def test_what_is_not_said_follows_from_the_operator() -> None:
         ({"pull_policy": "Sometimes"}, "pull_policy is one of IfNotPresent, Always, Never, not 'Sometimes'"),
         ({"certificates": "magic"}, "certificates is one of self-managed, cert-manager, files, not 'magic'"),
         ({"metrics": False, "service_monitor": True}, "service_monitor needs metrics"),
+        (
+            {"metrics_certificates": "magic"},
+            "metrics_certificates is one of self-signed, cert-manager, files, not 'magic'",
+        ),
+        (
+            {"metrics_certificates": "files", "metrics_secure": False},
+            "metrics_certificates='files' needs metrics and metrics_secure: plain HTTP has no certificate",
+        ),
         ({"ca_bundle": b"PEM"}, "ca_bundle goes with certificates='files'"),
         ({"webhooks": [FULL.webhooks[0], FULL.webhooks[0]]}, "two webhooks are named 'validate.foos.example.com'"),
         ({"conversions": [FULL.conversions[0]]}, "Bar is converted, but its definition is not part of this"),
@@ -115,6 +125,53 @@ def test_the_flags_of_the_manager_are_those_of_the_command(name: str) -> None:
     assert str(context.params["health_bind"]).endswith(":8081")
     assert (context.params["metrics_bind"] is not None) is PROJECTS[name].metrics
     assert context.params["namespaces"] == PROJECTS[name].operator.namespaces
+    secure = PROJECTS[name].metrics_secure if PROJECTS[name].metrics else None
+    assert context.params["metrics_secure"] is secure  # explicit, so that it does not depend on the address
+
+
+def test_program_that_serves_plain_metrics_needs_no_cluster_role_for_them() -> None:
+    plain = project(operator=operator(namespaces=["team-a"], metrics_secure=False))
+    assert plain.metrics_secure is False
+    assert [one for one in objects(plain) if isinstance(one, rbac.ClusterRoleBinding)] == []
+
+
+def test_secure_metrics_bring_roles_for_reviews_and_readers() -> None:
+    roles = {one.metadata.name: one.rules for one in objects(FULL) if isinstance(one, rbac.ClusterRole)}
+    assert to_dict(roles["foo-operator-metrics-auth"]) == [
+        {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
+        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
+    ]
+    assert to_dict(roles["foo-operator-metrics-reader"]) == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    [binding] = [
+        one
+        for one in objects(FULL)
+        if isinstance(one, rbac.ClusterRoleBinding) and one.metadata.name == "foo-operator-metrics-auth"
+    ]
+    assert [subject.name for subject in binding.subjects or ()] == ["foo-operator"]
+
+
+def test_service_monitor_verifies_certificate_from_secret() -> None:
+    token = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+    tls = {
+        "everything": {"insecureSkipVerify": True},
+        "metrics by files": {
+            "ca": {"secret": {"name": "mine", "key": "ca.crt"}},
+            "serverName": "foo-operator-metrics.foo-operator-system.svc",
+        },
+    }
+    for name, expected in tls.items():
+        [endpoint] = to_dict(only(ServiceMonitor, PROJECTS[name]))["spec"]["endpoints"]
+        assert endpoint == {
+            "port": "metrics",
+            "path": "/metrics",
+            "scheme": "https",
+            "bearerTokenFile": token,
+            "tlsConfig": expected,
+        }
+    [endpoint] = to_dict(only(ServiceMonitor, PROJECTS["plain metrics"]))["spec"]["endpoints"]
+    assert endpoint == {"port": "metrics", "path": "/metrics"}
+    certificate = metrics_cert_manager_objects(PROJECTS["metrics by cert-manager"])[-1]
+    assert "foo-operator-metrics.foo-operator-system.svc" in to_dict(certificate)["spec"]["dnsNames"]
 
 
 def test_a_pod_has_longer_to_end_than_the_operator_has() -> None:

@@ -168,13 +168,16 @@ def resources(granted: list[dict[str, Any]]) -> set[str]:
 def test_what_the_operator_does_where_it_looks_is_granted_there() -> None:
     content = csv(plain())
     assert {"shelves", "books", "deployments", "leases"} <= resources(rules(content, "permissions"))
-    assert "clusterPermissions" not in content["spec"]["install"]["spec"]
+    assert resources(rules(content, "clusterPermissions")) == {"tokenreviews", "subjectaccessreviews"}
+    openly = csv(plain(metrics_secure=False))
+    assert "clusterPermissions" not in openly["spec"]["install"]["spec"]
+    assert "--no-metrics-secure" in container(openly)["args"]
 
 
 def test_what_it_does_in_no_namespace_is_granted_in_the_whole_cluster_once() -> None:
     made = operator()
     made.needs(kw.api.core.Node, verbs=["get"])
-    content = csv(plain(operator=made))
+    content = csv(plain(operator=made, metrics=False))
     assert rules(content, "clusterPermissions") == [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}]
     assert "nodes" not in resources(rules(content, "permissions"))
 
@@ -215,7 +218,17 @@ def test_the_files_hold_what_olm_does_not_make_itself() -> None:
         "metadata/annotations.yaml",
         "tests/scorecard/config.yaml",
     ]
-    assert len([name for name in names if "clusterrole" in name]) == 6  # for people, three of each kind
+    roles = [name for name in names if "clusterrole" in name]
+    assert len(roles) == 7  # for people, three of each kind; and for readers of metrics
+    assert "manifests/shelf-operator-metrics-reader_rbac.authorization.k8s.io_clusterrole.yaml" in roles
+
+
+def test_certificate_of_metrics_is_self_signed_in_bundle() -> None:
+    [csv_of_bundle, *files] = bundle_files(project(service_monitor=True, metrics_certificates="cert-manager"), LISTING)
+    assert "--metrics-secure" in csv_of_bundle.text
+    assert "--metrics-cert-path" not in csv_of_bundle.text
+    [monitor] = [file.text for file in files if "servicemonitor" in file.path]
+    assert "insecureSkipVerify: true" in monitor
 
 
 def test_no_object_names_a_namespace_or_cert_manager() -> None:

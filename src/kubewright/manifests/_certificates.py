@@ -20,6 +20,7 @@ from kubewright.api import Model, Object, ObjectMeta, Resource, core
 from kubewright.api._resource import resource
 from kubewright.controller._permissions import Permission
 from kubewright.manifests._manager import Addition
+from kubewright.manifests._monitoring import metrics_service_name
 from kubewright.manifests._project import Project, definition_name
 from kubewright.manifests._webhooks import has_mutating, has_validating, webhook_service_name
 from kubewright.webhook import certificates
@@ -32,6 +33,7 @@ __all__ = [
     "certificate_addition",
     "certificate_permissions",
     "injected_from",
+    "metrics_cert_manager_objects",
 ]
 
 INJECT: Final = "cert-manager.io/inject-ca-from"
@@ -117,10 +119,19 @@ def certificate_permissions(project: Project) -> list[Permission]:
 
 
 def cert_manager_objects(project: Project) -> list[Object]:
-    """A CA of the project's own, and the certificate of the webhook Service, with a new key each time it is renewed."""
-    webhook = webhook_service_name(project)
-    authority, root = f"{webhook}-ca", f"{webhook}-root"
-    host = f"{webhook}.{project.namespace}.svc"
+    """The certificate of the webhook Service, and its own CA."""
+    return _issued(project, webhook_service_name(project), project.certificate_secret)
+
+
+def metrics_cert_manager_objects(project: Project) -> list[Object]:
+    """The certificate of the metrics, and its own CA. It also names localhost, for clients behind a forwarded port."""
+    return _issued(project, metrics_service_name(project), project.metrics_secret, "localhost")
+
+
+def _issued(project: Project, service: str, secret: str, *names: str) -> list[Object]:
+    """A CA of the project's own, and the certificate of a Service, with a new key each time it is renewed."""
+    authority, root = f"{service}-ca", f"{service}-root"
+    host = f"{service}.{project.namespace}.svc"
     key = PrivateKey(algorithm="ECDSA", rotation_policy="Always")
     return [
         Issuer(metadata=_meta(project, root), spec=IssuerSpec(self_signed=SelfSigned())),
@@ -137,11 +148,11 @@ def cert_manager_objects(project: Project) -> list[Object]:
         ),
         Issuer(metadata=_meta(project, authority), spec=IssuerSpec(ca=Authority(secret_name=authority))),
         Certificate(
-            metadata=_meta(project, webhook),
+            metadata=_meta(project, service),
             spec=CertificateSpec(
-                dns_names=[host, f"{host}.cluster.local"],
+                dns_names=[host, f"{host}.cluster.local", *names],
                 usages=["digital signature", "server auth"],
-                secret_name=project.certificate_secret,
+                secret_name=secret,
                 private_key=key,
                 issuer_ref=IssuerReference(kind="Issuer", name=authority),
             ),

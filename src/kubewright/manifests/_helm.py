@@ -26,10 +26,24 @@ from kubewright.manifests._access import (
     people_access,
     service_account,
 )
-from kubewright.manifests._certificates import INJECT, cert_manager_objects, certificate_addition, injected_from
+from kubewright.manifests._certificates import (
+    INJECT,
+    cert_manager_objects,
+    certificate_addition,
+    injected_from,
+    metrics_cert_manager_objects,
+)
 from kubewright.manifests._helm_text import helpers, notes
 from kubewright.manifests._manager import Addition, budget, deployment, namespace, spread
-from kubewright.manifests._monitoring import metrics_addition, metrics_service, service_monitor
+from kubewright.manifests._monitoring import (
+    metrics_access,
+    metrics_addition,
+    metrics_certificate_addition,
+    metrics_endpoint,
+    metrics_security_addition,
+    metrics_service,
+    service_monitor,
+)
 from kubewright.manifests._network import metrics_ingress, network_policy, webhook_ingress
 from kubewright.manifests._objects import configurations, definitions
 from kubewright.manifests._project import Certificates, Project
@@ -41,6 +55,10 @@ from kubewright.manifests._write import MARK, File, text_file, yaml_file
 __all__ = ["chart_files"]
 
 _METRICS: Final = ".Values.metrics.enabled"
+_SECURE: Final = f"and {_METRICS} .Values.metrics.secure"
+_PLAIN: Final = f"and {_METRICS} (not .Values.metrics.secure)"
+_SELF_SIGNED: Final = f'{_SECURE} (eq .Values.metrics.certificates "self-signed")'
+_FROM_SECRET: Final = f'{_SECURE} (ne .Values.metrics.certificates "self-signed")'
 _WEBHOOK: Final = ".Values.webhook.enabled"
 _SEVERAL: Final = "gt (int .Values.replicas) 1"
 _KEEP: Final = "helm.sh/resource-policy"
@@ -74,8 +92,11 @@ def _templates(project: Project) -> Iterator[tuple[str, list[str]]]:
     yield "manager.yaml", write(_manager(project))
     yield "pod_disruption_budget.yaml", write(budget(project), when=_SEVERAL)
     yield "metrics_service.yaml", write(metrics_service(project), when=_METRICS)
+    yield "metrics_role.yaml", write(*metrics_access(project), when=_SECURE)
+    issued = f'{_SECURE} (eq .Values.metrics.certificates "cert-manager")'
+    yield "metrics_certificate.yaml", write(*metrics_cert_manager_objects(project), when=issued)
     monitored = f"and {_METRICS} .Values.metrics.serviceMonitor.enabled"
-    yield "service_monitor.yaml", write(service_monitor(project), when=monitored)
+    yield "service_monitor.yaml", write(_service_monitor(project), when=monitored)
     yield "network_policy.yaml", write(_network_policy(project), when=".Values.networkPolicy.enabled")
     if project.serves_webhooks:
         yield "webhook_service.yaml", write(webhook_service(project), when=_WEBHOOK)
@@ -113,10 +134,26 @@ def _manager(project: Project) -> dict[str, Any]:
 def _additions(project: Project) -> Iterator[tuple[str, Addition]]:
     """What each part adds to the manager, and when."""
     yield _METRICS, metrics_addition(project)
+    yield _SECURE, metrics_security_addition(_as(project, metrics_secure=True))
+    yield _PLAIN, metrics_security_addition(_as(project, metrics_secure=False))
+    yield _FROM_SECRET, metrics_certificate_addition(project)
     if project.serves_webhooks:
         yield _WEBHOOK, webhook_addition(project)
         for way in get_args(Certificates):
             yield _with(way), certificate_addition(_as(project, certificates=way))
+
+
+def _service_monitor(project: Project) -> dict[str, Any]:
+    tree = _tree(service_monitor(project))
+    tree["spec"]["endpoints"] = [
+        When(condition, [to_dict(metrics_endpoint(_as(project, metrics_secure=secure, metrics_certificates=way)))])
+        for condition, secure, way in (
+            (_SELF_SIGNED, True, "self-signed"),
+            (_FROM_SECRET, True, "files"),
+            (_PLAIN, False, "self-signed"),
+        )
+    ]
+    return tree
 
 
 def _network_policy(project: Project) -> dict[str, Any]:
@@ -214,6 +251,7 @@ def _with_holes(project: Project) -> Project:
         prefix=hole("fullname"),
         namespace=hole("namespace"),
         certificate_secret=hole("secret"),
+        metrics_secret=hole("metricssecret"),
         image=hole("image"),
         replicas=1,
         node_selector={},
@@ -239,6 +277,7 @@ class _Writer:
             "fullname": f'include "{name}.fullname" .',
             "image": f'include "{name}.image" .',
             "secret": f'include "{name}.webhookSecret" .',
+            "metricssecret": f'include "{name}.metricsSecret" .',
             "namespace": ".Release.Namespace",
         }
 

@@ -28,6 +28,13 @@ _HELPERS = """\
 {{- end }}
 """
 
+_METRICS_HELPERS = """
+{{- /* The Secret with the certificate of the metrics, where it is not self-signed. */ -}}
+{{- define "NAME.metricsSecret" -}}
+{{- .Values.metrics.secretName | default (printf "%s-metrics-certificate" (include "NAME.fullname" .)) -}}
+{{- end }}
+"""
+
 _WEBHOOK_HELPERS = """
 {{- /* The Secret with the certificate of the webhooks. */ -}}
 {{- define "NAME.webhookSecret" -}}
@@ -56,12 +63,19 @@ Only namespaces with this label may read its metrics:
 
   kubectl label namespace MONITORING metrics=enabled
 {{- end }}
+{{- if and .Values.metrics.enabled .Values.metrics.secure }}
+
+Only accounts with this role may read its metrics:
+
+  kubectl create clusterrolebinding {{ include "NAME.fullname" . }}-metrics-reader \\
+    --clusterrole {{ include "NAME.fullname" . }}-metrics-reader --serviceaccount MONITORING:PROMETHEUS
+{{- end }}
 """
 
 
 def helpers(project: Project) -> str:
     """The functions that the templates include."""
-    return _named(_HELPERS + (_WEBHOOK_HELPERS if project.serves_webhooks else ""), project)
+    return _named(_HELPERS + _METRICS_HELPERS + (_WEBHOOK_HELPERS if project.serves_webhooks else ""), project)
 
 
 def notes(project: Project) -> str:

@@ -14,11 +14,16 @@ from typing import Any, Final
 from kubewright.api import Object, to_dict
 from kubewright.crd import crds_of, to_yaml
 from kubewright.manifests._access import certificate_access
-from kubewright.manifests._certificates import cert_manager_objects, certificate_addition, injected_from
+from kubewright.manifests._certificates import (
+    cert_manager_objects,
+    certificate_addition,
+    injected_from,
+    metrics_cert_manager_objects,
+)
 from kubewright.manifests._files import crd_files, rbac_files
 from kubewright.manifests._image import Image
 from kubewright.manifests._manager import Addition, budget, deployment, namespace
-from kubewright.manifests._monitoring import metrics_addition, metrics_service, service_monitor
+from kubewright.manifests._monitoring import metrics_access, metrics_additions, metrics_service, service_monitor
 from kubewright.manifests._objects import configurations, definitions, policy_of
 from kubewright.manifests._project import Project, definition_name
 from kubewright.manifests._webhooks import webhook_addition, webhook_service
@@ -85,8 +90,12 @@ def _manager(project: Project) -> list[File]:
 
 
 def _metrics(project: Project) -> list[File]:
-    service = yaml_file("metrics/service.yaml", metrics_service(project))
-    return _component("metrics", [service], _manager_patch(project, "metrics", [metrics_addition(project)]))
+    files = [yaml_file("metrics/service.yaml", metrics_service(project))]
+    if project.metrics_secure:
+        files.append(yaml_file("metrics/role.yaml", *metrics_access(project)))
+    if project.metrics_certificates == "cert-manager":
+        files.append(yaml_file("metrics/certificate.yaml", *metrics_cert_manager_objects(project)))
+    return _component("metrics", files, _manager_patch(project, "metrics", metrics_additions(project)))
 
 
 def _prometheus(project: Project) -> list[File]:

@@ -10,9 +10,14 @@ from kubewright.manifests._access import (
     people_access,
     service_account,
 )
-from kubewright.manifests._certificates import cert_manager_objects, certificate_addition, injected_from
+from kubewright.manifests._certificates import (
+    cert_manager_objects,
+    certificate_addition,
+    injected_from,
+    metrics_cert_manager_objects,
+)
 from kubewright.manifests._manager import Addition, budget, deployment, namespace
-from kubewright.manifests._monitoring import metrics_addition, metrics_service, service_monitor
+from kubewright.manifests._monitoring import metrics_access, metrics_additions, metrics_service, service_monitor
 from kubewright.manifests._network import metrics_ingress, network_policy, webhook_ingress
 from kubewright.manifests._project import Project
 from kubewright.manifests._webhooks import (
@@ -68,7 +73,7 @@ def access(project: Project) -> list[Object]:
 
 def additions(project: Project) -> list[Addition]:
     """What the switched-on parts add to the manager."""
-    made = [metrics_addition(project)] if project.metrics else []
+    made = metrics_additions(project) if project.metrics else []
     if project.serves_webhooks:
         made += [webhook_addition(project), certificate_addition(project)]
     return made
@@ -96,7 +101,13 @@ def policy_of(project: Project) -> Object:
 
 
 def _metrics(project: Project) -> list[Object]:
-    made: list[Object] = [metrics_service(project)] if project.metrics else []
+    if not project.metrics:
+        return []
+    made: list[Object] = [metrics_service(project)]
+    if project.metrics_secure:
+        made += metrics_access(project)
+    if project.metrics_certificates == "cert-manager":
+        made += metrics_cert_manager_objects(project)
     if project.service_monitor:
         made.append(service_monitor(project))
     return made

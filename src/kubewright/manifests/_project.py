@@ -16,10 +16,14 @@ from kubewright.manifests._rules import labels_of, system_namespace
 from kubewright.operator import Operator
 from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration
 
-__all__ = ["Certificates", "Project", "definition_name"]
+__all__ = ["Certificates", "MetricsCertificates", "Project", "definition_name"]
 
 Certificates = Literal["self-managed", "cert-manager", "files"]
 """Who provides the certificate of the webhook server: the operator itself, cert-manager, or whoever fills a Secret."""
+
+MetricsCertificates = Literal["self-signed", "cert-manager", "files"]
+"""The certificate of the metrics: each process makes its own, which nobody can verify; or a Secret has it, which
+cert-manager or another program fills."""
 
 PullPolicy = Literal["IfNotPresent", "Always", "Never"]
 
@@ -57,6 +61,10 @@ class Project:
         replicas: how many processes; one of them leads.
         resources: what the manager asks for and may take.
         metrics: whether there is a metrics endpoint, with a Service.
+        metrics_secure: whether it is HTTPS, for clients that the API server authorizes. The generated ClusterRoles let
+            the operator review tokens, and let Prometheus read `/metrics`. Default: what the operator says, else True.
+        metrics_certificates: where its certificate comes from. With a Secret, the ServiceMonitor verifies it.
+        metrics_secret: the Secret with that certificate; default: `<name of the operator>-metrics-certificate`.
         service_monitor: whether the Prometheus operator is told about it.
         network_policy: whether traffic is limited to what the operator needs.
         egress: other traffic out of the pod that the network policy lets pass.
@@ -82,6 +90,9 @@ class Project:
     replicas: int = 1
     resources: core.ResourceRequirements = field(default_factory=default_resources)
     metrics: bool = True
+    metrics_secure: bool | None = None
+    metrics_certificates: MetricsCertificates = "self-signed"
+    metrics_secret: str = ""
     service_monitor: bool = False
     network_policy: bool = False
     egress: Sequence[NetworkPolicyEgressRule] = ()
@@ -104,6 +115,8 @@ class Project:
         if not (image.tag or image.digest):
             object.__setattr__(self, "image", f"{self.image}:latest")  # what it means, said aloud
         self._default("certificate_secret", f"{self.name}-webhook-certificate")
+        self._default("metrics_secure", self.operator.settings.metrics_secure is not False)
+        self._default("metrics_secret", f"{self.name}-metrics-certificate")
         self._default("kinds", _own_kinds(self.operator))
         self._derive_webhooks()
         self._check()
@@ -139,12 +152,18 @@ class Project:
             raise ValueError("target is the file or module that `kubewright run` gets in the image, such as foo.py")
         for what, word, words in (
             ("certificates", self.certificates, get_args(Certificates)),
+            ("metrics_certificates", self.metrics_certificates, get_args(MetricsCertificates)),
             ("pull_policy", self.pull_policy, get_args(PullPolicy)),
         ):
             if word not in words:
                 raise ValueError(f"{what} is one of {', '.join(words)}, not {word!r}")
         if self.service_monitor and not self.metrics:
             raise ValueError("service_monitor needs metrics: there is nothing to monitor without them")
+        if self.metrics_certificates != "self-signed" and not (self.metrics and self.metrics_secure):
+            raise ValueError(
+                f"metrics_certificates={self.metrics_certificates!r} needs metrics and metrics_secure: plain HTTP has"
+                " no certificate"
+            )
         if self.ca_bundle is not None and self.certificates != "files":
             raise ValueError(f"ca_bundle goes with certificates='files'; {self.certificates!r} fills it in itself")
         names = [webhook.name for webhook in self.webhooks]

@@ -16,7 +16,7 @@ from msgspec import Meta
 from kubewright.api import to_dict
 from kubewright.crd import to_yaml
 from kubewright.manifests._image import Image
-from kubewright.manifests._project import Certificates, Project, PullPolicy
+from kubewright.manifests._project import Certificates, MetricsCertificates, Project, PullPolicy
 
 __all__ = ["Values", "WebhookValues", "values_of", "values_schema", "values_text"]
 
@@ -73,6 +73,21 @@ class MetricsValues(_Section, kw_only=True):
     """The endpoint for Prometheus."""
 
     enabled: bool
+    secure: Annotated[
+        bool,
+        Meta(
+            description="HTTPS, for clients that the API server authorizes: bind their accounts to the ClusterRole"
+            " <full name>-metrics-reader. Needs a ClusterRole for the manager. Otherwise plain HTTP, for every client."
+        ),
+    ]
+    certificates: Annotated[
+        MetricsCertificates,
+        Meta(description="self-signed: encrypted, but not verified; cert-manager; files: from a Secret that is there."),
+    ]
+    secret_name: Annotated[
+        str,
+        Meta(description="The Secret with tls.crt, tls.key and ca.crt. Default: <full name>-metrics-certificate."),
+    ] = ""
     service_monitor: Annotated[ServiceMonitorValues, Meta(description="Needs the Prometheus operator in the cluster.")]
 
 
@@ -148,9 +163,7 @@ def values_of(project: Project) -> Values:
         "service_account": ServiceAccountValues(),
         "crds": DefinitionValues(),
         "namespace": NamespaceValues(),
-        "metrics": MetricsValues(
-            enabled=project.metrics, service_monitor=ServiceMonitorValues(enabled=project.service_monitor)
-        ),
+        "metrics": _metrics_values(project),
         "network_policy": NetworkPolicyValues(enabled=project.network_policy, egress=to_dict(list(project.egress))),
     }
     if not project.serves_webhooks:
@@ -162,6 +175,17 @@ def values_of(project: Project) -> Values:
         ca_bundle=base64.b64encode(project.ca_bundle or b"").decode(),
     )
     return ValuesWithWebhooks(**common, webhook=webhook)
+
+
+def _metrics_values(project: Project) -> MetricsValues:
+    custom = project.metrics_secret != f"{project.name}-metrics-certificate"
+    return MetricsValues(
+        enabled=project.metrics,
+        secure=bool(project.metrics_secure),
+        certificates=project.metrics_certificates,
+        secret_name=project.metrics_secret if custom else "",
+        service_monitor=ServiceMonitorValues(enabled=project.service_monitor),
+    )
 
 
 def values_schema(project: Project) -> dict[str, Any]:

@@ -69,8 +69,10 @@ _GRANTED_BY_OLM: Final = frozenset(["Role", "RoleBinding", "ClusterRoleBinding"]
 def bundle_files(project: Project, listing: Listing, samples: Sequence[Mapping[str, Any]] = ()) -> list[File]:
     """All files below the folder of the bundle, the ClusterServiceVersion first, as generated.
 
-    Raises ValueError for what OLM cannot do, such as a webhook with match conditions.
+    Raises ValueError for what OLM cannot do, such as a webhook with match conditions. The certificate of the metrics is
+    self-signed: OLM chooses the namespace, so no certificate of a bundle can name the Service.
     """
+    project = replace(project, metrics_certificates="self-signed", metrics_secret="")
     return [
         csv_file(project, cluster_service_version(project, listing, samples)),
         *(yaml_file(f"manifests/{_file_name(obj)}", _without_namespace(obj)) for obj in _others(project)),
@@ -117,7 +119,7 @@ def _others(project: Project) -> list[Object]:
     """What OLM does not make itself, as far as it installs it: definitions, Services, roles for people."""
     # OLM provides certificates; nothing of ours is needed for them.
     plain = replace(project, certificates="self-managed", ca_bundle=None, network_policy=False)
-    own = {f"{project.prefix}", f"{project.prefix}-webhook-certificate"}
+    own = {f"{project.prefix}", f"{project.prefix}-webhook-certificate", f"{project.prefix}-metrics-auth"}
     left = []
     for obj in objects(plain):
         kind, name = info_of(type(obj)).kind, obj.metadata.name or ""

@@ -16,8 +16,9 @@ from kubewright.api import core, to_dict
 from kubewright.controller._permissions import CLUSTER, OWN, WATCHED, Permission
 from kubewright.manifests import Project, rules_of
 from kubewright.manifests._manager import Addition, deployment
-from kubewright.manifests._monitoring import metrics_addition
+from kubewright.manifests._monitoring import metrics_additions
 from kubewright.manifests._webhooks import webhook_addition
+from kubewright.operator import for_reviewing
 
 __all__ = ["INSTALL_MODES", "install_modes", "install_strategy"]
 
@@ -61,7 +62,8 @@ def _by_place(project: Project) -> tuple[list[Permission], list[Permission]]:
     whole = _is_for_the_whole_cluster(project) and not project.operator.namespaces
     everywhere: list[Permission] = []
     where_told: list[Permission] = []
-    for one in project.operator.permissions():
+    reviews = for_reviewing() if project.metrics and project.metrics_secure else []
+    for one in (*project.operator.permissions(), *reviews):
         told = one.where == OWN or (one.where == WATCHED and not whole)
         (where_told if told else everywhere).append(replace(one, where=WATCHED if told else CLUSTER))
     granted = {_what(one) for one in everywhere}
@@ -85,7 +87,7 @@ def _additions(project: Project) -> Iterable[Addition]:
     source = core.EnvVarSource(field_ref=core.ObjectFieldSelector(field_path=_TARGETS))
     yield Addition(env=[core.EnvVar(name="KUBEWRIGHT_NAMESPACES", value_from=source)])
     if project.metrics:
-        yield metrics_addition(project)
+        yield from metrics_additions(project)
     if project.serves_webhooks:
         yield webhook_addition(project)
         yield Addition(env=[core.EnvVar(name="KUBEWRIGHT_WEBHOOK_CERTIFICATES", value="olm")])

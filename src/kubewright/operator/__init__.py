@@ -24,8 +24,18 @@ from __future__ import annotations
 from kubewright.operator._exit import ExitCode
 from kubewright.operator._has_webhooks import HasWebhooks
 from kubewright.operator._operator import Operator
-from kubewright.operator._permissions import for_installing
+from kubewright.operator._permissions import for_installing, for_reviewing
 from kubewright.operator._running import Running
 from kubewright.operator._settings import Options, SettingError, Settings
 
-__all__ = ["ExitCode", "HasWebhooks", "Operator", "Options", "Running", "SettingError", "Settings", "for_installing"]
+__all__ = [
+    "ExitCode",
+    "HasWebhooks",
+    "Operator",
+    "Options",
+    "Running",
+    "SettingError",
+    "Settings",
+    "for_installing",
+    "for_reviewing",
+]
