@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubewright.api import Untyped, admissionregistration, apps, coordination, core, from_dict
+from kubewright.api import ObjectMeta, Untyped, admissionregistration, apps, coordination, core, from_dict, rbac
 from kubewright.client import ApiError, Client, Forbidden, JsonPatch, MergePatch, load_config
 from kubewright.cluster import Cluster
 from kubewright.testing import RealCluster
@@ -142,6 +143,35 @@ async def program_of(job: str, kubeconfig: Path, folder: Path) -> tuple[Path, li
     return project, []
 
 
+async def scraped(client: Client, namespace: str, pod: PodProcess, name: str) -> str:
+    """The metrics, as an account reads them that is bound to the deployed role; others do not."""
+    assert (await pod.answer("/metrics"))[0] == 401
+    assert (await pod.answer("/metrics", "made.up.token"))[0] == 401
+    tokens = {}
+    for account in ("stranger", "prometheus"):
+        await client.create(core.ServiceAccount(metadata=ObjectMeta(name=account, namespace=namespace)))
+        tokens[account] = await client.request(
+            "POST",
+            f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token",
+            body={"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"},
+        )
+    await client.create(
+        rbac.ClusterRoleBinding(
+            metadata=ObjectMeta(name=f"{name}-{namespace}"),
+            role_ref=rbac.RoleRef(
+                api_group="rbac.authorization.k8s.io", kind="ClusterRole", name=f"{name}-metrics-reader"
+            ),
+            subjects=[rbac.Subject(kind="ServiceAccount", name="prometheus", namespace=namespace)],
+        )
+    )
+    stranger, prometheus = (json.loads(answer)["status"]["token"] for answer in tokens.values())
+    assert (await pod.answer("/metrics", stranger))[0] == 403
+    text = await pod.page("/metrics", prometheus)  # as soon as the server knows the binding
+    assert (await pod.answer("/readyz"))[0] == 200  # without a token
+    assert not [line for line in pod.lines() if stranger in line or prometheus in line]
+    return text
+
+
 @pytest.mark.usefixtures("nodes")
 @pytest.mark.parametrize(
     ("job", "name"),
@@ -173,7 +203,7 @@ async def test_the_process_of_the_pod_does_its_job_with_the_deployed_roles_alone
         lease = await client.get(coordination.Lease, name, pod.metadata.namespace)
         assert lease.spec is not None
         assert lease.spec.holder_identity
-        assert 'rest_client_requests_total{code="403"' not in await running.page("/metrics")
+        assert 'rest_client_requests_total{code="403"' not in await scraped(client, namespace, running, name)
 
     # What the account has not been given is refused; so would have been all else, and the record would show it.
     token = (tmp_path / "serviceaccount" / "token").read_text()
