@@ -103,6 +103,18 @@ async def test_what_an_account_may_not_do_is_told_with_the_reason(cluster: Clust
     }
 
 
+async def test_warns_that_secure_metrics_cannot_work(cluster: Cluster | RealCluster) -> None:
+    message = (
+        "this account may not create tokenreviews.authentication.k8s.io and create"
+        " subjectaccessreviews.authorization.k8s.io: secure metrics would answer 503"
+    )
+    async with cluster.client_as("patient") as nobody:
+        [warning] = [one for one in await found(nobody) if one.what == message]
+        assert (warning.state, "ClusterRole doctor-metrics-auth" in warning.advice) == ("warning", True)
+        plain = kw.Operator("doctor", metrics_secure=False)
+        assert message not in {one.what async for one in examine(nobody, [plain], [])}
+
+
 def test_no_cluster_is_one_sentence(
     tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -85,7 +85,9 @@ def test_nobody_answers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     assert "no operator answers at 127.0.0.1:1" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("wrong", ["nonsense", "127.0.0.1:", "127.0.0.1:99999", "http://127.0.0.1:80/"])
+@pytest.mark.parametrize(
+    "wrong", ["nonsense", "127.0.0.1:", "127.0.0.1:99999", "ftp://127.0.0.1:80", "https://me@localhost:1"]
+)
 def test_what_is_no_address_is_told_with_what_is_one(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["why", "Foo/example", "--address", wrong]) == 2
-    assert f"such as 127.0.0.1:8081, not {wrong!r}" in capsys.readouterr().err
+    assert f"such as 127.0.0.1:8081 or https://localhost:8080, not {wrong!r}" in capsys.readouterr().err

@@ -25,6 +25,7 @@ from kubewright.cli._output import Output, output_option
 if TYPE_CHECKING:
     from kubewright.client import ClientConfig
     from kubewright.console import Console
+    from kubewright.console.operators import OperatorView
 
 __all__ = ["MISSING", "command", "console_installed"]
 
@@ -70,8 +71,20 @@ def _url(_: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -
     "--operator",
     "operators",
     multiple=True,
-    metavar="HOST:PORT",
-    help="Show what the operator there knows: its --health-bind.",
+    metavar="ADDRESS",
+    help="Show what the operator there knows: its --health-bind; https:// and its --metrics-bind where that is secure.",
+)
+@click.option(
+    "--operator-ca-file",
+    type=click.Path(exists=True, dir_okay=False),
+    help="The CA of operators with https.  [default: the CAs of this machine]",
+)
+@click.option(
+    "--operator-fingerprint",
+    "operator_fingerprints",
+    multiple=True,
+    metavar="SHA256",
+    help="The fingerprint of an operator's self-signed certificate, which its log shows.",
 )
 @click.option(
     "--url",
@@ -117,6 +130,8 @@ def command(
     namespaces: Sequence[str],
     kinds: Sequence[str],
     operators: Sequence[str],
+    operator_ca_file: str | None,
+    operator_fingerprints: Sequence[str],
     urls: Sequence[str],
     tls_certificate: str | None,
     tls_key: str | None,
@@ -155,7 +170,14 @@ def command(
         "pages_per_viewer": pages_per_viewer,
     }
     _serve(
-        lambda: _console(kubeconfig, context, operators, viewer_server, viewer_server_ca, settings),
+        lambda: _console(
+            kubeconfig,
+            context,
+            lambda: _operators(kubeconfig, context, operators, operator_ca_file, operator_fingerprints),
+            viewer_server,
+            viewer_server_ca,
+            settings,
+        ),
         bind=bind,
         port=port,
         serving={"urls": urls, "certificate": tls_certificate, "key": tls_key},
@@ -196,21 +218,40 @@ def _check(
 def _console(
     kubeconfig: str | None,
     context: str | None,
-    operators: Sequence[str],
+    operators: Callable[[], Sequence[OperatorView]],
     viewer_server: str | None,
     viewer_server_ca: str | None,
     settings: dict[str, Any],
 ) -> Console:
     from kubewright.client import ConfigError
     from kubewright.console import Console
-    from kubewright.console.operators import AddressError, Remote
 
     try:
-        found = [Remote(address) for address in operators]
-        viewers = _viewers(viewer_server, viewer_server_ca)
+        found, viewers = operators(), _viewers(viewer_server, viewer_server_ca)
         return Console.connect(kubeconfig=kubeconfig, context=context, operators=found, viewers=viewers, **settings)
-    except (AddressError, ConfigError) as error:
+    except ConfigError as error:
         raise WrongUse(str(error)) from error
+
+
+def _operators(
+    kubeconfig: str | None,
+    context: str | None,
+    addresses: Sequence[str],
+    ca_file: str | None,
+    fingerprints: Sequence[str],
+) -> list[OperatorView]:
+    """The operators that are asked; those with https get the token of the console's own account."""
+    from kubewright.client import load_config
+    from kubewright.console.operators import AddressError, Remote
+    from kubewright.observe import OperatorError, OperatorTrust, tokens_of
+
+    try:
+        trust = OperatorTrust(ca_file=ca_file, fingerprints=tuple(fingerprints))
+        secure = any(address.strip().startswith("https://") for address in addresses)
+        tokens = tokens_of(load_config(kubeconfig=kubeconfig, context=context)) if secure else None
+        return [Remote(address, credentials=tokens, trust=trust) for address in addresses]
+    except (AddressError, OperatorError, ValueError) as error:
+        raise WrongUse(f"--operator: {error}") from error
 
 
 def _viewers(server: str | None, ca_file: str | None) -> ClientConfig | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -14,19 +13,28 @@ import click
 import msgspec
 
 from kubewright._typos import nearest
-from kubewright.cli._completing import objects
+from kubewright.cli._completing import files, objects
+from kubewright.cli._connecting import cluster_options
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._output import Output, output_option
-from kubewright.observe import Inspection, QueueState, ReconcileRecord
+from kubewright.client import ConfigError, Credentials, load_config
+from kubewright.observe import (
+    DEBUG_PATH,
+    Inspection,
+    OperatorAddress,
+    OperatorClient,
+    OperatorError,
+    OperatorTrust,
+    QueueState,
+    ReconcileRecord,
+    read_token,
+    tokens_of,
+)
 
 __all__ = ["command"]
 
-_PAGES: Final = "/debug/kubewright"
-_SECONDS: Final = 10.0
 _VARIABLES: Final = ("KUBEWRIGHT_HEALTH_BIND", "KUBEWRIGHT_METRICS_BIND")
 _USUAL: Final = "127.0.0.1:8081"
-# The operator is on this machine, or behind a port of it.
-_NO_PROXY: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @click.command("why")
@@ -34,29 +42,61 @@ _NO_PROXY: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 @click.option("-n", "--namespace", default="default", show_default=True, help="The object's namespace.")
 @click.option(
     "--address",
-    metavar="HOST:PORT",
-    help="Where the operator serves its pages: its --health-bind or --metrics-bind."
+    metavar="ADDRESS",
+    help="Where the operator serves its pages: its --health-bind, or its --metrics-bind; https:// where that is secure."
     f"  [default: what the variables of these say, or {_USUAL}]",
 )
+@click.option("--ca-file", metavar="FILE", shell_complete=files, help="The CA of the operator's certificate.")
+@click.option("--server-name", metavar="NAME", help="The name in that certificate, if it is not the address.")
+@click.option("--fingerprint", metavar="SHA256", help="The fingerprint of a self-signed one, which the operator logs.")
+@click.option(
+    "--token-file",
+    metavar="FILE",
+    shell_complete=files,
+    help="The token to send, with https.  [default: that of the kubeconfig, or of the pod]",
+)
+@cluster_options
 @output_option
-def command(target: str, namespace: str, address: str | None, output: Output) -> None:
+def command(
+    target: str,
+    namespace: str,
+    address: str | None,
+    ca_file: str | None,
+    server_name: str | None,
+    fingerprint: str | None,
+    token_file: str | None,
+    kubeconfig: str | None,
+    context: str | None,
+    output: Output,
+) -> None:
     """Say why an object is as it is: what woke its reconciler last, how that ended, and when it is tried again.
 
     The operator is asked, so it must run on this machine and serve its pages there, or be reached through a forwarded
-    port.
+    port. A deployed one serves them with --debug-pages, beside its metrics: over HTTPS, to accounts that may get
+    /debug/kubewright.
 
     \b
     Example:
       kubewright run foo.py --health-bind 8081
       kubewright why Foo/example -n default
-      kubectl port-forward deploy/guestbook 8081 & kubewright why Guestbook/guestbook-sample
+      kubectl port-forward deploy/guestbook 8080 &
+      kubewright why Guestbook/guestbook-sample --address https://localhost:8080 --ca-file ca.crt
     """
     kind, slash, name = target.partition("/")
     if not (kind and slash and name) or "/" in name:
         raise click.UsageError(f"name the object as KIND/NAME, such as Foo/example, not {target!r}")
     server = _address(address)
-    found = [_ask(server, f"/objects/{one}", namespace, name) for one in _controllers(server, kind)]
-    known = [one for one in found if one is not None]
+    try:
+        trust = OperatorTrust(
+            ca_file=ca_file, server_name=server_name, fingerprints=(fingerprint,) if fingerprint else ()
+        )
+    except ValueError as error:
+        raise WrongUse(f"--fingerprint: {error}") from None
+    try:
+        credentials = _credentials(token_file, kubeconfig, context) if server.secure else None
+        known = asyncio.run(_ask(OperatorClient(server, credentials, trust), kind, namespace, name))
+    except OperatorError as error:
+        raise click.ClickException(str(error)) from error
     if not known:
         raise click.ClickException(f"the operator at {server} knows no {kind} {namespace}/{name}")
     output.document(objects=[msgspec.Raw(raw) for raw in known])
@@ -66,53 +106,70 @@ def command(target: str, namespace: str, address: str | None, output: Output) ->
             output.line("".join(each if each.isprintable() else " " for each in line))
 
 
-def _address(given: str | None) -> str:
+def _address(given: str | None) -> OperatorAddress:
     said = given or next((os.environ[name] for name in _VARIABLES if os.environ.get(name)), _USUAL)
-    host, _, port = said.rpartition(":")
-    if not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
-        raise WrongUse(f"--address is where the operator's pages are, such as 127.0.0.1:8081, not {said!r}")
-    return f"{host if host not in ('', '0.0.0.0', '[::]') else '127.0.0.1'}:{port}"  # noqa: S104  # to ask, not to listen
+    if given is None:  # an address to listen at
+        host, _, port = said.rpartition(":")
+        said = f"{host if host not in ('', '0.0.0.0', '[::]') else '127.0.0.1'}:{port}"  # noqa: S104  # to ask, not to listen
+    try:
+        return OperatorAddress.parse(said)
+    except ValueError as error:
+        raise WrongUse(f"--address: {error}") from None
 
 
-def _controllers(server: str, kind: str) -> list[str]:
-    answer = _get(server, "")
+def _credentials(token_file: str | None, kubeconfig: str | None, context: str | None) -> Credentials:
+    if token_file is not None:
+        return read_token(token_file)
+    try:
+        return tokens_of(load_config(kubeconfig=kubeconfig, context=context))
+    except ConfigError as error:
+        raise WrongUse(str(error)) from error
+
+
+async def _ask(operator: OperatorClient, kind: str, namespace: str, name: str) -> list[bytes]:
+    """What each controller of a kind knows about an object."""
+    try:
+        found = [
+            await _of_controller(operator, f"/objects/{one}", namespace, name)
+            for one in await _controllers(operator, kind)
+        ]
+        return [one for one in found if one is not None]
+    finally:
+        await operator.close()
+
+
+async def _controllers(operator: OperatorClient, kind: str) -> list[str]:
+    answer = await operator.get("")
     if answer is None:
         raise click.ClickException(
-            f"{server} serves no {_PAGES}: give the operator --debug-pages, or a loopback address"
+            f"{operator.address} serves no {DEBUG_PATH}: give the operator a loopback address, or --debug-pages and"
+            " secure metrics"
         )
-    controllers = msgspec.json.decode(answer)["controllers"]
+    controllers = _decoded(operator, answer)
     found = [one["name"] for one in controllers if one["kind"].lower() == kind.lower()]
     if not found:
         kinds = sorted({one["kind"] for one in controllers})
         meant = nearest(kind, kinds)
         hint = f"did you mean {meant}?" if meant else f"it reconciles {', '.join(kinds) or 'nothing'}"
-        raise WrongUse(f"the operator at {server} reconciles no {kind}; {hint}")
+        raise WrongUse(f"the operator at {operator.address} reconciles no {kind}; {hint}")
     return found
 
 
-def _ask(server: str, path: str, namespace: str, name: str) -> bytes | None:
-    """What is known; of a kind in no namespace too, of which the namespace does not matter."""
-    whole = _get(server, f"{path}/{quote(namespace, safe='')}/{quote(name, safe='')}")
-    return whole if whole is not None else _get(server, f"{path}/{quote(name, safe='')}")
+class _Controllers(msgspec.Struct):
+    controllers: list[dict[str, Any]]
 
 
-def _get(server: str, below: str) -> bytes | None:
-    """A page; None when there is none."""
-    url = f"http://{server}{_PAGES}{below}"
+def _decoded(operator: OperatorClient, answer: bytes) -> list[dict[str, Any]]:
     try:
-        with _NO_PROXY.open(url, timeout=_SECONDS) as answer:
-            body: bytes = answer.read()
-            return body
-    except urllib.error.HTTPError as error:
-        if error.code == 404:
-            return None
-        raise click.ClickException(f"{url} answers {error.code} {error.reason}") from error
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "reason", error)
-        reason = getattr(reason, "strerror", None) or reason
-        raise click.ClickException(
-            f"no operator answers at {server} ({reason}): start it with --health-bind, and name that with --address"
-        ) from error
+        return msgspec.json.decode(answer, type=_Controllers).controllers
+    except msgspec.DecodeError as error:
+        raise OperatorError(f"the answer of {operator.address} is not that of an operator: {error}") from None
+
+
+async def _of_controller(operator: OperatorClient, path: str, namespace: str, name: str) -> bytes | None:
+    """What is known; of a kind in no namespace too, of which the namespace does not matter."""
+    whole = await operator.get(f"{path}/{quote(namespace, safe='')}/{quote(name, safe='')}")
+    return whole if whole is not None else await operator.get(f"{path}/{quote(name, safe='')}")
 
 
 def _report(found: Inspection, now: datetime) -> Iterator[str]:

@@ -11,7 +11,7 @@ from kubewright.client import ApiError, Client, Forbidden, NotFound
 from kubewright.controller._permissions import CLUSTER, OWN, WATCHED, Permission
 from kubewright.crd import crds_of
 from kubewright.crd._deletion import held_up, waits_for
-from kubewright.operator import Operator
+from kubewright.operator import Operator, for_reviewing
 
 __all__ = ["Finding", "examine"]
 
@@ -55,6 +55,9 @@ async def examine(
             yield await _namespace(client, namespace)
         async for finding in _permissions(client, operator):
             yield finding
+        if operator.settings.metrics_secure is not False:
+            async for finding in _reviews(client, operator):
+                yield finding
 
 
 def _version(git_version: str, minor: str) -> Finding:
@@ -127,6 +130,17 @@ async def _permissions(client: Client, operator: Operator) -> AsyncIterator[Find
             "warning" if one.rare else "error",
             f"this account may not {one}{why}",
             "use another account, or run the operator as its own: `kubewright deploy`",
+        )
+
+
+async def _reviews(client: Client, operator: Operator) -> AsyncIterator[Finding]:
+    """Whether secure metrics would work: an operator in a cluster has them unless it says otherwise."""
+    if missing := [one for one in for_reviewing() if not await _may(client, one, "")]:
+        yield Finding(
+            "warning",
+            f"this account may not {' and '.join(map(str, missing))}: secure metrics would answer 503",
+            f"apply the ClusterRole {operator.name}-metrics-auth, which `kubewright deploy` does; or serve plain HTTP"
+            " to every client: metrics_secure=False",
         )
 
 

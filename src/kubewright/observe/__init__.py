@@ -9,7 +9,8 @@ Nothing here is process-wide; all of it belongs to one operator.
   prometheus_client is imported then, and not before.
 - `inspect` tells all that is known about one object: what woke it, where it is in the queue, how its last reconciles
   ended and what they wrote. `report` tells of the operator as a whole: controllers and queues, caches and watches,
-  leader, webhooks. `LogBook` keeps the last lines of the log about each object. `DebugPages` serves all of it as JSON.
+  leader, webhooks. `LogBook` keeps the last lines of the log about each object. `DebugPages` serves all of it as JSON,
+  and `OperatorClient` reads these pages from another process.
 
 The floor is below the controllers, which report here; so what is looked at (controllers, caches, recorder, electors)
 is taken as it comes, by protocol.
@@ -32,6 +33,15 @@ from kubewright.observe._inspection import (
 from kubewright.observe._logbook import LogBook, LogBookBounds, LogLine
 from kubewright.observe._metrics import Metrics, Sources
 from kubewright.observe._observer import Observer
+from kubewright.observe._operator_client import (
+    DEBUG_PATH,
+    OperatorAddress,
+    OperatorClient,
+    OperatorError,
+    OperatorTrust,
+    read_token,
+    tokens_of,
+)
 from kubewright.observe._reconcile import Reconcile
 from kubewright.observe._report import (
     CacheReport,
@@ -49,6 +59,7 @@ from kubewright.observe._webhooks import Review, WebhookStats
 
 __all__ = [
     "BUGS",
+    "DEBUG_PATH",
     "CacheReport",
     "CachedState",
     "ControllerReport",
@@ -67,7 +78,11 @@ __all__ = [
     "Metrics",
     "Observed",
     "Observer",
+    "OperatorAddress",
+    "OperatorClient",
+    "OperatorError",
     "OperatorReport",
+    "OperatorTrust",
     "QueueState",
     "Reconcile",
     "ReconcileRecord",
@@ -80,5 +95,7 @@ __all__ = [
     "WriteRecord",
     "inspect",
     "is_loopback",
+    "read_token",
     "report",
+    "tokens_of",
 ]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from kubewright.clock import SystemClock
-from kubewright.observe import DebugPages, is_loopback
+from kubewright.observe import DEBUG_PATH, DebugPages, is_loopback
 from kubewright.operator._health import Check, HealthPage
 from kubewright.operator._http_server import Asked, Handler, Page
 from kubewright.operator._settings import SettingError, Settings
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DEBUG_PAGES", "Site", "is_secure", "sites_of"]
 
-DEBUG_PAGES: Final = "/debug/kubewright"
+DEBUG_PAGES: Final = DEBUG_PATH
 
 logger = logging.getLogger("kubewright.operator")
 

@@ -105,8 +105,8 @@ async def test_an_operator_tells_the_same_in_this_process_and_from_elsewhere(
 @pytest.mark.parametrize(
     ("body", "status", "expected"),
     [
-        (b"not found\n", 404, "add --debug-pages"),
-        (b"no\n", 403, "start it with --debug-pages"),
+        (b"not found\n", 404, "or with --debug-pages and secure metrics"),
+        (b"ask by an \x1b[31maddress\n", 403, r"refuses this client: ask by an \[31maddress$"),
         (b"{}", 200, "not what an operator tells"),
         (b'{"at": "2026-01-01T00:00:00Z", "controllers": {"a": 1}}', 200, "not what an operator tells"),
         (b"[" * 9_000_000, 200, "more than 8388608 bytes"),

@@ -1,0 +1,249 @@
+"""`OperatorClient`: reads the pages that a running operator serves under `/debug/kubewright`.
+
+On loopback these pages are plain HTTP. Elsewhere they are HTTPS, and the operator asks the API server whether the
+client may read them (`https://` in the address). The client then sends a token of the cluster, and only to a server
+whose certificate it has verified: by a CA, or by the fingerprint that the operator logs.
+
+The pages are hostile input: their size and the time that they take are bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import hmac
+import os
+import re
+import ssl
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from kubewright.client import (
+    TLS,
+    ApiError,
+    Client,
+    ClientConfig,
+    ConfigError,
+    Credentials,
+    Forbidden,
+    NotFound,
+    RetryPolicy,
+    Unauthorized,
+)
+
+__all__ = [
+    "DEBUG_PATH",
+    "OperatorAddress",
+    "OperatorClient",
+    "OperatorError",
+    "OperatorTrust",
+    "read_token",
+    "tokens_of",
+]
+
+DEBUG_PATH: Final = "/debug/kubewright"
+_SECONDS: Final = 10.0
+_LONGEST: Final = 8 * 1024 * 1024
+_ONE: Final = "the address of an operator's pages, such as 127.0.0.1:8081 or https://localhost:8080"
+_FINGERPRINT: Final = re.compile(r"[0-9a-f]{64}")
+
+
+class OperatorError(Exception):
+    """The pages of an operator cannot be read. The message says why, and what to do."""
+
+
+class OperatorAddress(msgspec.Struct, frozen=True):
+    """Where an operator serves its pages: `host:port`, and whether that is HTTPS."""
+
+    netloc: str
+    secure: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> OperatorAddress:
+        """Reads `8081`, `127.0.0.1:8081`, `http://…` or `https://…`. Raises ValueError for anything else."""
+        bare = text.strip().rstrip("/")
+        secure = bare.startswith("https://")
+        bare = bare.removeprefix("https://").removeprefix("http://")
+        if bare.isascii() and bare.isdecimal():
+            bare = f"127.0.0.1:{bare}"
+        if not _is_netloc(bare):
+            raise ValueError(f"expected {_ONE}, not {text!r}")
+        return cls(bare, secure)
+
+    def __str__(self) -> str:
+        return f"https://{self.netloc}" if self.secure else self.netloc
+
+
+class OperatorTrust(msgspec.Struct, frozen=True, kw_only=True):
+    """How the certificate of an operator is verified. Without any of it, the CAs of this machine count.
+
+    Attributes:
+        ca_file: a file of CAs, PEM.
+        server_name: the name that the certificate is for, if it is not the host of the address.
+        fingerprints: SHA-256 fingerprints, one of which the certificate itself must have. The operator logs that of a
+            self-signed certificate.
+    """
+
+    ca_file: str | None = None
+    server_name: str | None = None
+    fingerprints: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for one in self.fingerprints:
+            if not _FINGERPRINT.fullmatch(_normal(one)):
+                raise ValueError(f"expected a SHA-256 fingerprint, 64 hexadecimal digits, not {one!r}")
+
+
+class OperatorClient:
+    """Reads pages of one operator. Close it at the end. `credentials` are sent over HTTPS alone."""
+
+    def __init__(
+        self, address: OperatorAddress, credentials: Credentials | None = None, trust: OperatorTrust | None = None
+    ) -> None:
+        self.address = address
+        self._credentials = credentials or Credentials()
+        self._trust = trust or OperatorTrust()
+        self._client: Client | None = None
+
+    def __repr__(self) -> str:
+        return f"<OperatorClient {self.address}>"
+
+    async def get(self, below: str) -> bytes | None:
+        """A page, by its path below `/debug/kubewright`; None if there is no such page. Raises `OperatorError`."""
+        try:
+            async with asyncio.timeout(_SECONDS):
+                return await self._read(f"{DEBUG_PATH}{below}")
+        except NotFound:
+            return None
+        except TimeoutError:
+            raise self._away("no answer in time") from None
+        except (Unauthorized, Forbidden) as error:
+            raise OperatorError(f"{self.address} refuses this client: {_line(error.status.message)}") from error
+        except ConfigError as error:
+            raise OperatorError(self._unverified(error)) from error
+        except ApiError as error:
+            if not error.code:
+                raise self._away(error.status.message) from error
+            message = _line(error.status.message)
+            raise OperatorError(f"{self.address} answers {error.code}: {message}; is it an operator?") from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def _read(self, path: str) -> bytes:
+        if self._client is None:
+            self._client = await self._connected()
+        body = bytearray()
+        async with contextlib.aclosing(self._client.stream(path, accept="application/json")) as chunks:  # type: ignore[type-var]
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > _LONGEST:
+                    raise OperatorError(f"{self.address} sends more than {_LONGEST} bytes; is it an operator?")
+        return bytes(body)
+
+    async def _connected(self) -> Client:
+        config = ClientConfig(
+            server=f"{'https' if self.address.secure else 'http'}://{self.address.netloc}",
+            tls=await self._tls() if self.address.secure else TLS(),
+            credentials=self._credentials if self.address.secure else Credentials(),
+            disable_compression=True,  # so that the bound of the size is one of the memory
+        )
+        return Client(config, retry=RetryPolicy(attempts=1), timeout=_SECONDS)
+
+    async def _tls(self) -> TLS:
+        trust = self._trust
+        if not trust.fingerprints:
+            return TLS(ca_file=trust.ca_file, server_name=trust.server_name)
+        parts = urlsplit(f"//{self.address.netloc}")
+        place = parts.hostname or "", parts.port or 443
+        try:
+            pem = await asyncio.to_thread(ssl.get_server_certificate, place, timeout=_SECONDS)
+        except OSError as error:
+            raise self._away(str(error.strerror or error)) from error
+        found = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
+        if not any(hmac.compare_digest(found, _normal(one)) for one in trust.fingerprints):
+            raise OperatorError(
+                f"the certificate of {self.address} has another fingerprint ({found}): look into the log of the"
+                " operator, which has a new certificate after each start"
+            )
+        # From here on this very certificate is the only one that is trusted. The names of a self-signed one are those
+        # of loopback, however it is reached.
+        return TLS(ca_data=pem.encode(), server_name=trust.server_name or "localhost")
+
+    def _away(self, reason: str) -> OperatorError:
+        return OperatorError(
+            f"no operator answers at {self.address} ({_line(reason)}): start it with --health-bind"
+            f" {self.address.netloc}, or forward a port to it"
+        )
+
+    def _unverified(self, error: ConfigError) -> str:
+        for cause in _causes(error):
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                return (
+                    f"the certificate of {self.address} cannot be verified ({cause.verify_message}): give the file of"
+                    " its CA, or the fingerprint that the log of the operator shows"
+                )
+        return str(error)
+
+
+def tokens_of(config: ClientConfig) -> Credentials:
+    """The credentials of a configuration that an operator can review: tokens, and plugins that make them.
+
+    Raises `OperatorError` if there are none. Passwords and client certificates are left out.
+    """
+    given = config.credentials
+    if not (given.token or given.token_file or given.exec):
+        raise OperatorError(
+            f"{config.source} has no token, and an operator accepts nothing else: give one of an account that may get"
+            f" {DEBUG_PATH}, such as the output of `kubectl create token ACCOUNT`"
+        )
+    return Credentials(token=given.token, token_file=given.token_file, exec=given.exec, user=given.user)
+
+
+def read_token(path: str | os.PathLike[str]) -> Credentials:
+    """The token in a file. Raises `OperatorError`."""
+    try:
+        with open(path, encoding="ascii") as file:
+            token = file.read(65_536).strip()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise OperatorError(f"the token cannot be read from {os.fspath(path)}: {reason}") from None
+    if not token:
+        raise OperatorError(f"the token cannot be read from {os.fspath(path)}: the file is empty")
+    return Credentials(token=token)
+
+
+def _is_netloc(text: str) -> bool:
+    try:
+        parts = urlsplit(f"//{text}")
+        named = bool(parts.hostname) and bool(parts.port)
+    except ValueError:
+        return False
+    return named and parts.netloc == text and "@" not in text and not any(char.isspace() for char in text)
+
+
+def _normal(fingerprint: str) -> str:
+    return fingerprint.lower().removeprefix("sha256:").replace(":", "")
+
+
+def _line(text: str) -> str:
+    """A message of a server, as one line that a terminal can show."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    pending: list[BaseException | None] = [error]
+    while pending:
+        cause = pending.pop()
+        if cause is not None and id(cause) not in seen:
+            seen.add(id(cause))
+            yield cause
+            pending += [cause.__cause__, cause.__context__]
