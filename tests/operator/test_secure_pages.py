@@ -15,11 +15,11 @@ import pytest
 
 from kubewright._certificates import CertificateAuthority
 from kubewright.api import ObjectMeta, core, rbac
-from kubewright.client import Client
+from kubewright.client import Client, ConnectionLost, Request, Response, Transport
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.controller import Context
-from kubewright.operator import Operator, Running, SettingError
+from kubewright.operator import Operator, Options, Running, SettingError
 from kubewright.operator._pages import is_secure, sites_of
 from kubewright.operator._serving_certificate import SelfSignedCertificate, fingerprint_of
 from kubewright.testing import RealCluster, operator_client
@@ -160,8 +160,13 @@ async def test_without_permission_to_review_says_so_at_start_and_to_clients(
         f" subjectaccessreviews.authorization.k8s.io. Bind a ClusterRole that allows both, such as the generated"
         f" {operator.name}-metrics-auth; or serve plain HTTP to every client: --no-metrics-secure"
     )
-    bound = {"metrics_bind": "127.0.0.1:0", "metrics_secure": True, "health_bind": "127.0.0.1:0"}
-    async with account_of_operator, operator.running(account_of_operator, install_crds=False, **bound) as running:
+    bound: Options = {
+        "metrics_bind": "127.0.0.1:0",
+        "metrics_secure": True,
+        "health_bind": "127.0.0.1:0",
+        "install_crds": False,
+    }
+    async with account_of_operator, operator.running(account_of_operator, **bound) as running:
 
         async def told() -> bool:
             return expected in caplog.messages
@@ -169,8 +174,41 @@ async def test_without_permission_to_review_says_so_at_start_and_to_clients(
         await until(told)
         probes, metrics = (server.port for server in running.servers)
         answer = await fetch(metrics, "/metrics", token)
-        assert (answer.status, answer.body.startswith(expected)) == (503, True)
+        assert (answer.status, answer.body) == (503, f"{expected}\n")
         assert (await fetch(probes, "/readyz", tls=False)).status == 200
+
+
+async def test_answers_503_without_details_while_api_server_is_away(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Away:
+        """A way to the server on which reviews get lost."""
+
+        def __init__(self, transport: Transport) -> None:
+            self._transport = transport
+
+        async def send(self, request: Request) -> Response:
+            if away and request.path.endswith("/tokenreviews"):
+                raise ConnectionLost("connection to 10.0.0.1:443 refused", sent=False)
+            return await self._transport.send(request)
+
+        async def close(self) -> None: ...
+
+    away, operator = True, made("default")
+    options: Options = {"metrics_bind": "127.0.0.1:0", "metrics_secure": True}
+    token = await account(cluster.client(), "default", "reader")
+    async with operator.running(cluster.client().through(Away), **options) as running:
+        [server] = running.servers
+        for other in (token, f"{token}x"):
+            answer = await fetch(server.port, "/metrics", other)
+            assert (answer.status, "10.0.0.1" in answer.body) == (503, False)
+            assert "cannot review tokens now; the log of the operator says why" in answer.body
+        away = False
+        assert (await fetch(server.port, "/metrics", "made.up.token")).status == 401
+    logged = [line for line in caplog.messages if "tokens cannot be reviewed" in line]
+    assert len(logged) == 1
+    assert "connection to 10.0.0.1:443 refused" in logged[0]
+    assert token not in caplog.text
 
 
 async def test_presents_certificate_of_folder_and_follows_its_renewal(tmp_path: Path, cluster: Cluster) -> None:
@@ -197,7 +235,7 @@ async def test_presents_certificate_of_folder_and_follows_its_renewal(tmp_path: 
         return str(subject[-1][0][1])
 
     write("first")
-    options = {"metrics_bind": "127.0.0.1:0", "metrics_secure": True, "metrics_cert_path": str(tmp_path)}
+    options: Options = {"metrics_bind": "127.0.0.1:0", "metrics_secure": True, "metrics_cert_path": str(tmp_path)}
     async with cluster.client() as client, operator.running(client, **options) as running:
         [server] = running.servers
         assert await presented(server.port) == "first"

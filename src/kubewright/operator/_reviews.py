@@ -65,18 +65,18 @@ class TokenReviews:
             lambda transport: transport, retry=RetryPolicy(attempts=1), timeout=_SECONDS, rate_limited=False
         )
         self._operator = operator
-        self._failing = ""
+        self._failing = False
 
     async def __call__(self, token: str, path: str) -> Decision:
         """Whether the user of a token may get a path."""
         try:
             decision = await self._decide(token, path)
         except Forbidden as error:
-            return self._failed(f"{without_reviews(self._operator)} ({error.status.message})")
+            return self._failed(without_reviews(self._operator), error)
         except (ApiError, ConfigError, msgspec.MsgspecError) as error:
-            return self._failed(f"the API server cannot review tokens now: {error}")
+            return self._failed("the API server cannot review tokens now; the log of the operator says why", error)
         if self._failing:
-            self._failing = ""
+            self._failing = False
             logger.info("tokens for %s are reviewed again", path)
         return decision
 
@@ -100,10 +100,11 @@ class TokenReviews:
             f" nonResourceURL {path}{role}",
         )
 
-    def _failed(self, message: str) -> Decision:
+    def _failed(self, message: str, error: Exception) -> Decision:
+        """The reason is for the log alone: the client is not authenticated yet."""
         if not self._failing:
-            logger.warning("%s", message)
-        self._failing = message
+            logger.warning("tokens cannot be reviewed: %s (%s)", error, message)
+        self._failing = True
         return Decision(503, message)
 
 
