@@ -7,11 +7,8 @@ Those of webhooks are kept and taken up again (`CertificateAuthority.load`), wit
 from __future__ import annotations
 
 import ipaddress
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Self
 
 from cryptography import x509
@@ -19,25 +16,12 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from kubewright._key_pair import KeyPair, write_private
+
 __all__ = ["CertificateAuthority", "KeyPair", "new_signing_key", "write_private"]
 
 _LIFETIME = timedelta(days=30)
 _CLOCK_SKEW = timedelta(minutes=5)
-
-
-@dataclass(frozen=True)
-class KeyPair:
-    """A certificate and its private key, both PEM."""
-
-    certificate: bytes
-    key: bytes = field(repr=False)
-
-    def write(self, folder: Path, name: str) -> tuple[Path, Path]:
-        """Write `<name>.crt` and `<name>.key`, which only this user can read."""
-        certificate, key = folder / f"{name}.crt", folder / f"{name}.key"
-        write_private(certificate, self.certificate)
-        write_private(key, self.key)
-        return certificate, key
 
 
 class CertificateAuthority:
@@ -101,13 +85,6 @@ def new_signing_key() -> tuple[bytes, bytes]:
     key = ec.generate_private_key(ec.SECP256R1())
     public_format = serialization.PublicFormat.SubjectPublicKeyInfo
     return _pem(key), key.public_key().public_bytes(serialization.Encoding.PEM, public_format)
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only this user can read, from its first moment on."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
-        os.fchmod(out.fileno(), 0o600)
-        out.write(content)
 
 
 def _name(common_name: str, organizations: Sequence[str] = ()) -> x509.Name:

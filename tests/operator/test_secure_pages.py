@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import msgspec
 import pytest
 
 from kubewright._certificates import CertificateAuthority
+from kubewright._key_pair import KeyPair
 from kubewright.api import ObjectMeta, core, rbac
 from kubewright.client import Client, ConnectionLost, Request, Response, Transport
 from kubewright.clock import VirtualClock
@@ -21,9 +25,11 @@ from kubewright.cluster import Cluster
 from kubewright.controller import Context
 from kubewright.operator import Operator, Options, Running, SettingError
 from kubewright.operator._pages import is_secure, sites_of
-from kubewright.operator._serving_certificate import SelfSignedCertificate, fingerprint_of
+from kubewright.operator._serving_certificate import SelfSignedCertificate, fingerprint_of, issue, issue_elsewhere
 from kubewright.testing import RealCluster, operator_client
+from kubewright.webhook._tls import why_refused
 from tests.operator.conftest import until
+from tests.patience import PATIENCE
 
 GROUP = "rbac.authorization.k8s.io"
 
@@ -244,21 +250,50 @@ async def test_presents_certificate_of_folder_and_follows_its_renewal(tmp_path: 
         assert await presented(server.port) == "second"
 
 
-def test_renews_self_signed_certificate_before_it_expires(caplog: pytest.LogCaptureFixture) -> None:
+async def test_renews_self_signed_certificate_before_it_expires(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "kubewright.operator")
     clock = VirtualClock()
-    source = SelfSignedCertificate("mine", clock)
-    first = source.pair
-    assert source.pair is first
-    asyncio.run(clock.advance(59 * 86_400))
-    assert source.pair is first
-    asyncio.run(clock.advance(2 * 86_400))
-    second = source.pair
-    assert second is not first
-    assert source.expires > clock.now()
+
+    async def here(name: str, now: datetime) -> KeyPair:
+        return issue(name, now)
+
+    async with SelfSignedCertificate("mine", clock, here) as source:
+        first = source.pair
+        await clock.advance(59 * 86_400)
+        assert source.pair is first
+        await clock.advance(2 * 86_400)
+        second = source.pair
+        assert second is not first
+        assert source.expires > clock.now() + timedelta(days=88)
     for one, said in zip((first, second), caplog.messages, strict=True):
         assert fingerprint_of(one.certificate) in said
     assert "PRIVATE KEY" not in caplog.text
+
+
+def test_makes_certificate_without_cryptography_in_memory() -> None:
+    """In a process of its own, in which no other test has imported it."""
+    program = """
+import asyncio, datetime, sys
+from kubewright.operator._serving_certificate import SelfSignedCertificate
+from kubewright.clock import SystemClock
+from kubewright.webhook import serving_context
+async def main():
+    async with SelfSignedCertificate("mine", SystemClock()) as source:
+        serving_context(source)
+    print("cryptography" in sys.modules)
+asyncio.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize("executable", ["", "/nonexistent/python", "/bin/false", "/bin/true"])
+async def test_makes_certificate_here_if_no_process_can_be_started(
+    executable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", executable)
+    pair = await issue_elsewhere("mine", datetime.now(UTC))
+    assert why_refused(pair) is None
 
 
 @pytest.mark.parametrize(

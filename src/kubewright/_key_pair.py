@@ -1,0 +1,31 @@
+"""`KeyPair`: a certificate and its key. Apart from `_certificates`, so that it can be used without `cryptography`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+__all__ = ["KeyPair", "write_private"]
+
+
+@dataclass(frozen=True)
+class KeyPair:
+    """A certificate and its private key, both PEM."""
+
+    certificate: bytes
+    key: bytes = field(repr=False)
+
+    def write(self, folder: Path, name: str) -> tuple[Path, Path]:
+        """Write `<name>.crt` and `<name>.key`, which only this user can read."""
+        certificate, key = folder / f"{name}.crt", folder / f"{name}.key"
+        write_private(certificate, self.certificate)
+        write_private(key, self.key)
+        return certificate, key
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that only this user can read, from its first moment on."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
+        os.fchmod(out.fileno(), 0o600)
+        out.write(content)
