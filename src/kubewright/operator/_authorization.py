@@ -105,7 +105,7 @@ class Authorizer:
             self._waiting[known] += 1
             running = asyncio.create_task(self._decide(key, token, known=known), name=f"review of a token for {path}")
             self._running[key] = running
-            running.add_done_callback(lambda _: self._ended(key, known=known))
+            running.add_done_callback(lambda task: self._ended(key, task, known=known))
         return await asyncio.shield(running)
 
     async def close(self) -> None:
@@ -138,7 +138,9 @@ class Authorizer:
             _shorten(self._denied)
         return decision
 
-    def _ended(self, key: _Key, *, known: bool) -> None:
+    def _ended(self, key: _Key, task: asyncio.Task[Decision], *, known: bool) -> None:
+        if not task.cancelled():
+            task.exception()  # those who still wait raise it; without them it would be logged as never retrieved
         self._waiting[known] -= 1
         del self._running[key]
 
