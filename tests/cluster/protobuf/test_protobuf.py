@@ -56,6 +56,12 @@ def envelope(api_version: str, kind: str, raw: bytes, encoding: str = "") -> byt
     return b"k8s\x00" + field(1, field(1, api_version) + field(2, kind)) + field(2, raw) + field(3, encoding)
 
 
+@pytest.mark.parametrize("group", ["apiextensions.k8s.io/v1", "apiregistration.k8s.io/v1", "example.com/v1alpha1"])
+def test_reads_delete_options_in_every_group_version(group: str) -> None:
+    sent = envelope(group, "DeleteOptions", field(4, "Foreground"))
+    assert decode(sent) == {"apiVersion": group, "kind": "DeleteOptions", "propagationPolicy": "Foreground"}
+
+
 def test_every_golden_object_is_read_as_its_json_twin() -> None:
     assert goldens().keys() > NEVER_SENT
     differing = []

@@ -232,9 +232,7 @@ class GarbageCollector:
             if found is None:
                 continue
             metadata = _header.decode(found[0].raw).metadata
-            blocking |= any(
-                each.uid == uid and each.block_owner_deletion for each in metadata.owner_references or ()
-            )
+            blocking |= any(each.uid == uid and each.block_owner_deletion for each in metadata.owner_references or ())
             if metadata.deletion_timestamp is None:  # one that is being deleted reports its end by itself
                 self._todo[place] = None
         if not blocking:

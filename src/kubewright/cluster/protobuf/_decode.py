@@ -19,6 +19,9 @@ from kubewright.cluster.protobuf._wire import LENGTH, ProtobufError, WireValue, 
 __all__ = ["CONTENT_TYPE", "ProtobufError", "decode"]
 
 CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
+_META: Final = frozenset(
+    {"CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "Status", "UpdateOptions"}
+)
 _MAGIC: Final = b"k8s\x00"
 _DEEPEST: Final = 100  # a schema nests three messages for each level of an object
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -46,7 +49,8 @@ def _decode(body: bytes, depth: int) -> dict[str, Any]:
         raise ProtobufError(f"the content encoding {_text(envelope[3])!r} is not supported")
     names = {number: _text(value) for number, _, value in fields(_bytes(envelope.get(1, b"")))}
     api_version, kind = names.get(1, ""), names.get(2, "")
-    message = _facts().kinds.get(f"{api_version} {kind}")
+    # The options of a request are registered in every group version, also in those of custom resources.
+    message = _facts().kinds.get(f"{api_version} {kind}") or _facts().kinds.get(f"v1 {kind}" if kind in _META else "")
     if message is None:
         raise ProtobufError(f"the kind {kind!r} of {api_version!r} has no protobuf form that is known here")
     content = _message(message)(_bytes(envelope.get(2, b"")), depth)
