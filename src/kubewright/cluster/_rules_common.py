@@ -16,6 +16,7 @@ __all__ = [
     "condition_errors",
     "id_errors",
     "label_key_errors",
+    "label_map_errors",
     "label_selector_errors",
     "local_path_errors",
     "name_errors",
@@ -130,12 +131,18 @@ def label_key_errors(key: str, path: str) -> list[FieldError]:
     return [invalid(path, key, problem) for problem in qualified_name_problems(key)]
 
 
+def label_map_errors(labels: JSONObject | None, path: str) -> list[FieldError]:
+    """The labels of an object or a selector."""
+    errors: list[FieldError] = []
+    for key, value in (labels or {}).items():
+        errors += label_key_errors(key, path)
+        errors += [invalid(path, value, problem) for problem in label_value_problems(value)]
+    return errors
+
+
 def label_selector_errors(selector: JSONObject | None, path: str) -> list[FieldError]:
     """A LabelSelector."""
-    errors: list[FieldError] = []
-    for key, value in ((selector or {}).get("matchLabels") or {}).items():
-        errors += label_key_errors(key, f"{path}.matchLabels")
-        errors += [invalid(f"{path}.matchLabels", value, problem) for problem in label_value_problems(value)]
+    errors = label_map_errors((selector or {}).get("matchLabels"), f"{path}.matchLabels")
     for index, each in enumerate((selector or {}).get("matchExpressions") or ()):
         place, operator, values = f"{path}.matchExpressions[{index}]", each.get("operator", ""), each.get("values")
         if operator in ("In", "NotIn"):

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._rules_common import at_least_zero
+from kubewright.cluster._rules_common import at_least_zero, label_map_errors, label_selector_errors
 from kubewright.cluster._rules_jobs import index_errors, policy_errors
 from kubewright.cluster._rules_others import number_or_percent_errors
 from kubewright.cluster._rules_pods import pod_errors
@@ -118,7 +118,7 @@ def stateful_set_errors(spec: JSONObject) -> list[FieldError]:
 
 def daemon_set_errors(spec: JSONObject) -> list[FieldError]:
     """The spec of a DaemonSet."""
-    errors = _mismatch(spec)
+    errors = label_selector_errors(spec.get("selector"), "spec.selector") or _mismatch(spec)
     if spec.get("selector") is not None and _is_empty(spec["selector"]):
         errors.append(invalid("spec.selector", spec["selector"], "empty selector is invalid for daemonset"))
     errors += _pods_that_stay(spec, "DaemonSet") + at_least_zero(spec, "minReadySeconds", "spec")
@@ -139,12 +139,19 @@ def _selector(spec: JSONObject, kind: str) -> list[FieldError]:
     selector = spec.get("selector")
     if selector is None:
         return [required("spec.selector")]
-    text = f"empty selector is invalid for {kind}"
-    return [invalid("spec.selector", selector, text)] if _is_empty(selector) else []
+    if _is_empty(selector):
+        return [invalid("spec.selector", selector, f"empty selector is invalid for {kind}")]
+    errors = label_selector_errors(selector, "spec.selector")
+    if errors:
+        problem = "" if kind == "statefulset" else "invalid label selector"
+        errors.append(invalid("spec.selector", selector, problem))
+    return errors
 
 
 def _template(spec: JSONObject, kind: str, volumes: list[str] | None = None) -> list[FieldError]:
     selector = spec.get("selector")
+    if selector is not None and label_selector_errors(selector, "spec.selector"):
+        return []  # the server looks no further
     errors = [] if selector is not None and _is_empty(selector) else _mismatch(spec)
     return errors + _pods_that_stay(spec, kind, volumes)
 
@@ -164,13 +171,18 @@ def _mismatch(spec: JSONObject) -> list[FieldError]:
 def _pods_that_stay(spec: JSONObject, kind: str, volumes: list[str] | None = None) -> list[FieldError]:
     pod = (spec.get("template") or {}).get("spec") or {}
     path = "spec.template.spec"
-    errors = pod_errors(pod, path, other_volumes=volumes or ())
+    errors = template_label_errors(spec) + pod_errors(pod, path, other_volumes=volumes or ())
     if pod.get("restartPolicy") != "Always":
         errors.append(not_supported(f"{path}.restartPolicy", pod.get("restartPolicy", ""), ["Always"]))
     if pod.get("activeDeadlineSeconds") is not None:
         text = f"activeDeadlineSeconds in {kind} is not Supported"
         errors.append(forbidden(f"{path}.activeDeadlineSeconds", text))
     return errors
+
+
+def template_label_errors(spec: JSONObject, path: str = "spec.template") -> list[FieldError]:
+    """The labels of a pod template, which the server reports without the `metadata` of their path."""
+    return label_map_errors(((spec.get("template") or {}).get("metadata") or {}).get("labels"), f"{path}.labels")
 
 
 def job_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
@@ -180,7 +192,7 @@ def job_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
         errors += at_least_zero(spec, field, path)
     errors += index_errors(spec, path) + policy_errors(spec, path)
     pod = (spec.get("template") or {}).get("spec") or {}
-    errors += pod_errors(pod, f"{path}.template.spec")
+    errors += template_label_errors(spec, f"{path}.template") + pod_errors(pod, f"{path}.template.spec")
     policy, place = pod.get("restartPolicy", ""), f"{path}.template.spec.restartPolicy"
     if policy in ("Always", ""):
         errors.append(required(place, 'valid values: "OnFailure", "Never"'))

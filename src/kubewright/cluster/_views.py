@@ -24,6 +24,7 @@ YAML: Final = "application/yaml"
 
 _ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _STREAMED: Final = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+_WITHOUT_TABLE: Final = frozenset({"binding", "eviction", "token"})
 _PARAMETER: Final = re.compile(r"\s*;\s*([a-zA-Z]+)\s*=\s*([^;,\s]+)")
 
 
@@ -142,6 +143,7 @@ def view_of(call: Call) -> View:
     accept = call.header("Accept")
     if not accept or accept == "application/json":
         return View(call.type)
+    without_table = False
     for choice in accept.split(","):
         media_type = choice.partition(";")[0].strip().lower()
         parameters: dict[str, Any] = dict(_PARAMETER.findall(choice))
@@ -157,11 +159,22 @@ def view_of(call: Call) -> View:
         if form in ("PartialObjectMetadata", "PartialObjectMetadataList"):
             return View(call.type, "PartialObjectMetadata", version)
         if form == "Table":
-            return View(call.type, "Table", version, call.query.get("includeObject", "Metadata"))
+            if _has_tables(call):
+                return View(call.type, "Table", version, call.query.get("includeObject", "Metadata"))
+            without_table = True
     if call.verb == "watch" and wants_yaml(accept):
         raise Failure(406, "NotAcceptable", f"only the following media types are accepted: {_STREAMED}")
+    if without_table:
+        raise Failure(406, "NotAcceptable", f"only the following media types are accepted: {_ACCEPTED}")
     streamed = f", {_STREAMED}" if call.verb in ("list", "watch") else ""
     raise not_acceptable(f"{_ACCEPTED}{streamed}")
+
+
+def _has_tables(call: Call) -> bool:
+    """Whether the endpoint can answer with a Table: reviews, evictions, bindings and tokens cannot."""
+    if call.subresource in _WITHOUT_TABLE:
+        return False
+    return "get" in call.type.verbs or "list" in call.type.verbs
 
 
 def wants_yaml(accept: str) -> bool:
