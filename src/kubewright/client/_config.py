@@ -114,6 +114,10 @@ class ClientConfig(Discreet, msgspec.Struct, frozen=True, kw_only=True):
 
     `server` is `https://host:port`, perhaps with a path prefix, never with a slash at the end. `proxy` is an http or
     https URL. `context` and `source` only serve messages ("~/.kube/config, context kind", "in-cluster", "arguments").
+
+    `max_response_bytes` and `max_watch_event_bytes` bound the memory that a server can make this process use. A body
+    that is longer after decompression, or a longer event of a watch, raises `ResponseTooLarge`. Lists in pages ask for
+    smaller pages first.
     """
 
     unshown = frozenset({"proxy"})
@@ -128,6 +132,8 @@ class ClientConfig(Discreet, msgspec.Struct, frozen=True, kw_only=True):
     context: str | None = None
     source: str = "arguments"
     disable_compression: bool = False
+    max_response_bytes: int = 48 * 2**20
+    max_watch_event_bytes: int = 16 * 2**20
 
     @property
     def secure(self) -> bool:

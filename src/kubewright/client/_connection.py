@@ -17,7 +17,13 @@ from kubewright.client._heads import Headers
 __all__ = ["Broken", "Connection"]
 
 _UNREAD_AT_MOST = 2**20  # a watch of busy kinds arrives in large pieces; small buffers stop and start the socket
-_HEAD_AT_MOST = 2**18
+_PIECE_OVERHEAD = 48  # bytes that Python takes for a piece, however short it is
+_MAX_HEAD_BYTES = 2**18
+_MAX_HEADERS = 1000
+_MAX_INFORMATIONAL = 8
+# Go's client has the same rule, with 16 KiB: chunk sizes, chunk extensions and trailers may exceed the data by so much.
+_MAX_FRAMING_BYTES = 2**16
+_FRAMING_PER_PIECE = 16
 _WRITTEN_AT_ONCE = 2**18
 _WORDS = 12  # of what a parser says
 
@@ -60,6 +66,8 @@ class Connection(asyncio.Protocol):
         self._keep_alive = False
         self._pairs: list[tuple[bytes, bytes]] = []
         self._head_size = 0
+        self._informational = 0
+        self._framing = 0
         self._pieces: list[bytes] = []
         self._unread = 0
         self.on_body = self._pieces.append  # called by the parser, as the methods below of such names are
@@ -146,8 +154,7 @@ class Connection(asyncio.Protocol):
     def _begin(self, timeout: float | None, *, between: bool) -> None:
         self._asking = True
         self._answered = self._complete = self._keep_alive = False
-        self._pairs.clear()  # of trailers
-        self._head_size = 0
+        self._head_size = self._informational = self._framing = 0
         self._heard = self._loop.time()
         if timeout is not None:
             call = self._look if between else self._is_late
@@ -208,9 +215,10 @@ class Connection(asyncio.Protocol):
             self.fail(Broken("the server spoke without being asked"))
             return
         self._heard = self._loop.time()
-        if not self._answered:
-            if self._head_size > _HEAD_AT_MOST:
-                self.fail(_unreadable("its head has no end"))
+        in_body, before = self._answered, len(self._pieces)
+        if not in_body:
+            if self._head_size > _MAX_HEAD_BYTES:
+                self.fail(_over(f"the response headers exceed {_MAX_HEAD_BYTES} bytes"))
                 return
             self._head_size += len(data)
         try:
@@ -219,9 +227,17 @@ class Connection(asyncio.Protocol):
             self.fail(_unreadable("it wants to speak something else"))
             return
         except httptools.HttpParserError as error:  # the answer may be complete, and what follows it is not one
-            self.fail(_unreadable(str(error)))
+            said = error.__context__  # by a method below that the parser called
+            self.fail(said if isinstance(said, Broken) else _unreadable(str(error)))
             return
-        self._unread += len(data)
+        arrived = len(self._pieces) - before
+        if in_body:
+            body = sum(map(len, self._pieces[before:]))
+            self._framing = max(0, self._framing + len(data) - 3 * body - _FRAMING_PER_PIECE * arrived)
+            if self._framing > _MAX_FRAMING_BYTES:
+                self.fail(_over(f"trailers and chunk extensions exceed {_MAX_FRAMING_BYTES} bytes"))
+                return
+        self._unread += len(data) + _PIECE_OVERHEAD * arrived
         if self._unread > _UNREAD_AT_MOST and self._pieces and not self._read_paused and self.transport is not None:
             self._read_paused = True
             self.transport.pause_reading()
@@ -255,10 +271,14 @@ class Connection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         """The first byte of an answer. One that nobody has asked for is not read."""
         if self._complete:
-            raise ValueError("the server spoke without being asked")
+            raise Broken("the server spoke without being asked", answered=True)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header, or a trailer, which nobody reads."""
+        """Keeps a header. Drops a trailer: no caller reads trailers, and a server may send them without end."""
+        if self._answered:
+            return
+        if len(self._pairs) >= _MAX_HEADERS:
+            raise _over(f"the response has more than {_MAX_HEADERS} headers")
         self._pairs.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
@@ -269,6 +289,10 @@ class Connection(asyncio.Protocol):
             self.status, self.headers = status, Headers(pairs)
             self._answered = True
             self._complete = self._bodiless  # and not to be used again: the parser waits for the body
+            return
+        self._informational += 1
+        if self._informational > _MAX_INFORMATIONAL:
+            raise _over(f"the server sent more than {_MAX_INFORMATIONAL} informational (1xx) responses")
 
     def on_message_complete(self) -> None:
         """The end of an answer."""
@@ -280,6 +304,10 @@ class Connection(asyncio.Protocol):
         """Whether nothing else tells the end of the answer that has begun."""
         told = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
         return self._answered and not told
+
+
+def _over(limit: str) -> Broken:
+    return Broken(f"{limit}, which is the limit", answered=True)
 
 
 def _unreadable(why: str) -> Broken:

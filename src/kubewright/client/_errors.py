@@ -14,6 +14,7 @@ import msgspec
 
 from kubewright.api._codec import UNREADABLE
 from kubewright.client._config_errors import ConfigError
+from kubewright.client._transport import ConnectionLost, TooLarge
 
 __all__ = [
     "AlreadyExists",
@@ -29,12 +30,14 @@ __all__ = [
     "NotFound",
     "NotKubernetes",
     "RequestTooLarge",
+    "ResponseTooLarge",
     "Status",
     "Timeout",
     "TooManyRequests",
     "Unauthorized",
     "Unavailable",
     "error_from",
+    "error_from_loss",
 ]
 
 
@@ -171,6 +174,10 @@ class RequestTooLarge(ApiError):
     """413: the body is larger than the server takes."""
 
 
+class ResponseTooLarge(ApiError):
+    """The answer exceeds a limit of this client, which the message names. A write has happened nevertheless."""
+
+
 class NotKubernetes(ApiError):
     """Something answered, but not as a Kubernetes API server does."""
 
@@ -208,6 +215,7 @@ _BY_CODE: dict[int, type[ApiError]] = {
 
 _QUOTATION = re.compile(r'Invalid value: "(?:[^"\\]|\\.)*"')
 _LONGEST_QUOTATION = 200
+_LONGEST_DIGITS = 9  # of Retry-After, in seconds
 
 
 def _without_quotations(text: str, *, hide: bool) -> str:
@@ -229,7 +237,7 @@ def error_from(
     status = _status_in(code, body)
     _shorten(status, hide=resource.startswith("secrets"))
     retry_after = headers.get("Retry-After", "")
-    if retry_after.isdigit():
+    if retry_after.isascii() and retry_after.isdigit() and len(retry_after) <= _LONGEST_DIGITS:
         status.details = status.details or _Details()
         status.details.retry_after_seconds = int(retry_after)
     kind = _BY_REASON.get(status.reason) or _BY_CODE.get(code, ApiError)
@@ -238,6 +246,13 @@ def error_from(
     if isinstance(error, Forbidden):
         error.verb, error.resource = verb, resource
     return error
+
+
+def error_from_loss(loss: ConnectionLost, request: str) -> ApiError:
+    """The exception for an answer that did not arrive whole."""
+    if isinstance(loss, TooLarge):
+        return ResponseTooLarge(Status(reason="ResponseTooLarge", message=str(loss)), request)
+    return Unavailable(Status(reason="ServiceUnavailable", message=str(loss)), request)
 
 
 def _shorten(status: Status, *, hide: bool) -> None:

@@ -11,7 +11,6 @@ import ipaddress
 import os
 import socket
 import ssl
-from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from kubewright._foreign import being_cancelled
@@ -93,7 +92,7 @@ class HttpTransport:
         try:
             if connection is not None:
                 try:
-                    return await _exchange(pool, connection, request, head, timeout, self._lost)
+                    return await self._exchange(pool, connection, request, head, timeout)
                 except Broken as error:
                     # The server closes a connection now and then in the very moment when it is used again.
                     if error.answered or not request.repeatable:
@@ -101,9 +100,27 @@ class HttpTransport:
             connection = await self._opened(pool, identity, timeout)
             if timeout is not None and not request.stream:
                 timeout += began - asyncio.get_running_loop().time()
-            return await _exchange(pool, connection, request, head, timeout, self._lost)
+            return await self._exchange(pool, connection, request, head, timeout)
         except (Broken, Closed) as error:
             raise self._lost(error) from error
+
+    async def _exchange(
+        self, pool: Pool, connection: Connection, request: Request, head: bytes, timeout: float | None
+    ) -> HttpResponse:
+        try:
+            await connection.ask(
+                head,
+                request.body or b"",
+                timeout=timeout,
+                between=request.stream,
+                bodiless=request.method == "HEAD",
+                before=request.before_send,
+            )
+        except BaseException:
+            pool.give_back(connection)
+            raise
+        limit = self._config.max_response_bytes
+        return HttpResponse(connection, pool, self._lost, stream=request.stream, max_bytes=limit)
 
     async def _opened(self, pool: Pool, identity: Identity, timeout: float | None) -> Connection:
         try:
@@ -146,30 +163,6 @@ class HttpTransport:
         if isinstance(error.__cause__, ssl.SSLError):
             return ConnectionLost(f"no TLS connection to {self._config.server}: {_short(error.__cause__)}", sent=True)
         return ConnectionLost(f"the connection to {self._config.server} broke: {error}", sent=True)
-
-
-async def _exchange(
-    pool: Pool,
-    connection: Connection,
-    request: Request,
-    head: bytes,
-    timeout: float | None,
-    lost: Callable[[Exception], Exception],
-) -> HttpResponse:
-    try:
-        body = request.body or b""
-        await connection.ask(
-            head,
-            body,
-            timeout=timeout,
-            between=request.stream,
-            bodiless=request.method == "HEAD",
-            before=request.before_send,
-        )
-    except BaseException:
-        pool.give_back(connection)
-        raise
-    return HttpResponse(connection, pool, lost, stream=request.stream)
 
 
 def _is_near(server: str) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 
 from kubewright.client._bursts import Bursts
 from kubewright.client._connection import Broken, Connection
 from kubewright.client._pool import Closed, Pool
+from kubewright.client._transport import TooLarge
 from kubewright.client._unpacking import Unpacking
 
 __all__ = ["HttpResponse"]
@@ -21,7 +23,13 @@ class HttpResponse:
     """
 
     def __init__(
-        self, connection: Connection, pool: Pool, lost: Callable[[Exception], Exception], *, stream: bool
+        self,
+        connection: Connection,
+        pool: Pool,
+        lost: Callable[[Exception], Exception],
+        *,
+        stream: bool,
+        max_bytes: int,
     ) -> None:
         self.status = connection.status
         self.headers = connection.headers
@@ -29,17 +37,31 @@ class HttpResponse:
         self._pool = pool
         self._lost = lost
         self._stream = stream
+        self._max_bytes = max_bytes
 
     def warnings(self) -> list[str]:
         """The values of the `Warning` headers."""
         return self.headers.all("Warning")
 
     async def read(self) -> bytes:
-        """The whole body."""
-        pieces = [piece async for piece in self.chunks()]
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        """Returns the whole body. Raises `TooLarge` when it has more than `max_bytes` after decompression."""
+        whole: bytes | bytearray = b""
+        async with aclosing(self.chunks()) as pieces:
+            async for piece in pieces:
+                if len(whole) + len(piece) > self._max_bytes:
+                    raise TooLarge(
+                        f"the response body exceeds {self._max_bytes} bytes: ask for less, for example with page_size, "
+                        "or raise ClientConfig.max_response_bytes"
+                    )
+                if not whole:
+                    whole = piece
+                    continue
+                if isinstance(whole, bytes):
+                    whole = bytearray(whole)  # not a list: pieces of a few bytes would take many times their size
+                whole += piece
+        return bytes(whole)  # no copy if it is bytes
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
         """The body as it arrives."""
         connection, packed = self.connection, "Content-Encoding" in self.headers
         if connection is None:
@@ -54,6 +76,7 @@ class HttpResponse:
                 else:
                     for part in unpacking.pieces(piece):
                         yield part
+                        await asyncio.sleep(0)  # there may be a thousand parts in a piece: other tasks run between them
                 del piece  # or it would live until the next one comes
             if unpacking is not None and (rest := unpacking.rest()):
                 yield rest

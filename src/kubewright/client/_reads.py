@@ -9,7 +9,8 @@ from typing import Literal, TypeVar
 
 from kubewright._functions import is_async
 from kubewright.api import Object, info_of
-from kubewright.client._errors import Expired, NotFound
+from kubewright.client._config import ClientConfig
+from kubewright.client._errors import Expired, NotFound, ResponseTooLarge
 from kubewright.client._listing import Listing, ObjectList, RawPage, checked_count, decode_items, decode_page
 from kubewright.client._paths import qualified
 from kubewright.client._requests import JSON_TYPE, Requests, Selection, query_of, selector_text
@@ -21,6 +22,10 @@ R = TypeVar("R", bound=Object)
 PAGE_SIZE = 500
 _QUIET = 300.0
 """Seconds: servers send a bookmark each minute, so one that is silent for that long is not there any more."""
+_SMALLER = 8
+"""A page that was too large is requested again with this fraction of its objects."""
+_UNCONFIGURED = ClientConfig(server="")
+"""The limits of a client that was given its transport."""
 _FORGOTTEN = 1.0
 """Seconds before a server that has forgotten is asked anew: it may answer the same for ever."""
 _ASYNC = "condition is async, and waiting for it would hold up the watch: make it a plain def"
@@ -93,19 +98,27 @@ class Reads(Requests):
     ) -> RawPage:
         """One page of a list with its objects as bytes: the first, or the one after a continue token.
 
-        `size` is how many it has at most; None means all, and what is less than 1 is refused.
+        `size` is how many it has at most; None means all, and what is less than 1 is refused. A page that exceeds the
+        client's `max_response_bytes` is requested again with fewer objects; `ResponseTooLarge` if one alone does.
         """
-        query = query_of(
-            labelSelector=selector_text(labels),
-            fieldSelector=selector_text(fields),
-            limit=checked_count("size", size),
-            **{"continue": token or None},
-            resourceVersion=resource_version,
-            resourceVersionMatch=resource_version_match,
-        )
-        request = self._for_kind("GET", "list", info_of(kind), namespace, query=query, repeatable=True)
-        request.headers["Accept"] = accept
-        return decode_page(await self._sender.read(request), str(request))
+        size = checked_count("size", size)
+        while True:
+            query = query_of(
+                labelSelector=selector_text(labels),
+                fieldSelector=selector_text(fields),
+                limit=size,
+                **{"continue": token or None},
+                resourceVersion=resource_version,
+                resourceVersionMatch=resource_version_match,
+            )
+            request = self._for_kind("GET", "list", info_of(kind), namespace, query=query, repeatable=True)
+            request.headers["Accept"] = accept
+            try:
+                return decode_page(await self._sender.read(request), str(request))
+            except ResponseTooLarge:
+                if size is None or size == 1:
+                    raise
+                size = max(1, size // _SMALLER)
 
     def watch(
         self,
@@ -211,7 +224,8 @@ class Reads(Requests):
         request.stream = True
         request.timeout = _QUIET if timeout_seconds is None else timeout_seconds + self._timeout
         request.headers["Accept"] = accept
-        return WatchStream(await self._sender.open(request), str(request))
+        limit = (self._config or _UNCONFIGURED).max_watch_event_bytes
+        return WatchStream(await self._sender.open(request), str(request), max_event_bytes=limit)
 
 
 def _meets(condition: Callable[[R], object], obj: R) -> bool:

@@ -9,17 +9,19 @@ from typing import TypeAlias
 
 import msgspec
 
-from kubewright.client._errors import ApiError, Status, Timeout, Unavailable, error_from
+from kubewright.client._errors import ApiError, Status, Timeout, error_from, error_from_loss
 from kubewright.client._rate_limit import RateLimit
 from kubewright.client._retry import RetryPolicy
 from kubewright.client._trace import current_trace
-from kubewright.client._transport import ConnectionLost, Request, Response, Transport
+from kubewright.client._transport import ConnectionLost, Request, Response, Transport, read_start
 from kubewright.client._warnings import WarningLog
 from kubewright.clock import Clock
 
 __all__ = ["Outcome", "RequestHook", "Sender"]
 
 logger = logging.getLogger("kubewright.client")
+
+_ERROR_BYTES = 2**22  # of the body of an error: it may quote an object, and a request has 3 MiB at most
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +111,7 @@ class Sender:
                 raise error_from(
                     status,
                     response.headers,
-                    await response.read(),
+                    await read_start(response, _ERROR_BYTES),
                     request=str(request),
                     verb=request.verb,
                     resource=request.resource,
@@ -119,7 +121,7 @@ class Sender:
             failure = error
             raise
         except ConnectionLost as error:
-            failure = Unavailable(Status(reason="ServiceUnavailable", message=str(error)), str(request))
+            failure = error_from_loss(error, str(request))
             raise failure from error
         except TimeoutError as error:
             message = f"no answer within {request.timeout:g} s" if request.timeout else "no answer in time"

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from kubewright.api import Object, encode, info_of
+from kubewright.client._lines import Lines
 from kubewright.client._patches import MergePatch
 from kubewright.client._requests import Requests, delete_options, query_of, with_body
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:  # the groups are imported when they are used
     from kubewright.api.autoscaling.v1 import Scale
 
 __all__ = ["Subresources"]
+
+_MAX_LINE_BYTES = 2**20
 
 
 class Subresources(Requests):
@@ -92,7 +95,10 @@ class Subresources(Requests):
         since: datetime | None = None,
         limit_bytes: int | None = None,
     ) -> AsyncIterator[str]:
-        """The lines that a pod's container has written, as they arrive; with `follow`, until it ends."""
+        """The lines that a pod's container has written, as they arrive; with `follow`, until it ends.
+
+        A line of more than 1 MiB is returned in parts.
+        """
         from kubewright.api.core.v1 import Pod
 
         query = query_of(
@@ -111,13 +117,14 @@ class Subresources(Requests):
         request.headers["Accept"] = "*/*"
         request.stream, request.timeout = True, None
         response = await self._sender.open(request)
-        rest = b""
+        buffer = Lines()
         try:
             async for chunk in response.chunks():
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
-                    yield line.decode("utf-8", "replace")
-            if rest:
-                yield rest.decode("utf-8", "replace")
+                for line in buffer.feed(chunk):
+                    yield line[:-1].decode("utf-8", "replace")
+                if buffer.pending > _MAX_LINE_BYTES:
+                    yield buffer.rest().decode("utf-8", "replace")
+            if buffer.pending:
+                yield buffer.rest().decode("utf-8", "replace")
         finally:
             response.close()

@@ -13,7 +13,7 @@ import msgspec
 
 from kubewright._discreet import Discreet
 
-__all__ = ["ConnectionLost", "Request", "Response", "Transport"]
+__all__ = ["ConnectionLost", "Request", "Response", "TooLarge", "Transport", "read_start"]
 
 
 class Request(Discreet, msgspec.Struct, kw_only=True):
@@ -91,3 +91,23 @@ class ConnectionLost(Exception):
         super().__init__(message)
         self.sent = sent
         self.final = final
+
+
+class TooLarge(ConnectionLost):
+    """The answer exceeds a limit of this client. A second attempt would end in the same way, so there is none."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, sent=True, final=True)
+
+
+async def read_start(response: Response, size: int) -> bytes:
+    """Returns the body, or its first `size` bytes if it is longer, and closes the response."""
+    start = bytearray()
+    try:
+        async for chunk in response.chunks():
+            start += chunk[: size - len(start)]
+            if len(start) >= size:
+                break
+    finally:
+        response.close()
+    return bytes(start)

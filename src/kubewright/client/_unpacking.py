@@ -9,7 +9,7 @@ from kubewright.client._connection import Broken
 
 __all__ = ["Unpacking"]
 
-_AT_ONCE = 2**20  # bytes: what is small on its way may be large
+_AT_ONCE = 2**18  # bytes: a small compressed piece may be large
 _GZIP = 31  # of zlib's `wbits`
 
 
@@ -25,7 +25,7 @@ class Unpacking:
         self._begun = False
 
     def pieces(self, packed: bytes) -> Iterator[bytes]:
-        """What this piece holds, in pieces of a megabyte at most."""
+        """Returns the decompressed content of this piece, in pieces of at most 256 KiB."""
         if self._plain:
             yield packed
             return

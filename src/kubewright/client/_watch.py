@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from io import BytesIO
 from typing import Generic, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 
 from kubewright.api import Object, decode
 from kubewright.api._codec import UNREADABLE
-from kubewright.client._errors import ApiError, NotKubernetes, Status, Unavailable, error_from
+from kubewright.client._errors import (
+    ApiError,
+    NotKubernetes,
+    ResponseTooLarge,
+    Status,
+    error_from,
+    error_from_loss,
+)
+from kubewright.client._lines import Lines
 from kubewright.client._transport import ConnectionLost, Response
 from kubewright.clock import Clock
 
@@ -48,26 +55,34 @@ _status_decoder = msgspec.json.Decoder(Status)
 
 
 class WatchStream:
-    """The lines of one watch request, in batches as they arrive: for those who keep bytes, as the cache does."""
+    """The lines of one watch request, in batches as they arrive: for those who keep bytes, as the cache does.
 
-    def __init__(self, response: Response, request: str) -> None:
+    Raises `ResponseTooLarge` for an event of more than `max_event_bytes`.
+    """
+
+    def __init__(self, response: Response, request: str, *, max_event_bytes: int) -> None:
         self._response = response
         self._request = request
+        self._max_event_bytes = max_event_bytes
 
     async def batches(self) -> AsyncIterator[list[bytes]]:
         """Whole lines, each a JSON event and its newline; one list for each piece that arrived. Ends with the watch."""
-        rest = b""
+        buffer = Lines()
         try:
             async for chunk in self._response.chunks():
-                lines = BytesIO(chunk).readlines() or [b""]  # three times as quick as `split`
+                lines = buffer.feed(chunk)
                 del chunk  # a large list comes in pieces of megabytes: none is kept while the next is waited for
-                lines[0] = rest + lines[0]
-                rest = b"" if lines[-1].endswith(b"\n") else lines.pop()
                 if lines:
                     yield lines
                 del lines
+                if buffer.pending > self._max_event_bytes:
+                    message = (
+                        f"an event of the watch exceeds {self._max_event_bytes} bytes: "
+                        "raise ClientConfig.max_watch_event_bytes"
+                    )
+                    raise ResponseTooLarge(Status(reason="ResponseTooLarge", message=message), self._request)
         except ConnectionLost as error:
-            raise Unavailable(Status(reason="ServiceUnavailable", message=str(error)), self._request) from error
+            raise error_from_loss(error, self._request) from error
         finally:
             self._response.close()
 
@@ -169,6 +184,6 @@ def _was_told(error: Exception) -> bool:
 
 def _may_pass(error: ApiError) -> bool:
     """Whether it is the server that is not well, and neither the request nor this client, which may be closed."""
-    if isinstance(error.__cause__, ConnectionLost) and error.__cause__.final:
+    if isinstance(error, ResponseTooLarge) or (isinstance(error.__cause__, ConnectionLost) and error.__cause__.final):
         return False
     return error.code in (0, 429) or error.code >= 500
