@@ -14,6 +14,9 @@ safe (`RetryPolicy`).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from kubewright._doors import door
 from kubewright.client._blocking import BlockingClient, BlockingDiscovery
 from kubewright.client._client import Client, Propagation
 from kubewright.client._config import (
@@ -53,8 +56,12 @@ from kubewright.client._requests import FieldValidation, Selection
 from kubewright.client._retry import RetryPolicy
 from kubewright.client._sender import Outcome, RequestHook
 from kubewright.client._trace import Trace, current_trace
-from kubewright.client._transport import ConnectionLost, Request, Response, Transport
+from kubewright.client._transport import ConnectionLost, Request, Response, TooLarge, Transport
 from kubewright.client._watch import EventType, Watch, WatchEvent, WatchStream
+
+if TYPE_CHECKING:
+    from kubewright.client._http_response import HttpResponse
+    from kubewright.client._origin import HttpOrigin
 
 __all__ = [
     "TLS",
@@ -77,6 +84,8 @@ __all__ = [
     "FieldValidation",
     "Forbidden",
     "Gone",
+    "HttpOrigin",
+    "HttpResponse",
     "Impersonation",
     "Invalid",
     "JsonPatch",
@@ -101,6 +110,7 @@ __all__ = [
     "Status",
     "StrategicPatch",
     "Timeout",
+    "TooLarge",
     "TooManyRequests",
     "Trace",
     "Transport",
@@ -113,3 +123,9 @@ __all__ = [
     "current_trace",
     "load_config",
 ]
+
+# The parser of HTTP and the connections are imported on first use, as `Client` does.
+_HOMES = {"HttpOrigin": "_origin", "HttpResponse": "_http_response"}
+
+if not TYPE_CHECKING:
+    __getattr__ = door(__name__, _HOMES)

@@ -17,17 +17,16 @@ from kubewright._foreign import being_cancelled
 from kubewright.client._auth import Authenticator, Identity
 from kubewright.client._config import ClientConfig
 from kubewright.client._config_errors import ConfigError
-from kubewright.client._connection import Broken, Connection
+from kubewright.client._connection import Broken
 from kubewright.client._dialing import Dialer
-from kubewright.client._heads import Place, head_of, query_text
+from kubewright.client._exchange import Exchange, NotConnected, request_head
+from kubewright.client._heads import Place
 from kubewright.client._http_response import HttpResponse
 from kubewright.client._pool import Closed, Pool, Unreachable
 from kubewright.client._transport import ConnectionLost, Request
 from kubewright.clock import Clock
 
 __all__ = ["HttpTransport"]
-
-_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
 class HttpTransport:
@@ -45,6 +44,7 @@ class HttpTransport:
         except ValueError:  # without its text, which shows the URL of the proxy
             raise ConfigError(f"{config.server} is not the URL of a server, or its proxy's is none") from None
         self._dialer = Dialer(self._server, proxy)
+        self._exchange = Exchange(self._lost, config.max_response_bytes)
         self._pool: Pool | None = None
         self._prefix, self._headers = self._server.path, [("Host", self._server.name)]
         if proxy is not None and not self._server.secure:  # the proxy is asked for the whole URL
@@ -87,56 +87,13 @@ class HttpTransport:
         return renewed
 
     async def _send_as(self, identity: Identity, request: Request, pool: Pool) -> HttpResponse:
-        head, timeout = self._head(identity, request), request.timeout
-        connection, began = pool.take(identity), asyncio.get_running_loop().time()
+        head = request_head(request, self._prefix, [*self._headers, *identity.headers])
         try:
-            if connection is not None:
-                try:
-                    return await self._exchange(pool, connection, request, head, timeout)
-                except Broken as error:
-                    # The server closes a connection now and then in the very moment when it is used again.
-                    if error.answered or not request.repeatable:
-                        raise
-            connection = await self._opened(pool, identity, timeout)
-            if timeout is not None and not request.stream:
-                timeout += began - asyncio.get_running_loop().time()
-            return await self._exchange(pool, connection, request, head, timeout)
+            return await self._exchange.send(pool, identity, request, head)
+        except NotConnected as error:
+            raise self._unreached(error.reason) from error.reason
         except (Broken, Closed) as error:
             raise self._lost(error) from error
-
-    async def _exchange(
-        self, pool: Pool, connection: Connection, request: Request, head: bytes, timeout: float | None
-    ) -> HttpResponse:
-        try:
-            await connection.ask(
-                head,
-                request.body or b"",
-                timeout=timeout,
-                between=request.stream,
-                bodiless=request.method == "HEAD",
-                before=request.before_send,
-            )
-        except BaseException:
-            pool.give_back(connection)
-            raise
-        limit = self._config.max_response_bytes
-        return HttpResponse(connection, pool, self._lost, stream=request.stream, max_bytes=limit)
-
-    async def _opened(self, pool: Pool, identity: Identity, timeout: float | None) -> Connection:
-        try:
-            async with asyncio.timeout(timeout):
-                return await pool.open(identity)
-        except TimeoutError:
-            raise
-        except (Broken, OSError) as error:
-            raise self._unreached(error) from error
-
-    def _head(self, identity: Identity, request: Request) -> bytes:
-        target = f"{self._prefix}{request.path}{query_text(tuple(request.query))}"
-        headers = [*self._headers, *request.headers.items(), *identity.headers]
-        if request.body is not None or request.method in _WITH_BODY:
-            headers.append(("Content-Length", str(len(request.body or b""))))
-        return head_of(request.method, target, headers)
 
     def _unreached(self, error: Exception) -> Exception:
         """What to raise when there is no connection: it may be there later, or with this configuration never."""

@@ -39,6 +39,11 @@ class Pool:
         self.closed = False
         """Whether its owner has closed it. It is not opened again."""
 
+    @property
+    def busy(self) -> bool:
+        """Whether a connection is being opened or used."""
+        return bool(self._dialing) or len(self._open) > len(self._idle)
+
     def take(self, identity: Identity) -> Connection | None:
         """A connection that was used before, if there is one that will do. A new TLS context needs a new one."""
         while self._idle:

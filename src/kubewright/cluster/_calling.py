@@ -15,10 +15,11 @@ import binascii
 import errno
 import socket
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
+from kubewright.client import ConnectionLost, Request, TooLarge
 from kubewright.cluster._answers import encode
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._storage import Storage
@@ -26,13 +27,20 @@ from kubewright.cluster._storage import Storage
 if TYPE_CHECKING:
     import ssl
 
-    from aiohttp import ClientSession
+    from kubewright.client import HttpOrigin
 
 __all__ = ["CallError", "Callees", "UnusableConfig"]
 
 _LARGEST_ANSWER: Final = 16 * 1024 * 1024
 _LONGEST_TEXT: Final = 2048
-_MOST_CONTEXTS: Final = 200
+_MOST_ORIGINS: Final = 200
+_KEPT: Final = "/?%:@!$&'()*+,;=-._~"  # of the path and query of a URL; anything else is escaped
+_HEADERS: Final = (
+    ("Content-Type", "application/json"),
+    ("Accept", "application/json"),
+    ("Accept-Encoding", "gzip"),
+    ("User-Agent", "kube-apiserver"),
+)
 _UNKNOWN_AUTHORITY: Final = (18, 19, 20, 21)
 _EXPIRED: Final = (9, 10)
 _WRONG_NAME: Final = (62, 64)
@@ -63,38 +71,38 @@ class Callees:
     def __init__(self, storage: Storage, services: dict[str, str] | None = None) -> None:
         self.services: dict[str, str] = dict(services or {})
         self._storage = storage
-        self._session: ClientSession | None = None
-        self._contexts: dict[str, ssl.SSLContext] = {}
+        self._origins: dict[tuple[str, str, str], HttpOrigin] = {}
 
     async def post(self, config: JSONObject, body: JSONObject, seconds: int) -> bytes:
         """Send a review, and the body of a good answer. Raises `CallError`."""
         url, address, name = self._place(config, seconds)
         try:
-            context = self._context(config.get("caBundle") or "")
-            target = url if address is None else _at(url, address() if callable(address) else address)
+            target = address() if callable(address) else address
+            origin = await self._origin(url, target, name, config.get("caBundle") or "")
             async with asyncio.timeout(seconds):
-                return await self._exchange(url, target, name, context, encode(body))
+                return await self._exchange(url, target, origin, encode(body))
         except TimeoutError:
             raise CallError(f'Post "{url}": context deadline exceeded') from None
         except _Unresolved as error:
+            _trusting(config.get("caBundle") or "")  # a bundle that cannot be read is reported first
             raise CallError(f'Post "{url}": {error}') from None
 
     async def close(self) -> None:
-        """Give up all connections."""
-        if self._session is not None:
-            session, self._session = self._session, None
-            await session.close()
+        """Closes all connections."""
+        origins, self._origins = self._origins, {}
+        for origin in origins.values():
+            await origin.close()
 
     # Where
 
     def _place(self, config: JSONObject, seconds: int) -> tuple[str, Any, str]:
-        """The URL as messages show it, the address to connect to if that is another, and the name to be certified."""
+        """The URL as messages show it, the address to connect to, and the name to be certified if it is another."""
         query = f"?timeout={seconds}s"
         service = config.get("service")
         if service is None:
             url = config.get("url") or ""
-            path = urlsplit(url).path
-            return (url if path else f"{url}/") + query, None, ""
+            parts = urlsplit(url)
+            return (url if parts.path else f"{url}/") + query, parts.netloc, ""
         namespace, name, port = service.get("namespace", ""), service.get("name", ""), service.get("port") or 443
         host = f"{name}.{namespace}.svc"
         path = (service.get("path") or "/").removeprefix("/")
@@ -121,85 +129,90 @@ class Callees:
 
     # How
 
-    def _context(self, bundle: str) -> ssl.SSLContext:
-        found = self._contexts.get(bundle)
+    async def _origin(self, url: str, address: str, name: str, bundle: str) -> HttpOrigin:
+        """The connections to an address, with the CA bundle and the server name of this webhook."""
+        key = (address, name, bundle)
+        found = self._origins.pop(key, None)
         if found is None:
-            import ssl
+            from kubewright.client import HttpOrigin
 
+            host = urlsplit(url).netloc if name else None
             try:
-                authorities = base64.b64decode(bundle, validate=True).decode()
-                found = ssl.create_default_context(cadata=authorities or None)
-            except (binascii.Error, ssl.SSLError, ValueError):
-                problem = "unable to load root certificates: unable to parse bytes as PEM block"
-                raise UnusableConfig(problem) from None
-            if len(self._contexts) >= _MOST_CONTEXTS:
-                self._contexts.clear()
-            self._contexts[bundle] = found
+                found = HttpOrigin(
+                    f"https://{address}",
+                    tls=_trusting(bundle),
+                    server_name=name or None,
+                    host=host,
+                    max_response_bytes=_LARGEST_ANSWER,
+                )
+            except ValueError:
+                raise CallError(f'Post "{url}": invalid URL') from None
+        self._origins[key] = found  # the last one is the one that was used last
+        if len(self._origins) > _MOST_ORIGINS:
+            unused = next((each for each, origin in self._origins.items() if each != key and not origin.busy), None)
+            if unused is not None:
+                await self._origins.pop(unused).close()
         return found
 
-    async def _exchange(self, url: str, target: str, name: str, context: ssl.SSLContext, body: bytes) -> bytes:
-        from aiohttp import (
-            ClientConnectorCertificateError,
-            ClientConnectorDNSError,
-            ClientConnectorError,
-            ClientError,
-            ClientOSError,
-            ServerDisconnectedError,
-        )
+    async def _exchange(self, url: str, address: str, origin: HttpOrigin, body: bytes) -> bytes:
+        import ssl
 
         try:
-            try:
-                return await self._sent(url, target, name, context, body)
-            except ClientConnectorError:
-                raise
-            except (ServerDisconnectedError, ClientOSError):
-                # A connection that was kept from an earlier call, to a program that has gone since.
-                return await self._sent(url, target, name, context, body)
-        except ClientConnectorCertificateError as error:
-            raise CallError(f'Post "{url}": {_certificate_problem(error.certificate_error)}') from None
-        except ClientConnectorDNSError:
-            raise CallError(f'Post "{url}": dial tcp: lookup {urlsplit(target).hostname}: no such host') from None
-        except ClientConnectorError as error:
-            raise CallError(f'Post "{url}": dial tcp {_dialled(target)}: {_connect_problem(error.os_error)}') from None
-        except ClientError:
-            raise CallError(f'Post "{url}": EOF') from None
+            return await _sent(url, origin, body)
+        except ssl.SSLCertVerificationError as error:
+            raise CallError(f'Post "{url}": {_certificate_problem(error)}') from None
+        except ssl.SSLError as error:
+            raise CallError(f'Post "{url}": {_tls_problem(error)}') from None
+        except socket.gaierror:
+            host = urlsplit(f"//{address}").hostname
+            raise CallError(f'Post "{url}": dial tcp: lookup {host}: no such host') from None
+        except TooLarge:
+            raise CallError(f"the answer is longer than {_LARGEST_ANSWER} bytes") from None
+        except ConnectionLost as error:
+            problem = "EOF" if error.sent else f"dial tcp {_dialled(address)}: i/o timeout"
+            raise CallError(f'Post "{url}": {problem}') from None
+        except TimeoutError:
+            raise
+        except OSError as error:
+            raise CallError(f'Post "{url}": dial tcp {_dialled(address)}: {_connect_problem(error)}') from None
 
-    async def _sent(self, url: str, target: str, name: str, context: ssl.SSLContext, body: bytes) -> bytes:
-        from aiohttp import ClientSession, TCPConnector
 
-        if self._session is None:
-            self._session = ClientSession(connector=TCPConnector(limit=0))
-        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "kube-apiserver"}
-        if name:
-            headers["Host"] = urlsplit(url).netloc
-        async with self._session.post(
-            target, data=body, headers=headers, ssl=context, server_hostname=name or None, allow_redirects=False
-        ) as response:
-            content = b""
-            async for part in response.content.iter_any():
-                content += part
-                if len(content) > _LARGEST_ANSWER:
-                    raise CallError(f"the answer is longer than {_LARGEST_ANSWER} bytes")
-            kind = response.headers.get("Content-Type", "")
-            if not 200 <= response.status <= 206:
-                raise CallError(_refused(response.status, content, kind))
-            if not content:
-                said = f"0-length response with status code: {response.status} and content type:"
-                raise CallError(f"{said} {kind or 'application/json'}")
-            return content
+async def _sent(url: str, origin: HttpOrigin, body: bytes) -> bytes:
+    parts = urlsplit(url)
+    target = quote(f"{parts.path}?{parts.query}" if parts.query else parts.path, safe=_KEPT)
+    # A review changes nothing, so a second one does no harm if the program behind a kept connection has gone.
+    request = Request(method="POST", path=target, headers=dict(_HEADERS), body=body, repeatable=True)
+    response = await origin.send(request)
+    content = await response.read()
+    kind = response.headers.get("Content-Type", "")
+    if not 200 <= response.status <= 206:
+        raise CallError(_refused(response.status, content, kind))
+    if not content:
+        said = f"0-length response with status code: {response.status} and content type:"
+        raise CallError(f"{said} {kind or 'application/json'}")
+    return content
+
+
+def _trusting(bundle: str) -> ssl.SSLContext:
+    """A context that trusts these CAs, in base64; those of the system if there are none."""
+    import ssl
+
+    try:
+        authorities = base64.b64decode(bundle, validate=True).decode()
+        context = ssl.create_default_context(cadata=authorities or None)
+    except (binascii.Error, ssl.SSLError, ValueError):
+        raise UnusableConfig("unable to load root certificates: unable to parse bytes as PEM block") from None
+    # Python 3.13 switched it on; Go, and so kube-apiserver, accepts CAs without the extensions that it wants.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
 
 
 class _Unresolved(Exception):
     """A Service without an address."""
 
 
-def _at(url: str, address: str) -> str:
-    parts = urlsplit(url)
-    return parts._replace(netloc=address).geturl()
-
-
-def _dialled(target: str) -> str:
-    parts = urlsplit(target)
+def _dialled(address: str) -> str:
+    parts = urlsplit(f"//{address}")
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{host}:{parts.port or 443}"
 
@@ -208,6 +221,12 @@ def _connect_problem(error: OSError) -> str:
     if error.errno == errno.ECONNREFUSED or isinstance(error, ConnectionRefusedError):
         return "connect: connection refused"
     return f"connect: {(error.strerror or str(error)).lower()}"
+
+
+def _tls_problem(error: Exception) -> str:
+    if getattr(error, "reason", "") in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
+        return "http: server gave HTTP response to HTTPS client"
+    return f"remote error: tls: {(getattr(error, 'reason', '') or 'handshake failure').replace('_', ' ').lower()}"
 
 
 def _certificate_problem(error: Exception) -> str:

@@ -35,6 +35,11 @@ class HookServer:
         self._context.load_cert_chain(certificate, key)
         self._runner: web.ServerRunner | None = None
         self.url = ""
+        self.port = 0
+        """Of the next start: any free one, then the same again."""
+        self.peers: set[Any] = set()
+        """The other ends of all connections on which a review came."""
+        self.hosts: list[str] = []
         self.behaviours: dict[str, Any] = {}
         self.asked: dict[str, list[Any]] = {}
         self.hanging = asyncio.Event()
@@ -52,8 +57,9 @@ class HookServer:
         self._server = web.Server(self._handle, access_log=None)
         self._runner = web.ServerRunner(self._server, shutdown_timeout=1)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=self._context).start()
-        self.url = f"https://127.0.0.1:{self._runner.addresses[0][1]}"
+        await web.TCPSite(self._runner, "127.0.0.1", self.port, ssl_context=self._context, reuse_address=True).start()
+        self.port = self._runner.addresses[0][1]
+        self.url = f"https://127.0.0.1:{self.port}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -70,6 +76,8 @@ class HookServer:
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         path = request.path.removeprefix("/")
+        self.hosts.append(request.headers["Host"])
+        self.peers.add(request.transport.get_extra_info("peername") if request.transport is not None else None)
         review = json.loads(await request.read())
         self.asked.setdefault(path, []).append(review)
         behaviour = self.behaviours.get(path, ALLOW)

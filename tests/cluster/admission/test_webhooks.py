@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from kubewright.cluster import Cluster
+from tests.client.http_server import serving
 from tests.cluster.admission.hooks import HookServer
 from tests.cluster.conftest import Raw
 
@@ -101,6 +103,51 @@ async def test_a_webhook_that_was_restarted_is_met_again(hooks: HookServer, raw:
     hooks.cut()
     assert (await raw("POST", MAPS, {"metadata": {"name": "b"}})).status == 201
     assert len(hooks.asked["see"]) == 2
+
+
+async def test_first_request_after_a_webhook_server_starts_reaches_it(hooks: HookServer, raw: Raw) -> None:
+    hooks.behaviours["deny"] = {"allowed": False, "status": {"message": "not today"}}
+    config = {"url": f"{hooks.url}/deny", "caBundle": hooks.bundle}
+    await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
+    for _ in range(2):
+        assert (await raw("POST", MAPS, {"metadata": {"name": "a"}})).status == 400
+        await hooks.__aexit__()
+        for _ in range(3):
+            failed = await raw("POST", MAPS, {"metadata": {"name": "a"}})
+            reason = f"dial tcp {hooks.address}: connect: connection refused"
+            assert failed.body["message"].endswith(f'Post "{hooks.url}/deny?timeout=10s": {reason}')
+        await hooks.__aenter__()
+    assert (await raw("POST", MAPS, {"metadata": {"name": "a"}})).status == 400
+
+
+async def test_calls_to_one_webhook_share_a_connection(hooks: HookServer, raw: Raw) -> None:
+    config = {"url": f"{hooks.url}/see", "caBundle": hooks.bundle}
+    await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
+    for name in "abc":
+        assert (await raw("POST", MAPS, {"metadata": {"name": name}})).status == 201
+    assert len(hooks.asked["see"]) == 3
+    assert len(hooks.peers) == 1
+
+
+async def test_service_name_is_the_host_of_a_call(hooks: HookServer) -> None:
+    async with Cluster(services={"default/hooks": hooks.address}, controllers=False) as cluster:
+        raw = Raw(cluster.transport())
+        await raw("POST", CONFIGURATIONS, behind_a_service(hooks))
+        await raw("POST", MAPS, {"metadata": {"name": "a"}})
+    assert hooks.hosts == ["hooks.default.svc:443"]
+
+
+async def test_reports_webhook_server_without_tls(raw: Raw, hooks: HookServer) -> None:
+    async def plain(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    async with serving(plain) as address:
+        url = address.replace("http:", "https:")
+        config = {"url": f"{url}/see", "caBundle": hooks.bundle}
+        await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
+        failed = await raw("POST", MAPS, {"metadata": {"name": "a"}})
+    assert failed.body["message"].endswith(": http: server gave HTTP response to HTTPS client")
 
 
 async def test_a_pod_that_is_deleted_at_once_is_asked_about_twice(hooks: HookServer, raw: Raw) -> None:

@@ -1,0 +1,94 @@
+"""One request and the head of its answer, over a kept connection or a new one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from kubewright.client._auth import Identity
+from kubewright.client._connection import Broken, Connection
+from kubewright.client._heads import head_of, query_text
+from kubewright.client._http_response import HttpResponse
+from kubewright.client._pool import Pool
+from kubewright.client._transport import Request
+
+__all__ = ["Exchange", "NotConnected", "request_head"]
+
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+
+
+class NotConnected(Exception):
+    """There is no connection, and the server has seen nothing. `reason` is an `OSError` or a `Broken`."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+class Exchange:
+    """How requests are sent to one server.
+
+    Args:
+        lost: returns the exception to raise when a body breaks off.
+        max_response_bytes: the limit of `HttpResponse.read`.
+    """
+
+    def __init__(self, lost: Callable[[Exception], Exception], max_response_bytes: int) -> None:
+        self._lost = lost
+        self._max_response_bytes = max_response_bytes
+
+    async def send(self, pool: Pool, identity: Identity, request: Request, head: bytes) -> HttpResponse:
+        """Sends a request and waits for the head of the answer.
+
+        A repeatable request is sent again on a new connection when the server has closed a kept one. Raises
+        `NotConnected`, `Broken`, `Closed` and `TimeoutError`.
+        """
+        connection, timeout = pool.take(identity), request.timeout
+        began = asyncio.get_running_loop().time()
+        if connection is not None:
+            try:
+                return await self._on(connection, pool, request, head, timeout)
+            except Broken as error:
+                # The server closes a connection now and then in the very moment when it is used again.
+                if error.answered or not request.repeatable:
+                    raise
+        connection = await _opened(pool, identity, timeout)
+        if timeout is not None and not request.stream:
+            timeout += began - asyncio.get_running_loop().time()
+        return await self._on(connection, pool, request, head, timeout)
+
+    async def _on(
+        self, connection: Connection, pool: Pool, request: Request, head: bytes, timeout: float | None
+    ) -> HttpResponse:
+        try:
+            await connection.ask(
+                head,
+                request.body or b"",
+                timeout=timeout,
+                between=request.stream,
+                bodiless=request.method == "HEAD",
+                before=request.before_send,
+            )
+        except BaseException:
+            pool.give_back(connection)
+            raise
+        return HttpResponse(connection, pool, self._lost, stream=request.stream, max_bytes=self._max_response_bytes)
+
+
+def request_head(request: Request, prefix: str, headers: Sequence[tuple[str, str]]) -> bytes:
+    """Returns the head of a request. Raises ValueError for a text that would not stay in its place."""
+    target = f"{prefix}{request.path}{query_text(tuple(request.query))}"
+    headers = [*headers, *request.headers.items()]
+    if request.body is not None or request.method in _WITH_BODY:
+        headers.append(("Content-Length", str(len(request.body or b""))))
+    return head_of(request.method, target, headers)
+
+
+async def _opened(pool: Pool, identity: Identity, timeout: float | None) -> Connection:
+    try:
+        async with asyncio.timeout(timeout):
+            return await pool.open(identity)
+    except TimeoutError:
+        raise
+    except (Broken, OSError) as error:
+        raise NotConnected(error) from error
