@@ -8,25 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import socket
 import ssl
 import threading
-import weakref
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 
-import aiohttp
 from aiohttp import web
-from aiohttp.client_proto import ResponseHandler
+from multidict import CIMultiDict
+
+from kubewright.client import ConnectionLost, HttpOrigin, Request
 
 __all__ = ["Exchange", "Fault", "Gateway", "Refusal", "every"]
 
 _Result = TypeVar("_Result")
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-_LAST_SECONDS: Final = 10.0
-"""Connections that were given up are closed a moment later: over TLS the other side has the last word."""
+_LARGEST_LOST: Final = 2**30
 # What concerns one connection only, and what is written anew for the next one.
 _HOP_BY_HOP: Final = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host", "upgrade"})
 
@@ -84,11 +82,8 @@ class Gateway:
         self._target = target
         self._serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self._serving.load_cert_chain(certificate, key)
-        self._anonymous = ssl.create_default_context(cafile=str(ca))
-        self._admin = ssl.create_default_context(cafile=str(ca))
-        self._admin.load_cert_chain(*admin)
-        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
-        """Of connections to the server."""
+        self._contexts = [ssl.create_default_context(cafile=str(ca)) for _ in ("admin", "anonymous")]
+        self._contexts[0].load_cert_chain(*admin)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="kubewright-gateway", daemon=True)
         self._thread.start()
@@ -127,12 +122,8 @@ class Gateway:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _open(self) -> None:
-        self._session = aiohttp.ClientSession(
-            connector=_Connector(limit=0, socket_factory=self._socket),
-            timeout=aiohttp.ClientTimeout(total=None),
-            auto_decompress=False,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=("User-Agent", "Content-Type", "Accept", "Accept-Encoding"),
+        self._admin, self._anonymous = (
+            HttpOrigin(self._target, tls=context, max_response_bytes=_LARGEST_LOST) for context in self._contexts
         )
         # Whoever hangs up wants nothing more: without this a quiet watch would be kept open on the other side.
         self._handling = web.Server(self._handle, handler_cancellation=True, access_log=None)
@@ -153,16 +144,8 @@ class Gateway:
             handler.cancel()
         await asyncio.gather(*handlers, return_exceptions=True)
         await self._handling.shutdown(timeout=1)
-        await self._session.close()
-        async with asyncio.timeout(_LAST_SECONDS):
-            while any(one.fileno() >= 0 for one in self._sockets):  # noqa: ASYNC110  # nobody tells when they are
-                await asyncio.sleep(0.002)
-
-    def _socket(self, address: aiohttp.AddrInfoType) -> socket.socket:
-        family, kind, protocol, _, _ = address
-        made = socket.socket(family, kind, protocol)
-        self._sockets.add(made)
-        return made
+        await self._admin.close()
+        await self._anonymous.close()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         exchange = Exchange(
@@ -182,48 +165,44 @@ class Gateway:
             return _reset(request)
         try:
             return await self._pass_on(request, exchange, lose=fault == "lose")
-        except (aiohttp.ClientError, OSError):
+        except (ConnectionLost, OSError):
             # The server is not there, or went in the middle of it: the client is told in the same rude way.
             return _reset(request)
 
     async def _pass_on(self, request: web.BaseRequest, exchange: Exchange, *, lose: bool) -> web.StreamResponse:
-        headers = [(name, value) for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP]
-        context = self._anonymous if "Authorization" in request.headers else self._admin
-        async with self._session.request(
-            request.method,
-            f"{self._target}{request.raw_path}",
-            headers=headers,
-            data=await request.read() if request.can_read_body else None,
-            ssl=context,
-            allow_redirects=False,
-        ) as answer:
+        passed = CIMultiDict(
+            (name, value) for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP
+        )
+        passed["Accept-Encoding"] = "identity"  # what is compressed would be decompressed here
+        origin = self._anonymous if "Authorization" in request.headers else self._admin
+        answer = await origin.send(
+            Request(
+                method=request.method,
+                path=request.raw_path,
+                headers=passed,
+                body=await request.read() if request.can_read_body else None,
+                stream=True,
+                repeatable=request.method in _READS,
+            )
+        )
+        try:
             if lose:
                 await answer.read()
                 return _reset(request)
             exchange.status = answer.status
             response = web.StreamResponse(status=answer.status)
-            for name, value in answer.headers.items():
+            for name, value in answer.headers.pairs():
                 if name.lower() not in _HOP_BY_HOP:
                     response.headers.add(name, value)
-            response.content_length = answer.content_length
+            if "Content-Length" in answer.headers:
+                response.content_length = int(answer.headers["Content-Length"])
             await response.prepare(request)
-            async for piece in answer.content.iter_any():
+            async for piece in answer.chunks():
                 await response.write(piece)
             await response.write_eof()
             return response
-
-
-class _Connector(aiohttp.TCPConnector):
-    """Aborts the connections that are given up.
-
-    aiohttp closes them in good order, which over TLS means to wait for the other side; and it forgets them at once, so
-    that closing the session does not wait for them. What is given up is a stream that has no end: nobody needs that.
-    """
-
-    def _release(self, key: Any, protocol: ResponseHandler, *, should_close: bool = False) -> None:
-        if should_close or protocol.should_close:
-            protocol.abort()
-        super()._release(key, protocol, should_close=should_close)
+        finally:
+            answer.close()
 
 
 def every(number: int, fault: Fault) -> Callable[[Exchange], Fault]:
