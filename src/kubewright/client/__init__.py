@@ -62,6 +62,7 @@ from kubewright.client._watch import EventType, Watch, WatchEvent, WatchStream
 if TYPE_CHECKING:
     from kubewright.client._http_response import HttpResponse
     from kubewright.client._origin import HttpOrigin
+    from kubewright.client._tls import tls_context
 
 __all__ = [
     "TLS",
@@ -122,10 +123,11 @@ __all__ = [
     "context_names",
     "current_trace",
     "load_config",
+    "tls_context",
 ]
 
 # The parser of HTTP and the connections are imported on first use, as `Client` does.
-_HOMES = {"HttpOrigin": "_origin", "HttpResponse": "_http_response"}
+_HOMES = {"HttpOrigin": "_origin", "HttpResponse": "_http_response", "tls_context": "_tls"}
 
 if not TYPE_CHECKING:
     __getattr__ = door(__name__, _HOMES)

@@ -12,6 +12,7 @@ from kubewright.client._exchange import Exchange, NotConnected, request_head
 from kubewright.client._heads import Place
 from kubewright.client._http_response import HttpResponse
 from kubewright.client._pool import Closed, Pool
+from kubewright.client._tls import tls_context
 from kubewright.client._transport import ConnectionLost, Request
 
 __all__ = ["HttpOrigin"]
@@ -42,7 +43,7 @@ class HttpOrigin:
     ) -> None:
         self._place = Place.of(url)
         if self._place.secure and tls is None:
-            tls = ssl.create_default_context()
+            tls = tls_context(None)
         self._identity = Identity((), tls if tls is not None and self._place.secure else True, server_name)
         self._headers = [("Host", host or self._place.name)]
         self._exchange = Exchange(self._lost, max_response_bytes)

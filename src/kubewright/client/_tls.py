@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from kubewright.client._config import TLS, ClientConfig
 
-__all__ = ["ClientCertificate", "TLSSource", "certificate_expiry", "explain_verification"]
+__all__ = ["ClientCertificate", "TLSSource", "certificate_expiry", "explain_verification", "tls_context"]
 
 log = logging.getLogger("kubewright.client")
 
@@ -140,23 +140,39 @@ class TLSSource:
         return _read(self._tls.ca_file, "the certificate authority") if self._tls.ca_file is not None else None
 
     def _build(self, authorities: bytes | None, pair: tuple[bytes, bytes] | None) -> ssl.SSLContext:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-        context.set_alpn_protocols(["http/1.1"])
-        if ssl.HAS_NEVER_CHECK_COMMON_NAME:
-            context.hostname_checks_common_name = False
         if self._tls.insecure:
+            context = _bare_context()
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-        elif authorities is None:
-            context.load_default_certs()
         else:
-            _trust(context, authorities, self._tls.ca_file)
+            context = tls_context(authorities, self._tls.ca_file)
         if pair is not None and self._certificate is not None:
             _identify(context, *pair, self._certificate.label)
         return context
+
+
+def tls_context(ca_data: bytes | None, ca_file: str | None = None) -> ssl.SSLContext:
+    """Returns a context that verifies servers as Go does, against CAs in PEM; those of the system if there are none.
+
+    Raises `ConfigError` for CAs that cannot be read; `ca_file` is for its message.
+    """
+    context = _bare_context()
+    if ca_data is None:
+        context.load_default_certs()
+    else:
+        _trust(context, ca_data, ca_file)
+    return context
+
+
+def _bare_context() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.set_alpn_protocols(["http/1.1"])
+    if ssl.HAS_NEVER_CHECK_COMMON_NAME:
+        context.hostname_checks_common_name = False
+    return context
 
 
 def certificate_expiry(pem: bytes) -> datetime | None:

@@ -14,12 +14,13 @@ import base64
 import binascii
 import errno
 import socket
+from posixpath import normpath
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from kubewright.client import ConnectionLost, Request, TooLarge
+from kubewright.client import ConfigError, ConnectionLost, Request, TooLarge
 from kubewright.cluster._answers import encode
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._storage import Storage
@@ -41,7 +42,7 @@ _HEADERS: Final = (
     ("Accept-Encoding", "gzip"),
     ("User-Agent", "kube-apiserver"),
 )
-_UNKNOWN_AUTHORITY: Final = (18, 19, 20, 21)
+_UNKNOWN_AUTHORITY: Final = (2, 7, 18, 19, 20, 21)
 _EXPIRED: Final = (9, 10)
 _WRONG_NAME: Final = (62, 64)
 _MESSAGES: Final = {
@@ -102,11 +103,11 @@ class Callees:
         if service is None:
             url = config.get("url") or ""
             parts = urlsplit(url)
-            return (url if parts.path else f"{url}/") + query, parts.netloc, ""
+            return parts._replace(path=_clean(parts.path)).geturl() + query, parts.netloc, ""
         namespace, name, port = service.get("namespace", ""), service.get("name", ""), service.get("port") or 443
         host = f"{name}.{namespace}.svc"
-        path = (service.get("path") or "/").removeprefix("/")
-        return f"https://{host}:{port}/{path}{query}", lambda: self._resolve(namespace, name, port), host
+        path = _clean(service.get("path") or "")
+        return f"https://{host}:{port}{path}{query}", lambda: self._resolve(namespace, name, port), host
 
     def _resolve(self, namespace: str, name: str, port: int) -> str:
         """The address of a Service."""
@@ -194,21 +195,25 @@ async def _sent(url: str, origin: HttpOrigin, body: bytes) -> bytes:
 
 
 def _trusting(bundle: str) -> ssl.SSLContext:
-    """A context that trusts these CAs, in base64; those of the system if there are none."""
-    import ssl
+    """A context that trusts these CAs, in base64; those of the system if there are none.
+
+    As in Go, each of them may be the certificate of the server itself: envtest gives no other one.
+    """
+    from kubewright.client import tls_context
 
     try:
-        authorities = base64.b64decode(bundle, validate=True).decode()
-        context = ssl.create_default_context(cadata=authorities or None)
-    except (binascii.Error, ssl.SSLError, ValueError):
+        return tls_context(base64.b64decode(bundle, validate=True) or None)
+    except (binascii.Error, ConfigError):
         raise UnusableConfig("unable to load root certificates: unable to parse bytes as PEM block") from None
-    # Python 3.13 switched it on; Go, and so kube-apiserver, accepts CAs without the extensions that it wants.
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    return context
 
 
 class _Unresolved(Exception):
     """A Service without an address."""
+
+
+def _clean(path: str) -> str:
+    """The path as Go's `path.Join` writes it, with which the real server makes the URL: `//a/./b/` is `/a/b`."""
+    return "/" + normpath(f"/{path}").lstrip("/")
 
 
 def _dialled(address: str) -> str:

@@ -31,6 +31,7 @@ class HookServer:
         certificate, key = self._authority.issue("hooks", hosts=["127.0.0.1", "hooks.default.svc"]).write(
             folder, "hooks"
         )
+        self.certificate = Path(certificate).read_bytes()
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(certificate, key)
         self._runner: web.ServerRunner | None = None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from typing import Any
+
+import pytest
 
 from kubewright.cluster import Cluster
 from tests.client.http_server import serving
@@ -94,6 +97,23 @@ async def test_a_certificate_for_another_name_is_not_taken(hooks: HookServer) ->
         failed = await raw("POST", MAPS, {"metadata": {"name": "a"}})
     assert "tls: failed to verify certificate: x509: " in failed.body["message"]
     assert hooks.asked == {}
+
+
+async def test_trusts_the_certificate_of_the_server_as_its_bundle(hooks: HookServer, raw: Raw) -> None:
+    """envtest puts the certificate itself into `caBundle`, which Go accepts as a root."""
+    config = {"url": f"{hooks.url}/see", "caBundle": base64.b64encode(hooks.certificate).decode()}
+    await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
+    assert (await raw("POST", MAPS, {"metadata": {"name": "a"}})).status == 201
+    assert len(hooks.asked["see"]) == 1
+
+
+@pytest.mark.parametrize("path", ["//see", "/see/", "/a/../see", "/./see"])
+async def test_cleans_the_path_of_a_webhook(hooks: HookServer, raw: Raw, path: str) -> None:
+    """The servers of Go redirect another path than the clean one; envtest writes `//see`."""
+    config = {"url": f"{hooks.url}{path}", "caBundle": hooks.bundle}
+    await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
+    assert (await raw("POST", MAPS, {"metadata": {"name": "a"}})).status == 201
+    assert len(hooks.asked["see"]) == 1
 
 
 async def test_a_webhook_that_was_restarted_is_met_again(hooks: HookServer, raw: Raw) -> None:
