@@ -138,3 +138,14 @@ def test_a_subscriber_of_one_place_costs_nothing_elsewhere() -> None:
         storage.subscribe(KIND, ear, f"n{number}")
     storage.put(KIND, obj("x", "n7"), None)
     assert [number for number, ear in enumerate(ears) if ear.heard] == [7]
+
+
+def test_history_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubewright.cluster._storage._HISTORY_BYTES", 10_000)
+    storage = Storage()
+    found = storage.put("/configmaps", {"metadata": {"name": "a"}}, None)
+    for _ in range(10):
+        found = storage.put("/configmaps", {"metadata": {"name": "a"}, "data": {"text": "x" * 3_000}}, found)
+    assert len(storage.events("/configmaps", storage.compacted)) == 3
+    with pytest.raises(Compacted):
+        storage.events("/configmaps", storage.compacted - 1)

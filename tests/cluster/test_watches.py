@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
 
-from kubewright.client import Response
+from kubewright.api import ObjectMeta, core
+from kubewright.client import Client, ClientConfig, Credentials, Response
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.cluster._watches import BOOKMARK_SECONDS
@@ -138,12 +140,72 @@ async def test_a_watch_that_is_closed_is_forgotten(raw: Raw, embedded: Cluster) 
     assert embedded.state.storage._tables["/configmaps"].by_namespace == {}
 
 
-async def test_a_watcher_that_does_not_read_is_cut_off(raw: Raw, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kubewright.cluster._watches._LONGEST_QUEUE", 3)
+def large_map(number: int) -> dict[str, Any]:
+    return {"metadata": {"name": f"large-{number:02}"}, "data": {"text": "x" * 900_000}}
+
+
+async def test_ends_a_watch_whose_client_does_not_read(raw: Raw, embedded: Cluster) -> None:
     events = await watch(raw)
-    for name in "abcde":
-        await raw("POST", MAPS, config_map(name))
+    for number in range(20):  # 18 MB
+        assert (await raw("POST", MAPS, large_map(number))).status == 201
     assert await events.ended()
+    assert not embedded.state.streams
+    assert embedded.state.storage._tables["/configmaps"].by_namespace == {}
+
+
+async def test_ends_a_watch_whose_client_does_not_read_what_it_begins_with(raw: Raw, embedded: Cluster) -> None:
+    await raw("POST", MAPS, config_map("first"))
+    events = await watch(raw)
+    for number in range(20):
+        await raw("POST", MAPS, large_map(number))
+    assert await events.ended()
+    assert not embedded.state.streams
+
+
+async def test_reader_in_this_process_keeps_up_with_a_burst_of_writes(raw: Raw) -> None:
+    async def names() -> list[str]:
+        return [(await events.next())["object"]["metadata"]["name"] for _ in range(60)]
+
+    events = await watch(raw)
+    reading = asyncio.create_task(names())
+    for number in range(30):
+        await raw("POST", MAPS, large_map(number))
+    await raw("DELETE", MAPS)  # another 27 MB
+    expected = [f"large-{number:02}" for number in range(30)]
+    assert await reading == [*expected, *expected]
+
+
+async def test_encodes_what_a_watch_begins_with_as_the_client_reads_it(raw: Raw) -> None:
+    revision = (await raw("GET", MAPS)).body["metadata"]["resourceVersion"]
+    for number in range(10):
+        await raw("POST", MAPS, large_map(number))
+    tracemalloc.start()
+    try:
+        unread = [await watch(raw, query) for query in ("", f"&resourceVersion={revision}") for _ in range(10)]
+        assert tracemalloc.get_traced_memory()[0] < 2**20  # of 180 MB
+    finally:
+        tracemalloc.stop()
+    await raw("POST", MAPS, config_map("last"))
+    for events in unread:
+        names = [(await events.next())["object"]["metadata"]["name"] for _ in range(11)]
+        assert names == [*(f"large-{number:02}" for number in range(10)), "last"]
+
+
+async def test_client_that_did_not_read_its_socket_watches_again_and_misses_nothing(embedded: Cluster) -> None:
+    admin = embedded.client()
+    url = await embedded.serve(tls=False)
+    async with Client(ClientConfig(server=url, credentials=Credentials(token=embedded.token))) as client:
+        stream = await client.open_watch(core.ConfigMap, "default", resource_version="1")
+        for number in range(40):  # more than a socket and its two ends buffer
+            await admin.create(core.ConfigMap(metadata=ObjectMeta(name=f"c{number}"), data={"a": "x" * 900_000}))
+        assert not embedded.state.streams
+        seen = [event async for batch in stream.batches() for event in batch]
+        assert 0 < len(seen) < 40
+        last = json.loads(seen[-1])["object"]["metadata"]["resourceVersion"]
+        rest = (await client.open_watch(core.ConfigMap, "default", resource_version=last)).batches()
+        while len(seen) < 40:
+            seen += await anext(rest)
+    assert [json.loads(event)["object"]["metadata"]["name"] for event in seen] == [f"c{n}" for n in range(40)]
 
 
 async def test_a_revision_of_the_future_is_waited_for_and_then_refused(raw: Raw, clock: VirtualClock) -> None:

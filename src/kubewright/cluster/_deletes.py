@@ -157,6 +157,7 @@ async def _delete_current(state: State, call: Call, entry: Entry, options: Delet
             await delete_object(state, call.type, found, options, deletion_of(call, ""))
         except RevisionConflict:
             continue
+        await state.yield_to_watches()
         return True
     return False
 

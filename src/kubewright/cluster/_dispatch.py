@@ -105,7 +105,9 @@ class Dispatcher:
         warned = len(call.warnings)
         while True:
             try:
-                return await self._written(call)
+                answer = await self._written(call)
+                await self.state.yield_to_watches()
+                return answer
             except RevisionConflict:
                 await self._convert(call)
             except Unconverted as missing:  # it was forgotten again, because of many others

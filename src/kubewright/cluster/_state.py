@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -48,6 +49,8 @@ class State:
         self.storage = storage or Storage()
         self.streams: set[Watcher] = set()
         """The watches that are open, which end with the server."""
+        self.crowded = False
+        """Whether a watch has much to read; see `yield_to_watches`."""
         self._second = -1
         self._now = ""
         self.decoders: dict[str, Decoder] = {}
@@ -65,6 +68,12 @@ class State:
         """Called when all objects were put back as they were: by those who keep something beside the storage."""
         self.ca_certificate = ""
         """The certificate, in PEM, of whoever signs the server's own; empty while it is not served over TLS."""
+
+    async def yield_to_watches(self) -> None:
+        """Called after each write. Lets watches be read if one has much to read: a burst of writes would end it."""
+        if self.crowded:
+            self.crowded = False
+            await asyncio.sleep(0)
 
     def end_watches(self, storage: str = "") -> int:
         """End the open watches of what is stored under this name, all of them by default; how many."""

@@ -3,7 +3,7 @@
 Objects are kept as JSON bytes, without apiVersion and kind, so that an answer in any version is a few bytes put in
 front of them. Each write has a revision of its own, which is the object's `metadata.resourceVersion`, and leaves an
 `Event` in the log. The log answers watches from a revision in the past and lists as of one; `compact` forgets its
-beginning, and it forgets by itself what is more than `history` writes old.
+beginning, and it forgets by itself what is more than `history` writes old, or more than 128 MiB of objects ago.
 
 Nothing here waits: a write and what it tells its subscribers are one step, which nothing can come between. Not safe
 for threads.
@@ -27,6 +27,7 @@ __all__ = ["Compacted", "Entry", "Event", "EventKind", "RevisionConflict", "Stor
 EventKind: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
 _FIRST_REVISION: Final = 1
 _HISTORY: Final = 10_000
+_HISTORY_BYTES: Final = 2**27
 _encoder: Final = msgspec.json.Encoder()
 _decoder: Final = msgspec.json.Decoder(dict[str, Any])
 
@@ -146,6 +147,7 @@ class Storage:
         self._history = history
         self._tables: dict[str, _Table] = {}
         self._log: deque[Event] = deque()
+        self._log_bytes = 0
         self._everyone: dict[Subscriber, None] = {}
         self.revision = _FIRST_REVISION
         """The revision of the last write."""
@@ -260,7 +262,8 @@ class Storage:
     def _record(self, table: _Table, event: Event) -> None:
         table.log.append(event)
         self._log.append(event)
-        if len(self._log) > self._history:
+        self._log_bytes += len(event.entry.raw)
+        while len(self._log) > self._history or (self._log_bytes > _HISTORY_BYTES and len(self._log) > 1):
             self.compact(self._log[0].revision)
         table.tell(event)
         for subscriber in self._everyone:
@@ -271,6 +274,7 @@ class Storage:
         revision = self.revision if revision is None else min(revision, self.revision)
         while self._log and self._log[0].revision <= revision:
             event = self._log.popleft()
+            self._log_bytes -= len(event.entry.raw)
             self._tables[event.storage].log.popleft()
         self.compacted = max(self.compacted, revision)
         return self.compacted

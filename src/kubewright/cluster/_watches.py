@@ -1,16 +1,21 @@
 """Watches: what happened since a revision, and what happens from now on.
 
 A `Watcher` is told of writes by storage, at the moment of the write. It decides there whether its client wants to know,
-and puts the event's bytes into its queue. The bytes are made once for all watchers of the same view. A client that does
-not read for long is cut off when its queue is full, as the real server does; it can come back with its last revision.
+and puts the event's bytes into its queue. The bytes are made once for all watchers of the same view.
+
+Memory per watch is bounded. The objects and events that a watch begins with are encoded as the client reads them; until
+then only references are kept, to objects that the storage has anyway. If more than 16 MiB of newer events wait for the
+client, the watch ends, as kube-apiserver ends one whose buffer is full. The client watches again from its last
+revision. Long before, writers yield to the event loop after each write, so that a reader in this process keeps up.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from functools import partial
+from itertools import islice
 from typing import Final
 
 from kubewright.clock import Timer
@@ -29,7 +34,11 @@ __all__ = ["BOOKMARK_SECONDS", "Watcher", "watch"]
 
 BOOKMARK_SECONDS: Final = 60.0
 _SHORTEST: Final = 1800  # seconds that a watch lasts, at least, when the client names no time; at most twice as many
-_LONGEST_QUEUE: Final = 20_000
+_MAX_PENDING_BYTES: Final = 2**24
+_CROWDED_BYTES: Final = 2**20  # from here on writers yield to readers
+_EVENT_OVERHEAD: Final = 500  # bytes that an event takes besides its content
+_CONVERTED_AT_ONCE: Final = 500
+_CHUNK_BYTES: Final = 2**18  # sent at once: a connection buffers the whole chunk
 _INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 
 
@@ -62,8 +71,8 @@ class Watcher:
     """One watch, from its beginning to its end; the stream of its answer."""
 
     __slots__ = (
-        "__weakref__", "_bookmarks", "_call", "_closed", "_first_table", "_queue", "_selection", "_since",
-        "_state", "_timers", "_unread", "_view", "_waiter",
+        "__weakref__", "_bookmarks", "_call", "_closed", "_first_table", "_live_after", "_queue", "_queued", "_remote",
+        "_selection", "_since", "_state", "_timers", "_unread", "_view", "_waiter", "_waiting",
     )  # fmt: skip
 
     def __init__(self, state: State, call: Call, view: View, selection: Selection) -> None:
@@ -78,8 +87,13 @@ class Watcher:
         self._first_table = True
         self._since = 0
         self._timers: list[Timer] = []
-        # Events of a kind whose objects a webhook converts wait here until they are read.
-        self._unread: deque[Event] | None = deque() if isinstance(view.type.conversion, RemoteConversion) else None
+        self._remote = isinstance(view.type.conversion, RemoteConversion)
+        self._live_after: int | None = None  # events after this revision came when the watch had begun
+        self._queued = 0  # bytes in the queue
+        self._waiting = 0  # bytes of the events in `_unread` that the watch did not begin with
+        # Not encoded yet: what the watch began with, events that came before that was read, and all events of a kind
+        # whose objects a webhook converts. Bytes are a frame that is due between them.
+        self._unread: deque[Entry | Event | bytes] = deque()
 
     @property
     def storage(self) -> str:
@@ -99,7 +113,7 @@ class Watcher:
         call, wanted, horizon = self._call, self._selection, horizon_of(self._state, self._call)
         for entry in self._state.storage.entries(call.type.storage, call.namespace, revision=horizon):
             if wanted.everything or wanted.matches(entry):
-                self.deliver(self._frame("ADDED", entry))
+                self._unread.append(entry)
         if horizon is None:
             self._subscribe()
         else:
@@ -131,6 +145,7 @@ class Watcher:
 
     def _subscribe(self) -> None:
         call = self._call
+        self._live_after = self._state.storage.revision
         self._state.storage.subscribe(call.type.storage, self, call.namespace, self._selection.name)
 
     # Events
@@ -139,27 +154,53 @@ class Watcher:
         """Take notice of a write."""
         if self._closed or event.revision <= self._since:
             return
-        if self._unread is None:
-            self._take(event)
-        else:
+        if self._unread or self._remote or self._live_after is None:
             self._unread.append(event)
+            self._waiting += self._size(event)
             self._wake()
-            if len(self._unread) > _LONGEST_QUEUE:
-                self._unread.clear()
-                self.end()
+        else:
+            self._take(event)
+        pending = self._queued + self._waiting
+        if pending > _CROWDED_BYTES:
+            self._state.crowded = True
+        if pending > _MAX_PENDING_BYTES:
+            self._queue.clear()
+            self._unread.clear()
+            self._queued = self._waiting = 0
+            self.end()
 
-    async def _read(self, unread: deque[Event]) -> None:
-        """Take the events of a kind that somebody else has to convert; the watch ends when that fails."""
-        events = list(unread)
-        entries = [entry for event in events for entry in (event.entry, event.previous) if entry is not None]
+    def _size(self, item: Entry | Event | bytes) -> int:
+        """What something unread counts for: nothing if the watch began with it, since the storage has it anyway."""
+        if not isinstance(item, Event) or self._live_after is None or item.revision <= self._live_after:
+            return 0
+        return _EVENT_OVERHEAD + len(item.entry.raw) + (len(item.previous.raw) if item.previous is not None else 0)
+
+    async def _read(self) -> None:
+        """Encode what waits, a chunk at most. The watch ends when a conversion fails."""
         try:
-            await ready(self._view.type, entries)
-            for event in events:
-                await converting(partial(self._take, event))
-                unread.popleft()
+            if self._remote:
+                await ready(self._view.type, _entries(islice(self._unread, _CONVERTED_AT_ONCE)))
+            while self._unread and self._queued < _CHUNK_BYTES:
+                item = self._unread[0]
+                if self._remote:
+                    await converting(partial(self._encode, item))
+                    if not self._unread:  # it was full, and cleared meanwhile
+                        return
+                else:
+                    self._encode(item)
+                self._unread.popleft()
+                self._waiting -= self._size(item)
         except Failure as failure:
-            unread.clear()
+            self._unread.clear()
+            self._waiting = 0
             self.fail(failure)
+
+    def _encode(self, item: Entry | Event | bytes) -> None:
+        """Put the frame of something unread into the queue."""
+        if isinstance(item, Event):
+            self._take(item)
+        else:
+            self.deliver(item if isinstance(item, bytes) else self._frame("ADDED", item))
 
     def _take(self, event: Event) -> None:
         if self._selection.everything:
@@ -178,9 +219,6 @@ class Watcher:
                 shared = event.frames[key] = self._frame(kind, entry)
             frame = shared
         self._put(frame, event)
-        if len(self._queue) > _LONGEST_QUEUE:
-            self._queue.clear()
-            self.end()
 
     def _selected(self, event: Event) -> tuple[str | None, Entry]:
         """What the event is to someone who sees only selected objects: they come and go as they begin to match."""
@@ -229,7 +267,7 @@ class Watcher:
             blank = {**empty, **blank}
         frame = encode({"type": "BOOKMARK", "object": blank}) + b"\n"
         if ends_initial_events:
-            self.deliver(frame)
+            self._unread.append(frame)
         else:
             self._put(frame, None)
 
@@ -247,6 +285,7 @@ class Watcher:
     def deliver(self, frame: bytes) -> None:
         """Send a frame to the client, behind those that it has not read yet."""
         self._queue.append(frame)
+        self._queued += len(frame) + _EVENT_OVERHEAD
         self._wake()
 
     def _wake(self) -> None:
@@ -261,11 +300,9 @@ class Watcher:
         try:
             while True:
                 if self._queue:
-                    chunk = self._queue[0] if len(self._queue) == 1 else b"".join(self._queue)
-                    self._queue.clear()
-                    yield chunk
+                    yield self._chunk()
                 elif self._unread:
-                    await self._read(self._unread)
+                    await self._read()
                 elif self._closed:
                     return
                 else:
@@ -274,13 +311,24 @@ class Watcher:
         finally:
             self.close()
 
+    def _chunk(self) -> bytes:
+        """The next frames, as many as make a chunk."""
+        queue = self._queue
+        frames, size = [queue.popleft()], 0
+        while queue and (size := size + len(frames[-1])) < _CHUNK_BYTES:
+            frames.append(queue.popleft())
+        self._queued -= sum(map(len, frames)) + _EVENT_OVERHEAD * len(frames)
+        return frames[0] if len(frames) == 1 else b"".join(frames)
+
     def end(self) -> None:
         """Put nothing more into the queue; the client reads what is there, and then the end."""
         self._closed = True
+        # Not now: the storage may be telling its subscribers. And not when the client has read the rest: it may never.
+        asyncio.get_running_loop().call_soon(self.close)
         self._wake()
 
     def close(self) -> None:
-        """The end, at once."""
+        """End it and forget it. Harmless when repeated."""
         self._closed = True
         self._state.streams.discard(self)
         for timer in self._timers:
@@ -288,6 +336,12 @@ class Watcher:
         call = self._call
         self._state.storage.unsubscribe(call.type.storage, self, call.namespace, self._selection.name)
         self._wake()
+
+
+def _entries(items: Iterable[Entry | Event | bytes]) -> list[Entry]:
+    """The objects in these items, those before an event included."""
+    both = ((item.entry, item.previous) if isinstance(item, Event) else (item,) for item in items)
+    return [entry for each in both for entry in each if isinstance(entry, Entry)]
 
 
 def _at_revision(entry: Entry, revision: int) -> Entry:
