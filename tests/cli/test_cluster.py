@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -50,6 +52,18 @@ def test_it_runs_until_ctrl_c_and_keeps_its_state_in_a_snapshot(tmp_path: Path) 
     assert not kubeconfig.exists()
     with started(*arguments), BlockingClient.connect(kubeconfig=kubeconfig) as client:
         assert client.get(ConfigMap, "a").data == {"k": "v"}
+
+
+def test_writes_an_audit_log(tmp_path: Path) -> None:
+    kubeconfig, log = tmp_path / "config", tmp_path / "audit.log"
+    arguments = ("--write-kubeconfig", str(kubeconfig), "--audit-log", str(log))
+    with started(*arguments), BlockingClient.connect(kubeconfig=kubeconfig) as client:
+        client.create(ConfigMap(metadata=ObjectMeta(name="a"), data={"k": "v"}))
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(event["verb"], event["objectRef"]["name"], event["sourceIPs"]) for event in events] == [
+        ("create", "a", ["127.0.0.1"])
+    ]
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("arguments", [(), ("--rbac",)])

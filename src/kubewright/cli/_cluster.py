@@ -62,6 +62,12 @@ def command() -> None:
     metavar="FILE",
     help="Keep the state in FILE: read at the start, written at the end and while it changes.",
 )
+@click.option(
+    "--audit-log",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Append each request to FILE as an audit.k8s.io/v1 Event, without bodies. Mode 0600; rotated at 32 MiB.",
+)
 @output_option
 def start(
     workloads: bool,
@@ -70,6 +76,7 @@ def start(
     port: int,
     write_kubeconfig: Path | None,
     snapshot: Path | None,
+    audit_log: Path | None,
     output: Output,
 ) -> None:
     """Run a cluster until Ctrl-C, on this machine alone.
@@ -85,7 +92,8 @@ def start(
 
         check_replaceable(write_kubeconfig)
     try:
-        _run(_serve(output, port, write_kubeconfig, snapshot, nodes=(nodes or 1) if workloads else 0, rbac=rbac))
+        settings = {"snapshot": snapshot, "audit_log": audit_log, "rbac": rbac}
+        _run(_serve(output, port, write_kubeconfig, nodes=(nodes or 1) if workloads else 0, **settings))
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise click.ClickException(
@@ -118,7 +126,14 @@ def _workloads(nodes: int) -> Workloads | bool:
 
 
 async def _serve(
-    output: Output, port: int, write_kubeconfig: Path | None, snapshot: Path | None, *, nodes: int, rbac: bool
+    output: Output,
+    port: int,
+    write_kubeconfig: Path | None,
+    *,
+    nodes: int,
+    snapshot: Path | None,
+    audit_log: Path | None,
+    rbac: bool,
 ) -> None:
     from kubewright.cluster import Cluster
 
@@ -127,7 +142,7 @@ async def _serve(
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
             loop.add_signal_handler(number, stopped.set)
-    async with Cluster(snapshot=snapshot, workloads=_workloads(nodes), rbac=rbac) as cluster:
+    async with Cluster(snapshot=snapshot, audit_log=audit_log, workloads=_workloads(nodes), rbac=rbac) as cluster:
         url = await cluster.serve(port=port)
         kubeconfig = cluster.kubeconfig(write_kubeconfig)
         output.line(f"The embedded cluster is ready at {url}. In another terminal:\n")

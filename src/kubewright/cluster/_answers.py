@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -55,6 +55,9 @@ class Stream(Protocol):
     def close(self) -> None:
         """Nobody reads it any more."""
 
+    def when_closed(self, callback: Callable[[], None]) -> None:
+        """Call this once when it has ended, in whatever way."""
+
 
 class Answer:
     """One answer. `stream` is set for a watch, whose `body` is empty."""
@@ -92,6 +95,10 @@ class Answer:
 
         self.body = dump_yaml(msgspec.json.decode(self.body))
         self.headers = Headers({**self.headers, "Content-Type": "application/yaml"})
+
+    def add_header(self, name: str, value: str) -> None:
+        """Send one more header."""
+        self.headers = Headers({**self.headers, name: value})
 
     def drop_warnings(self) -> None:
         """Warn of nothing."""

@@ -23,6 +23,8 @@ _LARGEST_BODY: Final = 3 * 1024 * 1024
 _SHOWN: Final = 30  # bytes of a body that a refusal quotes
 _decoder: Final = msgspec.json.Decoder()
 
+_IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion")
+
 
 def media_type_of(call: Call) -> str:
     """The content type without its parameters; JSON when there is none."""
@@ -36,7 +38,10 @@ def read_object(state: State, call: Call, type_: ResourceType | None = None) -> 
     _check_kind(call, type_, obj)
     text = call.request.body if media_type_of(call) == "application/json" else None
     # What is written back just as it came has no field twice: then nobody needs to look closer.
-    return fit(call, type_, obj, b"" if text is None or encode(obj) == text else text)
+    made = fit(call, type_, obj, b"" if text is None or encode(obj) == text else text)
+    metadata = made.get("metadata") or {}
+    call.sent = {name: metadata[name] for name in _IDENTITY if metadata.get(name)}
+    return made
 
 
 def fit(call: Call, type_: ResourceType, obj: JSONObject, text: bytes = b"", *, patched: bool = False) -> JSONObject:

@@ -65,6 +65,10 @@ class Call:
     subresource: str = ""
     query: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    annotations: dict[str, str] = field(default_factory=dict)
+    """Of admission plugins and webhooks, for the audit log."""
+    sent: Mapping[str, str] = field(default_factory=dict)
+    """The name, namespace, uid and resourceVersion in the body, as far as they are there, for the audit log."""
 
     @property
     def dry_run(self) -> bool:

@@ -33,6 +33,7 @@ from kubewright.cluster.policies import add_policies
 from kubewright.cluster.protobuf import CONTENT_TYPE, read_protobuf
 
 if TYPE_CHECKING:
+    from kubewright.cluster._audit import AuditLog
     from kubewright.cluster._serving import Serving
     from kubewright.cluster.laboratory import Laboratory
     from kubewright.cluster.nodes import FakeNode
@@ -73,6 +74,8 @@ class Cluster:
         services: where Services are that webhooks are behind, which have no machines here: `{"default/hooks":
             "127.0.0.1:9443"}`. `resolve_service` adds one later.
         workloads: whether Deployments and other workloads get pods, and those nodes: True, or how.
+        audit_log: a file to which each request is appended as an `audit.k8s.io/v1` Event, at level Metadata. It has
+            mode 0600 and is rotated: five files of 32 MiB at most.
     """
 
     def __init__(
@@ -86,12 +89,14 @@ class Cluster:
         rbac: bool = False,
         services: Mapping[str, str] | None = None,
         workloads: bool | Workloads = False,
+        audit_log: str | os.PathLike[str] | None = None,
     ) -> None:
         self._clock = clock or SystemClock()
         self._seed = seed
         # Nothing secret comes from it: uids and names only. Certificates and tokens have randomness of their own.
         self._rng = random.Random(seed)  # noqa: S311
         self._snapshot = None if snapshot is None else Path(snapshot)
+        self._audit_log = None if audit_log is None else Path(audit_log)
         self._history = history
         self._with_controllers = controllers
         self._rbac = rbac
@@ -123,7 +128,9 @@ class Cluster:
             read_snapshot(self._snapshot, storage)
         state = State(types=ResourceTypes(list(builtin_types())), clock=self._clock, rng=self._rng, storage=storage)
         add_initial_objects(state, rbac=self._rbac)
+        audit = None if self._audit_log is None else _audit_log(self._audit_log, self._clock)
         self._dispatcher = Dispatcher(state, rbac=self._rbac)
+        self._dispatcher.audit = audit
         state.callees.services.update(self._services)
         _add_rooms(self._dispatcher)
         self._events = ExpiringEvents(state)
@@ -170,6 +177,8 @@ class Cluster:
             await transport.close()
         for stream in list(self._dispatcher.state.streams):
             stream.close()
+        if self._dispatcher.audit is not None:
+            self._dispatcher.audit.close()
         self._dispatcher = None
 
     async def _start_workloads(self) -> None:
@@ -323,6 +332,16 @@ class Cluster:
         Raises ClusterError unless the cluster is served.
         """
         return self._served.kubeconfig(None if path is None else Path(path))
+
+
+def _audit_log(path: Path, clock: Clock) -> AuditLog:
+    from kubewright.cluster._audit import AuditLog
+
+    try:
+        return AuditLog(path, clock)
+    except OSError as error:
+        reason = error.strerror or error
+        raise ClusterError(f"cannot write the audit log {path}: {reason}; name a file in a writable folder") from error
 
 
 def _add_rooms(dispatcher: Dispatcher) -> None:

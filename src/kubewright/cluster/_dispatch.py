@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from kubewright.client import Request
 from kubewright.cluster import _deletes, _patches, _reads, _scale, _watches, _writes
@@ -17,7 +19,10 @@ from kubewright.cluster._state import State
 from kubewright.cluster._storage import RevisionConflict
 from kubewright.cluster._unsupported import check_supported
 from kubewright.cluster._views import view_of, wants_yaml
-from kubewright.cluster.access import Access
+from kubewright.cluster.access import Access, Admission
+
+if TYPE_CHECKING:
+    from kubewright.cluster._audit import AuditLog, AuditRecord
 
 __all__ = ["Dispatcher", "Override"]
 
@@ -40,20 +45,46 @@ class Dispatcher:
         self.overrides: list[Override] = [self.access.override]
         self.supported: set[str] = set()
         self.around: Around | None = None
+        self.audit: AuditLog | None = None
         self._documents = Documents(state)
 
-    async def handle(self, request: Request, user: User) -> Answer:
-        """The answer to a request. Whatever goes wrong is an answer, too."""
-        answer = await self._answer(request, user)
+    async def handle(self, request: Request, user: User, *, uri: str = "", source: str = "") -> Answer:
+        """The answer to a request. Whatever goes wrong is an answer, too.
+
+        `uri` is the request's as it came, and `source` the address of its client, for the audit log.
+        """
+        if self.audit is None:
+            answer = await self._answer(request, user, None)
+        else:
+            record = self.audit.begin(request, uri=uri or _uri(request), source=source)
+            try:
+                answer = await self._answer(request, user, record)
+            except NoAnswer:
+                record.unanswered()
+                raise
+            record.answered(answer)
+            answer.add_header("Audit-Id", record.id)
         if request.path.startswith("/api") and wants_yaml(header_of(request, "Accept")) and answer.is_json:
             answer.in_yaml()
         return answer
 
-    async def _answer(self, request: Request, user: User) -> Answer:
+    def refuse(self, request: Request, failure: Failure, user: User | None, *, uri: str, source: str) -> Answer:
+        """The answer to a request that was refused before it could be handled, because of its user or its body."""
+        answer = failed(failure)
+        if self.audit is not None:
+            record = self.audit.begin(request, uri=uri, source=source)
+            record.admission.user = user
+            record.answered(answer)
+            answer.add_header("Audit-Id", record.id)
+        return answer
+
+    async def _answer(self, request: Request, user: User, record: AuditRecord | None) -> Answer:
         call: Call | None = None
         try:
-            user = self.access.admit(request, user)
+            user = self.access.admit(request, user, record.admission if record is not None else Admission())
             call = parse_call(request, user, self.state.types)
+            if record is not None:
+                record.call = call
             if call is None:
                 return self.access.document(request) or self._documents.answer(request)
             return await (self._served(call) if self.around is None else self.around(call, self._served))
@@ -151,3 +182,7 @@ class Dispatcher:
         if name in ("status", "scale", "finalize"):
             return await self.write(call)
         raise unsupported(f"the subresource {name!r} of {call.type.qualified}")
+
+
+def _uri(request: Request) -> str:
+    return f"{request.path}?{urlencode(request.query)}" if request.query else request.path

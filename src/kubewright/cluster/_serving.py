@@ -17,7 +17,7 @@ from multidict import CIMultiDict
 
 from kubewright._certificates import CertificateAuthority, KeyPair
 from kubewright.client import Request
-from kubewright.cluster._answers import Answer, NoAnswer, failed
+from kubewright.cluster._answers import Answer, NoAnswer
 from kubewright.cluster._calls import User
 from kubewright.cluster._dispatch import Dispatcher
 from kubewright.cluster._failures import Failure
@@ -114,14 +114,15 @@ class Serving:
             query=parse_qsl(incoming.rel_url.raw_query_string, keep_blank_values=True),
             headers=headers,
         )
+        user, came = None, {"uri": incoming.raw_path, "source": incoming.remote or ""}
         try:
             user = self._user(incoming, request)
             headers.popall("Authorization", None)  # nobody needs it any more
             request.body = await _body(incoming)
         except Failure as failure:
-            return _whole(failed(failure))
+            return _whole(self._dispatcher.refuse(request, failure, user, **came))
         try:
-            answer = await self._dispatcher.handle(request, user)
+            answer = await self._dispatcher.handle(request, user, **came)
         except NoAnswer:
             if incoming.transport is not None:
                 incoming.transport.abort()

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -73,6 +73,7 @@ class Watcher:
     __slots__ = (
         "__weakref__", "_bookmarks", "_call", "_closed", "_first_table", "_live_after", "_queue", "_queued", "_remote",
         "_selection", "_since", "_state", "_timers", "_unread", "_view", "_waiter", "_waiting",
+        "_when_closed",
     )  # fmt: skip
 
     def __init__(self, state: State, call: Call, view: View, selection: Selection) -> None:
@@ -88,6 +89,7 @@ class Watcher:
         self._since = 0
         self._timers: list[Timer] = []
         self._remote = isinstance(view.type.conversion, RemoteConversion)
+        self._when_closed: Callable[[], None] | None = None
         self._live_after: int | None = None  # events after this revision came when the watch had begun
         self._queued = 0  # bytes in the queue
         self._waiting = 0  # bytes of the events in `_unread` that the watch did not begin with
@@ -336,6 +338,13 @@ class Watcher:
         call = self._call
         self._state.storage.unsubscribe(call.type.storage, self, call.namespace, self._selection.name)
         self._wake()
+        closed, self._when_closed = self._when_closed, None
+        if closed is not None:
+            closed()
+
+    def when_closed(self, callback: Callable[[], None]) -> None:
+        """Call this once when the watch has ended, in whatever way."""
+        self._when_closed = callback
 
 
 def _entries(items: Iterable[Entry | Event | bytes]) -> list[Entry]:

@@ -14,21 +14,23 @@ Without RBAC everyone who is let in may do everything; tokens, reviews and imper
 
 from __future__ import annotations
 
-from kubewright.cluster.access._access import Access
+from kubewright.cluster.access._access import Access, Admission
 from kubewright.cluster.access._bootstrap import add_default_roles
 from kubewright.cluster.access._escalation import CreationByUpdate, NoEscalation
 from kubewright.cluster.access._policies import Decision
-from kubewright.cluster.access._questions import Question
+from kubewright.cluster.access._questions import Question, question_of
 from kubewright.cluster.access._tokens import Tokens
 from kubewright.cluster.access._users import user_named
 
 __all__ = [
     "Access",
+    "Admission",
     "CreationByUpdate",
     "Decision",
     "NoEscalation",
     "Question",
     "Tokens",
     "add_default_roles",
+    "question_of",
     "user_named",
 ]

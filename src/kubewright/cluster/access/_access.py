@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from kubewright.client import Request
@@ -18,8 +19,10 @@ from kubewright.cluster.access._token_requests import request_token
 from kubewright.cluster.access._tokens import ISSUER, InvalidToken, Tokens
 from kubewright.cluster.access._users import ANONYMOUS
 
-__all__ = ["Access"]
+__all__ = ["Access", "Admission"]
 
+_ALLOWED: Final = Decision(True)
+_FORBIDDEN: Final = Decision(False)
 _OPEN_PATHS: Final = ("/healthz", "/livez", "/readyz", "/version")
 
 
@@ -30,6 +33,18 @@ _ISSUER: Final = {
     "subject_types_supported": ["public"],
     "id_token_signing_alg_values_supported": ["ES256"],
 }
+
+
+@dataclass(slots=True)
+class Admission:
+    """How a request came in, for the audit log: filled in as far as it came."""
+
+    user: User | None = None
+    """As whom it was authenticated."""
+    impersonated: User | None = None
+    constraint: str = ""
+    """The verb that allows the impersonation, if it is a constrained one."""
+    decision: Decision | None = None
 
 
 class Access:
@@ -68,23 +83,31 @@ class Access:
         except InvalidToken:
             raise unauthorized() from None
 
-    def admit(self, request: Request, user: User) -> User:
+    def admit(self, request: Request, user: User, notes: Admission) -> User:
         """The user for whom a request is served: that of its token, if it has one, or the one it impersonates.
 
         Raises the refusal: 401 for a token that nobody knows, 403 for what may not be.
         """
-        user = self._bearer(request) or user
+        notes.user = user = self._bearer(request) or user
+        notes.decision = _FORBIDDEN
         if impersonates(request):
-            user = self._impersonation.user_of(request, user)
+            impersonated, mode = self._impersonation.user_of(request, user)
+            if impersonated is not user:
+                notes.impersonated, user = impersonated, impersonated
+                notes.constraint = f"impersonate:{mode}" if mode else ""
+        notes.decision = _ALLOWED
         if self.rbac:
-            self.check(question_of(request, user))
+            question = question_of(request, user)
+            notes.decision = self._policies.decide(question)
+            if not notes.decision.allowed:
+                raise refusal(question, notes.decision.reason)
         return user
 
     # Whether
 
     def decide(self, question: Question) -> Decision:
         """Whether something may be done, and why."""
-        return self._policies.decide(question) if self.rbac else Decision(True)
+        return self._policies.decide(question) if self.rbac else _ALLOWED
 
     def check(self, question: Question) -> None:
         """Raise the refusal of what may not be done."""

@@ -59,11 +59,14 @@ class Impersonation:
         self._check = check
         self._last: dict[str, str] = {}
 
-    def user_of(self, request: Request, user: User) -> User:
-        """The user that a request of another user is to be taken for. Raises the refusal when it may not be."""
+    def user_of(self, request: Request, user: User) -> tuple[User, str]:
+        """The user that a request of another user is to be taken for, and the mode of the constraint that allows it.
+
+        Raises the refusal when it may not be.
+        """
         wanted = _wanted(request)
         if wanted is None:
-            return user
+            return user, ""
         question = question_of(request, user)
         modes = sorted(_modes(wanted, user), key=lambda mode: mode != self._last.get(user.name))
         refused: list[Failure] = []
@@ -76,7 +79,7 @@ class Impersonation:
                 refused.append(failure)
             else:
                 self._remember(user.name, mode)
-                return _made(wanted, mode)
+                return _made(wanted, mode), mode
         raise refused[0]
 
     def _remember(self, name: str, mode: str) -> None:

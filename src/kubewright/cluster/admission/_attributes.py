@@ -110,6 +110,7 @@ def attributes_of(
         options=options_of(call, operation),
         dry_run=call.dry_run,
         warnings=call.warnings,
+        annotations=call.annotations,
     )
 
 
