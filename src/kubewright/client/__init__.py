@@ -52,11 +52,12 @@ from kubewright.client._errors import (
 )
 from kubewright.client._listing import Listing, ObjectList, RawPage
 from kubewright.client._patches import JsonPatch, MergePatch, Patch, StrategicPatch
+from kubewright.client._request_headers import RequestHeaders
 from kubewright.client._requests import FieldValidation, Selection
 from kubewright.client._retry import RetryPolicy
 from kubewright.client._sender import Outcome, RequestHook
 from kubewright.client._trace import Trace, current_trace
-from kubewright.client._transport import ConnectionLost, Request, Response, TooLarge, Transport
+from kubewright.client._transport import ConnectionLost, Request, Response, ResponseBody, TooLarge, Transport
 from kubewright.client._watch import EventType, Watch, WatchEvent, WatchStream
 
 if TYPE_CHECKING:
@@ -100,9 +101,11 @@ __all__ = [
     "Propagation",
     "RawPage",
     "Request",
+    "RequestHeaders",
     "RequestHook",
     "RequestTooLarge",
     "Response",
+    "ResponseBody",
     "ResponseTooLarge",
     "RetryPolicy",
     "Selection",

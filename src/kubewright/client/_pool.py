@@ -92,6 +92,7 @@ class Pool:
         for connection in list(self._open):
             connection.fail(Closed())
         self._idle.clear()
+        await asyncio.gather(*dialing, return_exceptions=True)
         # Connections are closed in the next turns of the loop.
         for _ in range(3):
             await asyncio.sleep(0)

@@ -13,7 +13,7 @@ import msgspec
 
 from kubewright._discreet import Discreet
 
-__all__ = ["ConnectionLost", "Request", "Response", "TooLarge", "Transport", "read_start"]
+__all__ = ["ConnectionLost", "Request", "Response", "ResponseBody", "TooLarge", "Transport", "read_start"]
 
 
 class Request(Discreet, msgspec.Struct, kw_only=True):
@@ -26,7 +26,7 @@ class Request(Discreet, msgspec.Struct, kw_only=True):
     path: str
     query: list[tuple[str, str]] = msgspec.field(default_factory=list)
     headers: MutableMapping[str, str] = msgspec.field(default_factory=dict)
-    """A server may put a mapping here in which names occur several times."""
+    """`RequestHeaders` if names occur several times."""
     body: bytes | None = None
     timeout: float | None = None
     """Seconds for the whole exchange; for a stream, for the time between two pieces of it."""
@@ -98,6 +98,29 @@ class TooLarge(ConnectionLost):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, sent=True, final=True)
+
+
+class ResponseBody(AsyncIterator[bytes]):
+    """The body of a response as it arrives. `aclose` closes the response, also if nothing was read of it.
+
+    A generator would not: `aclose` of one that has not begun runs none of its code.
+    """
+
+    def __init__(self, response: Response) -> None:
+        self._response = response
+        self._chunks = response.chunks()
+
+    async def __anext__(self) -> bytes:
+        return await anext(self._chunks)
+
+    async def aclose(self) -> None:
+        """Closes the response."""
+        try:
+            aclose = getattr(self._chunks, "aclose", None)
+            if aclose is not None:
+                await aclose()
+        finally:
+            self._response.close()
 
 
 async def read_start(response: Response, size: int) -> bytes:

@@ -1,6 +1,6 @@
-"""The cluster on a port: HTTP on aiohttp, TLS with a CA of its own, and who may come in.
+"""The cluster on a port: HTTP, TLS with a CA of its own, and who may come in.
 
-Imported on first use: aiohttp and cryptography are slow to import, and clients in this process need neither.
+Imported on first use: cryptography is slow to import, and clients in this process do not need it.
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import parse_qsl
 
-from aiohttp import web
-from multidict import CIMultiDict
-
 from kubewright._certificates import CertificateAuthority, KeyPair
-from kubewright.client import Request
+from kubewright.client import Request, RequestHeaders, ResponseBody
 from kubewright.cluster._answers import Answer, NoAnswer
 from kubewright.cluster._calls import User
 from kubewright.cluster._dispatch import Dispatcher
 from kubewright.cluster._failures import Failure
 from kubewright.cluster._kubeconfig import write_kubeconfig
+from kubewright.http import BodyTooLarge, DropConnection, Server, ServerLimits, ServerRequest, ServerResponse
 
 __all__ = ["Serving"]
 
@@ -30,7 +28,8 @@ _AUTHENTICATED: Final = "system:authenticated"
 _LARGEST_BODY: Final = 3 * 1024 * 1024
 _HOSTS: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1")
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
-_GOING_SECONDS: Final = 1.0
+# Each watch has a connection. This many idle ones take 63 MB.
+_LIMITS: Final = ServerLimits(connections=1400)
 
 
 class Serving:
@@ -43,8 +42,7 @@ class Serving:
         dispatcher.access.tokens.add(self.token, User(_ADMIN[0], (*_ADMIN[1], _AUTHENTICATED)))
         self._authority: CertificateAuthority | None = None
         self._admin: KeyPair | None = None
-        self._streams: set[Answer] = set()
-        self._runner: web.ServerRunner | None = None
+        self._server: Server | None = None
         self.url = ""
 
     @classmethod
@@ -61,14 +59,11 @@ class Serving:
         return serving
 
     async def _listen(self, host: str, port: int, context: ssl.SSLContext | None) -> None:
-        # Cancelled handlers: a client that goes away must not leave its watch behind.
-        server = web.Server(self._handle, handler_cancellation=True, access_log=None)
-        self._runner = web.ServerRunner(server, shutdown_timeout=_GOING_SECONDS)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, host, port, ssl_context=context).start()
-        bound = self._runner.addresses[0][1]
+        # Canceled handlers: a client that goes away must not leave its watch behind.
+        server = Server(self._handle, host=host, port=port, tls=context, limits=_LIMITS, cancel_on_disconnect=True)
+        self._server = await server.__aenter__()
         shown = f"[{host}]" if ":" in host else host
-        self.url = f"{'http' if context is None else 'https'}://{shown}:{bound}"
+        self.url = f"{'http' if context is None else 'https'}://{shown}:{server.port}"
 
     def _secured(self, host: str) -> ssl.SSLContext:
         self._authority = CertificateAuthority("kubewright-cluster")
@@ -85,10 +80,10 @@ class Serving:
 
     async def close(self) -> None:
         """End watches and connections, and remove the files."""
-        for answer in list(self._streams):
-            answer.close()
-        if self._runner is not None:
-            await self._runner.cleanup()
+        if self._server is not None:
+            self._dispatcher.state.end_watches()
+            server, self._server = self._server, None
+            await server.__aexit__(None, None, None)
         self._folder.cleanup()
 
     def kubeconfig(self, path: Path | None) -> Path:
@@ -106,50 +101,31 @@ class Serving:
 
     # Requests
 
-    async def _handle(self, incoming: web.BaseRequest) -> web.StreamResponse:
-        headers = CIMultiDict(incoming.headers)
+    async def _handle(self, incoming: ServerRequest) -> ServerResponse:
+        headers = RequestHeaders(incoming.headers.pairs())
         request = Request(
             method=incoming.method,
-            path=incoming.rel_url.raw_path,
-            query=parse_qsl(incoming.rel_url.raw_query_string, keep_blank_values=True),
+            path=incoming.path,
+            query=parse_qsl(incoming.query, keep_blank_values=True),
             headers=headers,
         )
-        user, came = None, {"uri": incoming.raw_path, "source": incoming.remote or ""}
+        user, uri = None, f"{incoming.path}?{incoming.query}" if incoming.query else incoming.path
         try:
             user = self._user(incoming, request)
-            headers.popall("Authorization", None)  # nobody needs it any more
+            headers.pop("Authorization", None)  # nobody needs it any more
             request.body = await _body(incoming)
         except Failure as failure:
-            return _whole(self._dispatcher.refuse(request, failure, user, **came))
+            return _response(self._dispatcher.refuse(request, failure, user, uri=uri, source=incoming.peer))
         try:
-            answer = await self._dispatcher.handle(request, user, **came)
+            answer = await self._dispatcher.handle(request, user, uri=uri, source=incoming.peer)
         except NoAnswer:
-            if incoming.transport is not None:
-                incoming.transport.abort()
-            return web.Response(status=500)  # which nobody gets
-        return _whole(answer) if answer.stream is None else await self._streamed(incoming, answer)
+            raise DropConnection from None
+        return _response(answer)
 
-    def _user(self, incoming: web.BaseRequest, request: Request) -> User:
-        transport = incoming.transport
-        certificate: Any = transport.get_extra_info("peercert") if transport is not None else None
-        if certificate:
-            return _named(certificate)
+    def _user(self, incoming: ServerRequest, request: Request) -> User:
+        if incoming.certificate:
+            return _named(incoming.certificate)
         return self._dispatcher.access.authenticate(request)
-
-    async def _streamed(self, incoming: web.BaseRequest, answer: Answer) -> web.StreamResponse:
-        response = web.StreamResponse(status=answer.status, headers=_headers(answer))
-        self._streams.add(answer)
-        try:
-            await response.prepare(incoming)
-            async for chunk in answer.chunks():
-                await response.write(chunk)
-            await response.write_eof()
-        except ConnectionError:
-            pass  # the client has gone; so does its watch
-        finally:
-            self._streams.discard(answer)
-            answer.close()
-        return response
 
 
 def _named(certificate: Any) -> User:
@@ -160,25 +136,15 @@ def _named(certificate: Any) -> User:
     return User(user, (*groups, _AUTHENTICATED))
 
 
-async def _body(incoming: web.BaseRequest) -> bytes | None:
-    if not incoming.can_read_body:
-        return None
-    parts, size = [], 0
-    async for part in incoming.content.iter_any():
-        parts.append(part)
-        size += len(part)
-        if size > _LARGEST_BODY:
-            raise Failure(413, "RequestEntityTooLarge", f"Request entity too large: limit is {_LARGEST_BODY}")
-    return b"".join(parts)
+async def _body(incoming: ServerRequest) -> bytes | None:
+    try:
+        return await incoming.body(largest=_LARGEST_BODY) or None
+    except BodyTooLarge:
+        too_large = f"Request entity too large: limit is {_LARGEST_BODY}"
+        raise Failure(413, "RequestEntityTooLarge", too_large) from None
 
 
-def _headers(answer: Answer) -> CIMultiDict[str]:
-    headers = CIMultiDict(answer.headers)
-    headers["Cache-Control"] = "no-cache, private"
-    for warning in answer.warnings():
-        headers.add("Warning", warning)
-    return headers
-
-
-def _whole(answer: Answer) -> web.Response:
-    return web.Response(status=answer.status, headers=_headers(answer), body=answer.body)
+def _response(answer: Answer) -> ServerResponse:
+    headers = [*answer.headers.items(), ("Cache-Control", "no-cache, private")]
+    headers += [("Warning", warning) for warning in answer.warnings()]
+    return ServerResponse(answer.status, answer.body if answer.stream is None else ResponseBody(answer), headers)

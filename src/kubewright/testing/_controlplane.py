@@ -265,7 +265,7 @@ class ControlPlane:
 
     def gateway(self) -> Gateway:
         """A new HTTP proxy in front of kube-apiserver, to note, refuse and lose requests. Ends with `stop`."""
-        from kubewright.testing._gateway import Gateway  # aiohttp is slow to import
+        from kubewright.testing._gateway import Gateway
 
         with self._lock:
             files, name = self._files, f"gateway-{self._count()}"

@@ -15,16 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 
-from aiohttp import web
-from multidict import CIMultiDict
+import msgspec
 
-from kubewright.client import ConnectionLost, HttpOrigin, Request
+from kubewright.client import ConnectionLost, HttpOrigin, Request, RequestHeaders, ResponseBody
+from kubewright.http import DropConnection, Server, ServerLimits, ServerRequest, ServerResponse
 
 __all__ = ["Exchange", "Fault", "Gateway", "Refusal", "every"]
 
 _Result = TypeVar("_Result")
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _LARGEST_LOST: Final = 2**30
+_LARGEST_BODY: Final = 2**24
+_LIMITS: Final = ServerLimits(connections=1400)
 # What concerns one connection only, and what is written anew for the next one.
 _HOP_BY_HOP: Final = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host", "upgrade"})
 
@@ -125,84 +127,75 @@ class Gateway:
         self._admin, self._anonymous = (
             HttpOrigin(self._target, tls=context, max_response_bytes=_LARGEST_LOST) for context in self._contexts
         )
-        # Whoever hangs up wants nothing more: without this a quiet watch would be kept open on the other side.
-        self._handling = web.Server(self._handle, handler_cancellation=True, access_log=None)
-        self._server = await self._loop.create_server(self._handling, "127.0.0.1", 0, ssl=self._serving)
-        self.port: int = self._server.sockets[0].getsockname()[1]
+        # A client that hangs up wants nothing more: without this a quiet watch would be kept open on the other side.
+        self._server = Server(
+            self._handle, tls=self._serving, limits=_LIMITS, cancel_on_disconnect=True, drain_seconds=0
+        )
+        await self._server.__aenter__()
+        self.port: int = self._server.port
 
     async def _cut(self) -> None:
-        for connection in list(self._handling.connections):
-            if connection.transport is not None:
-                connection.transport.abort()
+        for connection in list(self._server.connections):
+            connection.abort()
 
     async def _close(self) -> None:
-        self._server.close()
         await self._cut()
-        # Before anything else, so that each has given up its connection to the server when those are closed.
-        handlers = asyncio.all_tasks() - {asyncio.current_task()}
-        for handler in handlers:
-            handler.cancel()
-        await asyncio.gather(*handlers, return_exceptions=True)
-        await self._handling.shutdown(timeout=1)
+        await self._server.__aexit__(None, None, None)
+        # Handlers of the last moment are cancelled, and may still be on their way out. Each gives up its connection to
+        # the server before those are closed.
+        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
         await self._admin.close()
         await self._anonymous.close()
 
-    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        exchange = Exchange(
-            len(self.exchanges),
-            request.method,
-            request.path,
-            request.query_string,
-            request.headers.get("User-Agent", ""),
-        )
+    async def _handle(self, request: ServerRequest) -> ServerResponse:
+        agent = request.headers.get("User-Agent", "")
+        exchange = Exchange(len(self.exchanges), request.method, request.path, request.query, agent)
         self.exchanges.append(exchange)
         fault = self.fault(exchange) if self.fault is not None else None
+        body = await request.body(largest=_LARGEST_BODY)
         if isinstance(fault, Refusal):
             exchange.status = fault.status
-            await request.read()
             return _refused(fault)
         if fault == "reset":
-            return _reset(request)
+            raise DropConnection
         try:
-            return await self._pass_on(request, exchange, lose=fault == "lose")
+            return await self._pass_on(request, body, exchange, lose=fault == "lose")
         except (ConnectionLost, OSError):
             # The server is not there, or went in the middle of it: the client is told in the same rude way.
-            return _reset(request)
+            raise DropConnection from None
 
-    async def _pass_on(self, request: web.BaseRequest, exchange: Exchange, *, lose: bool) -> web.StreamResponse:
-        passed = CIMultiDict(
-            (name, value) for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP
-        )
+    async def _pass_on(self, request: ServerRequest, body: bytes, exchange: Exchange, *, lose: bool) -> ServerResponse:
+        passed = RequestHeaders(pair for pair in request.headers.pairs() if pair[0] not in _HOP_BY_HOP)
         passed["Accept-Encoding"] = "identity"  # what is compressed would be decompressed here
         origin = self._anonymous if "Authorization" in request.headers else self._admin
         answer = await origin.send(
             Request(
                 method=request.method,
-                path=request.raw_path,
+                path=f"{request.path}?{request.query}" if request.query else request.path,
                 headers=passed,
-                body=await request.read() if request.can_read_body else None,
+                body=body or None,
                 stream=True,
                 repeatable=request.method in _READS,
             )
         )
+        if lose:
+            await answer.read()
+            raise DropConnection
+        exchange.status = answer.status
+        headers = [(name, value) for name, value in answer.headers.pairs() if name not in _HOP_BY_HOP]
+        if "Content-Length" in answer.headers:
+            headers.append(("Content-Length", answer.headers["Content-Length"]))
+        return ServerResponse(answer.status, _Passed(answer), headers)
+
+
+class _Passed(ResponseBody):
+    """A body on its way through the gateway. Where the server breaks off, so does the gateway."""
+
+    async def __anext__(self) -> bytes:
         try:
-            if lose:
-                await answer.read()
-                return _reset(request)
-            exchange.status = answer.status
-            response = web.StreamResponse(status=answer.status)
-            for name, value in answer.headers.pairs():
-                if name.lower() not in _HOP_BY_HOP:
-                    response.headers.add(name, value)
-            if "Content-Length" in answer.headers:
-                response.content_length = int(answer.headers["Content-Length"])
-            await response.prepare(request)
-            async for piece in answer.chunks():
-                await response.write(piece)
-            await response.write_eof()
-            return response
-        finally:
-            answer.close()
+            return await super().__anext__()
+        except ConnectionLost:
+            raise ConnectionResetError("the server broke the connection") from None
 
 
 def every(number: int, fault: Fault) -> Callable[[Exchange], Fault]:
@@ -211,7 +204,7 @@ def every(number: int, fault: Fault) -> Callable[[Exchange], Fault]:
     return lambda exchange: fault if next(count) % number == 0 else None
 
 
-def _refused(refusal: Refusal) -> web.Response:
+def _refused(refusal: Refusal) -> ServerResponse:
     body = {
         "kind": "Status",
         "apiVersion": "v1",
@@ -220,13 +213,7 @@ def _refused(refusal: Refusal) -> web.Response:
         "message": refusal.message,
         "code": refusal.status,
     }
-    response = web.json_response(body, status=refusal.status)
+    headers = [("Content-Type", "application/json")]
     if refusal.retry_after is not None:
-        response.headers["Retry-After"] = str(refusal.retry_after)
-    return response
-
-
-def _reset(request: web.BaseRequest) -> web.StreamResponse:
-    if request.transport is not None:
-        request.transport.abort()
-    return web.Response(status=502)  # nobody is there to receive it
+        headers.append(("Retry-After", str(refusal.retry_after)))
+    return ServerResponse(refusal.status, msgspec.json.encode(body), headers)
