@@ -63,3 +63,17 @@ def test_imports_go_only_downwards() -> None:
         if room != room_of(file) and FLOOR_OF[room] <= FLOOR_OF[room_of(file)]
     ]
     assert upwards == []
+
+
+def test_there_is_one_http_stack() -> None:
+    """docs/design/transport.md says which. NiceGUI brings others, for itself."""
+    others = {"aiohttp", "httpx", "requests", "urllib3"}
+    found = [
+        f"{file.relative_to(PACKAGE)}:{node.lineno}"
+        for file in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names])
+        if name.split(".")[0] in others
+    ]
+    assert found == []

@@ -53,7 +53,7 @@ def test_a_group_is_imported_only_when_it_is_used() -> None:
 
 
 def test_an_operator_enters_no_room_that_it_does_not_use() -> None:
-    """Webhooks, leader election, exec plugins and the types of core/v1 are half a megabyte each, aiohttp eight."""
+    """Webhooks, leader election, exec plugins and the types of core/v1 are half a megabyte each."""
     program = (
         "import kubewright as kw\n"
         "from kubewright.api import core, meta\n"
@@ -66,7 +66,7 @@ def test_an_operator_enters_no_room_that_it_does_not_use() -> None:
     modules = modules_after(program)
     assert "kubewright.operator._running" in modules
     assert "kubewright.client._http" in modules
-    assert [name for name in sorted(modules) if name.startswith((*rooms, "aiohttp", "difflib"))] == []
+    assert [name for name in sorted(modules) if name.startswith((*rooms, "difflib"))] == []
 
 
 def test_what_an_operator_starts_with_has_structs_and_no_dataclasses() -> None:

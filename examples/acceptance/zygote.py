@@ -13,7 +13,6 @@ import sys
 
 # What all of them need, loaded once; and what an operator would load at its start.
 MODULES = (
-    "aiohttp",
     "uvloop",
     "ssl",
     "kubewright.events",
