@@ -192,7 +192,7 @@ async def test_a_list_in_a_watch_is_gathered_and_the_change_after_it_comes_alone
             assert await anext(pieces) == b"alone\n"
             assert low_water() == 1
         finally:
-            await pieces.aclose()  # type: ignore[attr-defined]
+            await pieces.aclose()
             await transport.close()
 
 

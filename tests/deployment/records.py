@@ -54,8 +54,8 @@ class Requests:
         self._answers: list[tuple[str, str, int]] = []
         answer_to = cluster.dispatcher.handle
 
-        async def noting(request: Request, user: User) -> Answer:
-            answer = await answer_to(request, user)
+        async def noting(request: Request, user: User, *, uri: str = "", source: str = "") -> Answer:
+            answer = await answer_to(request, user, uri=uri, source=source)
             self._answers.append((user.name, request.path, answer.status))
             return answer
 

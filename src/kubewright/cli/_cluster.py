@@ -92,8 +92,8 @@ def start(
 
         check_replaceable(write_kubeconfig)
     try:
-        settings = {"snapshot": snapshot, "audit_log": audit_log, "rbac": rbac}
-        _run(_serve(output, port, write_kubeconfig, nodes=(nodes or 1) if workloads else 0, **settings))
+        count = (nodes or 1) if workloads else 0
+        _run(_serve(output, port, write_kubeconfig, nodes=count, snapshot=snapshot, audit_log=audit_log, rbac=rbac))
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise click.ClickException(
