@@ -166,7 +166,7 @@ def test_yaml_becomes_an_object_that_does_not_count_as_read() -> None:
         assert found.metadata.name == "a"
         assert found.data == {"since": "2030-01-01"}
         assert found.metadata.origin is None
-    assert from_yaml(Foo, "{apiVersion: example.com/v1, kind: Foo, spec: {n: 1}}").content == {"spec": {"n": 1}}
+    assert from_yaml(Foo, "{apiVersion: example.com/v1, kind: Foo, spec: {m: 1}}").content == {"spec": {"m": 1}}
     assert from_yaml(Part, "{size: 1, names: [], table: {cpu: 1}}").table == {"cpu": Quantity("1")}
 
 
@@ -174,7 +174,7 @@ def test_yaml_becomes_an_object_that_does_not_count_as_read() -> None:
     ("text", "message"),
     [
         ("{a", "^ConfigMap: this is not one YAML document"),
-        ("kind: ConfigMap\n---\nkind: ConfigMap\n", "^ConfigMap: this is not one YAML document .*found another"),
+        ("kind: ConfigMap\n---\nkind: ConfigMap\n", "^ConfigMap: this is not one YAML document .*a second document"),
         ("{apiVersion: v1, kind: Secret}", "^ConfigMap: this is a Secret of v1, not a ConfigMap"),
         ("{apiVersion: v2, kind: ConfigMap}", "^ConfigMap: this is a ConfigMap of v2, not a ConfigMap"),
         ("{metadata: {name: a}, data: {since: 2030-01-01, on: 1}}", "^ConfigMap a: data"),

@@ -93,12 +93,12 @@ class TestHostileFiles:
             (b"token: \xe9", "it is not valid YAML: "),
             (
                 b"a: !!python/object/apply:os.system [id]",
-                "it is not valid YAML in line 1, column 4: could not determine",
+                "it is not valid YAML in line 1, column 4: a tag that JSON has no value for",
             ),
             (b"- 1\n- 2", "expected a mapping with clusters, users and contexts, found a list"),
             (b"42", "expected a mapping with clusters, users and contexts, found a number"),
             (b"hello", "expected a mapping with clusters, users and contexts, found a plain text"),
-            (b"2020-01-01", "expected a mapping with clusters, users and contexts, found something else"),
+            (b"2020-01-01", "expected a mapping with clusters, users and contexts, found a plain text"),
             (b"kind: Deployment", "it holds an object of kind 'Deployment', expected 'Config'; check the path"),
             (b"apiVersion: v2", "its apiVersion is 'v2', expected 'v1'"),
             (b"clusters: 5", "clusters must be a list of named entries"),
@@ -107,8 +107,8 @@ class TestHostileFiles:
             (b"users: [{name: 5}]", "users[0] must be a mapping with a name (text) and a user"),
             (b"users: [{name: a}, {name: a}]", "user 'a' stands there twice; remove one"),
             (b"current-context: [a]", "current-context must be text; put it in quotes"),
-            (b"[" * 100_000, "it is nested more than 64 levels deep"),
-            (b"- " * 100_000, "it is nested more than 64 levels deep"),
+            (b"[" * 100_000, "it is not valid YAML in line 1, column 65: nested more than 64 levels deep"),
+            (b"- " * 100_000, "it is not valid YAML in line 1, column 129: nested more than 64 levels deep"),
         ],
     )
     def test_each_gives_one_sentence_that_names_the_file(self, tmp_path: Path, content: bytes, message: str) -> None:

@@ -6,27 +6,12 @@ import json
 
 import pytest
 
-from kubewright.api._yaml import InvalidYaml, load_yaml
 from kubewright.cluster._duplicates import duplicate_fields
 from kubewright.cluster._kinds import ReadProblem, UnreadableObject
 from kubewright.cluster._typed import read_metadata, reader_of
 from tests.cluster.conftest import Raw
 
 MAPS = "/api/v1/namespaces/default/configmaps"
-
-
-def test_yaml_is_read_as_json_would_say_it() -> None:
-    text = b"{a: 2030-01-01, 2: yes, true: x, list: [1, 2.5, null]}"
-    assert load_yaml(text) == {"a": "2030-01-01", "2": True, "true": "x", "list": [1, 2.5, None]}
-
-
-def test_yaml_that_unfolds_without_end_is_refused() -> None:
-    lines = ["a: &a [x,x,x,x,x,x,x,x,x]"]
-    lines += [
-        f"{name}: &{name} [{','.join(['*' + before] * 9)}]" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
-    ]
-    with pytest.raises(InvalidYaml, match="too large once its anchors are unfolded"):
-        load_yaml("\n".join(lines).encode())
 
 
 def test_fields_that_stand_twice_are_found_everywhere() -> None:
@@ -108,6 +93,54 @@ async def test_a_body_that_is_too_large_is_refused(raw: Raw) -> None:
     body = json.dumps({"metadata": {"name": "a"}, "data": {"k": "v" * 4_000_000}}).encode()
     got = await raw("POST", MAPS, body)
     assert (got.status, got.body["reason"]) == (413, "RequestEntityTooLarge")
+
+
+async def define_anything(raw: Raw) -> str:
+    """The path of a kind whose objects may hold anything."""
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    version = {"name": "v1", "served": True, "storage": True}
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    names = {"plural": "anys", "kind": "Any"}
+    spec = {"group": "ex.com", "scope": "Cluster", "names": names, "versions": [{**version, "schema": schema}]}
+    await raw("POST", definitions, {"metadata": {"name": "anys.ex.com"}, "spec": spec})
+    return "/apis/ex.com/v1/anys"
+
+
+@pytest.mark.parametrize("depth", [198, 250, 5_000, 100_000])
+@pytest.mark.parametrize("style", ["json", "yaml", "dashes", "apply", "merge", "add"])
+async def test_deep_bodies_are_stored_whole_or_refused(raw: Raw, depth: int, style: str) -> None:
+    path, deep = await define_anything(raw), b"[" * depth + b"]" * depth
+    start = b'{"apiVersion":"ex.com/v1","kind":"Any","metadata":{"name":"a"}'
+    if style == "json":
+        got = await raw("POST", path, start + b',"a":' + deep + b"}")
+    elif style in ("yaml", "dashes"):
+        content = deep if style == "yaml" else b"- " * depth
+        text = b"apiVersion: ex.com/v1\nkind: Any\nmetadata: {name: a}\na:\n  " + content
+        got = await raw("POST", path, text, type="application/yaml")
+    elif style == "apply":
+        text = b"apiVersion: ex.com/v1\nkind: Any\nmetadata: {name: a}\na: " + deep
+        got = await raw("PATCH", f"{path}/a?fieldManager=me", text, type="application/apply-patch+yaml")
+    else:
+        await raw("POST", path, start + b"}")
+        body = b'{"a":' + deep + b"}" if style == "merge" else b'[{"op":"add","path":"/a","value":' + deep + b"}]"
+        got = await raw(
+            "PATCH", f"{path}/a", body, type=f"application/{'merge' if style == 'merge' else 'json'}-patch+json"
+        )
+    assert (got.status in (200, 201)) == (depth < 199), got.body
+    assert got.status in (200, 201, 400)
+    if got.status != 400:
+        for method in ("GET", "DELETE"):
+            assert (await raw(method, f"{path}/a")).status == 200
+
+
+async def test_an_object_that_grows_beyond_the_limit_of_etcd_is_refused(raw: Raw) -> None:
+    path = await define_anything(raw)
+    made = await raw("POST", path, {"apiVersion": "ex.com/v1", "kind": "Any", "metadata": {"name": "a"}})
+    for size, message in ((1_600_000, "etcdserver: request is too large"), (2_500_000, "code = ResourceExhausted")):
+        got = await raw("PATCH", f"{path}/a", {"a": "v" * size}, type="application/merge-patch+json")
+        assert got.status == 500
+        assert message in got.body["message"]
+    assert (await raw("GET", f"{path}/a")).body == made.body
 
 
 async def test_the_old_paths_of_watches_are_refused(raw: Raw) -> None:

@@ -58,7 +58,7 @@ def test_of_a_folder_only_definitions_are_read(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("absent.yaml", None, "there is no such file or folder"),
-        ("a.yaml", b"a: [", "this is not YAML: while parsing"),
+        ("a.yaml", b"a: [", "this is not YAML: line 2, column 1: did not find"),
         ("a.yaml", b"a: {{ .Values.a }} {{", "this looks like a template: render it first"),
         ("a.yaml", b"\xff\xfe\x00", "this is not text in UTF-8"),
         ("a.yaml", b"", "there is no CustomResourceDefinition in it"),
@@ -81,20 +81,20 @@ def test_references_that_grow_are_refused(tmp_path: Path) -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     (tmp_path / "a.yaml").write_text(PATCH + "\n".join(lines))
-    with pytest.raises(CodegenError, match="parts, which cannot be meant"):
+    with pytest.raises(CodegenError, match="more than 1000000 values"):
         read_sources([str(tmp_path / "a.yaml")])
 
 
 def test_a_name_that_yaml_takes_for_a_boolean_is_explained(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(f"{PATCH}spec: {{on: 1}}\n")
-    with pytest.raises(CodegenError, match=r"the name True \(YAML takes on, off, yes and no for it\).*in quotes"):
+    with pytest.raises(CodegenError, match="line 4, column 8: YAML reads the key on as true: write it in quotes"):
         read_sources([str(tmp_path / "a.yaml")])
 
 
-@pytest.mark.parametrize("value", [".nan", "!!binary aGk=", "{1: 2}", "!!set {a}"])
+@pytest.mark.parametrize("value", [".nan", "{~: 2}", "{[a]: 2}", "!!set {a}"])
 def test_what_json_cannot_say_is_refused(value: str, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(f"{PATCH}spec: {{a: {value}}}\n")
-    with pytest.raises(CodegenError, match="which JSON cannot say"):
+    with pytest.raises(CodegenError, match="this is not YAML: line 4"):
         read_sources([str(tmp_path / "a.yaml")])
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from kubewright.crd import to_yaml
 from kubewright.manifests import File
 from kubewright.olm import bundle_files
-from kubewright.olm._read import load_yaml
+from kubewright.yaml import load_yaml_documents
 from tests.olm.projects import LISTING, project
 
 __all__ = ["BROKEN", "CRD", "CSV", "Broken", "good"]
@@ -42,7 +42,7 @@ class Broken:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(self.change)
             return
-        [content] = load_yaml(path.read_text())
+        [content] = load_yaml_documents(path.read_text())
         self.change(content)
         path.write_text(to_yaml(content))
 

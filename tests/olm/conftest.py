@@ -8,7 +8,7 @@ import pytest
 
 from kubewright.api import apiextensions, from_dict, is_condition_true
 from kubewright.client import Client
-from kubewright.olm._read import load_yaml
+from kubewright.yaml import load_yaml_documents
 from tests.olm.validator import olm_definitions
 
 Definition = apiextensions.CustomResourceDefinition
@@ -16,7 +16,7 @@ Definition = apiextensions.CustomResourceDefinition
 
 @functools.cache
 def _definitions() -> list[Definition]:
-    contents = [load_yaml(file.read_text())[0] for file in olm_definitions()]
+    contents = [load_yaml_documents(file.read_text())[0] for file in olm_definitions()]
     return [from_dict(Definition, {name: content[name] for name in ("metadata", "spec")}) for content in contents]
 
 

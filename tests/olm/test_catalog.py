@@ -12,7 +12,7 @@ import pytest
 
 from kubewright.olm import Bundle, BundleError, Catalog, Installation, catalog_dockerfile, prepare
 from kubewright.olm._graph import Entry, check_channel
-from kubewright.olm._read import load_yaml
+from kubewright.yaml import load_yaml_documents
 from tests.olm.projects import LISTING, plain
 
 
@@ -53,7 +53,7 @@ def test_a_package_its_channels_and_its_bundles(tmp_path: Path) -> None:
     [metadata] = [one["value"] for one in properties if one["type"] == "olm.csv.metadata"]
     assert metadata["displayName"] == "Shelf Operator"
     assert [one["kind"] for one in metadata["crdDescriptions"]["owned"]] == ["Book", "Shelf"]
-    assert load_yaml(catalog.text()) == list(catalog.documents)
+    assert load_yaml_documents(catalog.text()) == list(catalog.documents)
     assert catalog.file().path == "shelf-operator/catalog.yaml"
 
 

@@ -13,7 +13,7 @@ import pytest
 from kubewright.crd import to_yaml
 from kubewright.manifests import ForeignFile, Project
 from kubewright.olm import Bundle, BundleError, Listing, prepare, remembered
-from kubewright.olm._read import load_yaml
+from kubewright.yaml import load_yaml_documents
 from tests.olm.projects import LISTING, Book, Shelf, plain, project
 
 CSV = "manifests/shelf-operator.clusterserviceversion.yaml"
@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def edit(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    [content] = load_yaml((folder / CSV).read_text())
+    [content] = load_yaml_documents((folder / CSV).read_text())
     change(content)
     (folder / CSV).write_text(to_yaml(content))
 

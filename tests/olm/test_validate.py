@@ -11,7 +11,7 @@ import pytest
 
 from kubewright.crd import to_yaml
 from kubewright.olm import Bundle, BundleError, Suite, validate
-from kubewright.olm._read import load_yaml
+from kubewright.yaml import load_yaml_documents
 from tests.olm.broken import BROKEN, CRD, CSV, good
 from tests.olm.validator import BUILD_SECONDS, theirs
 
@@ -56,7 +56,7 @@ def test_a_bundle_that_is_too_large_is_refused(tmp_path: Path) -> None:
 
 
 def changed(folder: Path, path: str, change: Callable[[Any], None]) -> Bundle:
-    [content] = load_yaml((folder / path).read_text())
+    [content] = load_yaml_documents((folder / path).read_text())
     change(content)
     (folder / path).write_text(to_yaml(content))
     return Bundle.read(folder)

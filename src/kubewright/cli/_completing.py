@@ -38,14 +38,14 @@ def files(_: click.Context, __: click.Parameter, incomplete: str) -> list[Comple
 @one_of
 def contexts(ctx: click.Context) -> Iterable[str]:
     """The contexts of the kubeconfig."""
-    import yaml
+    from kubewright.yaml import load_yaml
 
     said = ctx.params.get("kubeconfig") or os.environ.get("KUBECONFIG") or "~/.kube/config"
     found = []
     for name in str(said).split(os.pathsep):
         path = Path(name).expanduser()
         if path.is_file():
-            document = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+            document = load_yaml(path.read_bytes())
             found += [str(context["name"]) for context in document.get("contexts") or []]
     return found
 

@@ -124,17 +124,17 @@ def _end_like_ctrl_c() -> None:
 
 def check_replaceable(path: Path) -> None:
     """Refuse a file that holds anything but the kubeconfig of an earlier cluster of ours."""
-    import yaml
+    from kubewright.yaml import InvalidYAML, load_yaml
 
     try:
-        found = yaml.safe_load(path.read_text())
+        found = load_yaml(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         found = None
     except PermissionError as error:
         raise click.ClickException(f"{path} cannot be written: {error.strerror}") from error
     except OSError as error:  # a folder, a name that is too long
         raise WrongUse(f"{path} cannot be written: {error.strerror}") from error
-    except (UnicodeDecodeError, yaml.YAMLError):
+    except InvalidYAML:
         found = "something else"
     clusters = found.get("clusters") if isinstance(found, dict) else found
     ours = isinstance(clusters, list) and [cluster.get("name") for cluster in clusters] == ["kubewright"]

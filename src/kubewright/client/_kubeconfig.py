@@ -232,26 +232,13 @@ def _read(file: str, must_exist: bool) -> dict[str, Any] | None:
 
 
 def _parse(file: str, content: bytes) -> object:
-    import yaml
+    from kubewright.yaml import InvalidYAML, load_yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        # libyaml's composer recurses without a limit and would take the process down on a hostile file; its parser
-        # does not, so the depth is checked on the events first.
-        depth = 0
-        for event in yaml.parse(content, Loader=loader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > _MAX_DEPTH:
-                raise ConfigError(f"kubeconfig {file}: it is nested more than {_MAX_DEPTH} levels deep")
-        return yaml.load(content, Loader=loader)  # noqa: S506 - both loaders are safe ones
-    except yaml.MarkedYAMLError as error:
-        # Only the place and the problem: the snippet that PyYAML would add may hold a secret.
-        mark = error.problem_mark or error.context_mark
-        place = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ConfigError(f"kubeconfig {file}: it is not valid YAML{place}: {error.problem or error.context}") from None
-    except (yaml.YAMLError, ValueError) as error:
-        reason = getattr(error, "reason", None) or type(error).__name__
-        raise ConfigError(f"kubeconfig {file}: it is not valid YAML: {reason}") from None
+        return load_yaml(content, max_depth=_MAX_DEPTH)
+    except InvalidYAML as error:
+        place = f" in line {error.line}, column {error.column}" if error.line else ""
+        raise ConfigError(f"kubeconfig {file}: it is not valid YAML{place}: {error.problem}") from None
 
 
 def _entries(file: str, document: Mapping[str, Any], section: str) -> Iterable[Entry]:

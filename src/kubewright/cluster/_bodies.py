@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
-import msgspec
-
-from kubewright.api._yaml import InvalidYaml, load_yaml
 from kubewright.cluster._answers import encode
 from kubewright.cluster._calls import Call
 from kubewright.cluster._failures import Failure, bad_request, invalid_as, unsupported_media_type
 from kubewright.cluster._field_errors import invalid
+from kubewright.cluster._json import UnreadableJSON, UnreadableNumber, decode_json, rounded
 from kubewright.cluster._kinds import JSONObject, ReadProblem, ResourceType, UnreadableObject
 from kubewright.cluster._state import State
 from kubewright.cluster._typed import go_type_of
+from kubewright.yaml import InvalidYAML, load_yaml
 
-__all__ = ["decode_body", "decode_yaml", "fit", "media_type_of", "read_object"]
+__all__ = ["UnreadableYAML", "decode_body", "decode_yaml", "fit", "media_type_of", "read_object"]
 
 _ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"  # in the server's words
 _YAML: Final = "application/yaml"
 _LARGEST_BODY: Final = 3 * 1024 * 1024
+_MOST_VALUES: Final = 250_000  # in a YAML document, which is read in less than a second
 _SHOWN: Final = 30  # bytes of a body that a refusal quotes
-_decoder: Final = msgspec.json.Decoder()
 
 _IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion")
 
@@ -93,7 +93,10 @@ def decode_body(state: State, call: Call, type_: ResourceType | None) -> JSONObj
     if media_type == "application/json":
         decoded = _decode_json(body, type_)
     elif media_type == _YAML:
-        decoded = decode_yaml(body)
+        try:
+            decoded = decode_yaml(body, untyped=type_ is None or type_.custom)
+        except UnreadableYAML as error:
+            raise bad_request(f"{_unrecognized(type_)}: {error} ({_hex_of(body)})") from None
     elif (decoder := state.decoders.get(media_type)) is not None:
         try:
             decoded = decoder(body, type_)
@@ -102,10 +105,8 @@ def decode_body(state: State, call: Call, type_: ResourceType | None) -> JSONObj
     else:
         raise unsupported_media_type(_ACCEPTED)
     if not isinstance(decoded, dict):
-        kind = type_.kind if type_ is not None else "object"
         problem = f"json: cannot unmarshal {_json_name(decoded)} into Go value of type struct"
-        text = f"couldn't get version/kind; json parse error: {problem}"
-        raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {text}")
+        raise bad_request(f"{_unrecognized(type_)}: couldn't get version/kind; json parse error: {problem}")
     for field in ("apiVersion", "kind"):
         value = decoded.get(field)
         if value is not None and not isinstance(value, str):
@@ -128,24 +129,42 @@ def _decode_json(body: bytes, type_: ResourceType | None) -> Any:
     if not body.strip():
         return {}
     try:
-        return _decoder.decode(body)
-    except msgspec.DecodeError as error:
-        kind = type_.kind if type_ is not None else "object"
-        problem = f"couldn't get version/kind; json parse error: {error}"
-        raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {problem}") from None
+        return decode_json(body, untyped=type_ is not None and type_.custom)
+    except UnreadableJSON as error:
+        if type_ is not None and isinstance(error, UnreadableNumber):
+            problem = f'{type_.kind} in version "{type_.version}" cannot be handled as a {type_.kind}: {error}'
+            raise bad_request(problem) from None
+        raise bad_request(f"{_unrecognized(type_)}: couldn't get version/kind; json parse error: {error}") from None
 
 
-def decode_yaml(body: bytes) -> Any:
-    """The value in a YAML document, which may be JSON."""
-    if body.lstrip()[:1] == b"{":
-        try:
-            return _decoder.decode(body)
-        except msgspec.DecodeError:
-            pass  # YAML's flow style looks much the same
+def _unrecognized(type_: ResourceType | None) -> str:
+    return f"the object provided is unrecognized (must be of type {type_.kind if type_ is not None else 'object'})"
+
+
+def _hex_of(body: bytes) -> str:
+    return body[:_SHOWN].hex() + (" ..." if len(body) > _SHOWN else "")
+
+
+class UnreadableYAML(ValueError):
+    """A body is not YAML. The message is the problem, as the real server words it."""
+
+
+def decode_yaml(body: bytes, *, untyped: bool) -> Any:
+    """The value in the first YAML document, which may be JSON. Raises `UnreadableYAML`."""
     try:
-        return load_yaml(body)
-    except InvalidYaml as error:
-        raise bad_request(f"error converting YAML to JSON: {error}") from None
+        text = body.decode()
+    except UnicodeDecodeError:
+        raise UnreadableYAML("yaml: invalid leading UTF-8 octet") from None
+    if body.lstrip()[:1] == b"{":
+        with suppress(UnreadableJSON):  # YAML's flow style looks much the same
+            return decode_json(body, untyped=untyped)
+    try:
+        value = load_yaml(text, max_nodes=_MOST_VALUES, first_only=True)
+        return rounded(value) if untyped else value
+    except InvalidYAML as error:
+        if error.problem.startswith("unsupported value"):
+            raise UnreadableYAML(f"json: {error.problem}") from None
+        raise UnreadableYAML(f"yaml: line {error.line}: {error.problem}" if error.line else f"yaml: {error}") from None
 
 
 def _check_kind(call: Call, type_: ResourceType, obj: JSONObject) -> None:

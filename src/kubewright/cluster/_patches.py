@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import msgspec
-
 from kubewright.cluster._answers import Answer
-from kubewright.cluster._bodies import decode_yaml, fit, media_type_of
+from kubewright.cluster._bodies import UnreadableYAML, decode_yaml, fit, media_type_of
 from kubewright.cluster._calls import Call
 from kubewright.cluster._converting import converting
 from kubewright.cluster._failures import (
@@ -19,6 +17,7 @@ from kubewright.cluster._failures import (
     unsupported_media_type,
 )
 from kubewright.cluster._field_errors import forbidden, required
+from kubewright.cluster._json import UnreadableJSON, decode_json
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._managing import manager_name_of, manager_of, refusal
 from kubewright.cluster._state import State
@@ -65,7 +64,7 @@ def patched_document(state: State, call: Call, kind: str, document: JSONObject, 
 
     try:
         if kind == "json":
-            made = json_patch(document, call.request.body or b"")
+            made = json_patch(document, call.request.body or b"", untyped=call.type.custom)
         elif kind == "merge":
             made = merge_patch(document, _patch_body(state, call))
         else:
@@ -80,8 +79,8 @@ def patched_document(state: State, call: Call, kind: str, document: JSONObject, 
 
 def _patch_body(state: State, call: Call) -> JSONObject:
     try:
-        body = msgspec.json.decode(call.request.body or b"")
-    except msgspec.DecodeError as error:
+        body = decode_json(call.request.body or b"", untyped=call.type.custom)
+    except UnreadableJSON as error:
         raise bad_request(f"error decoding patch: {error}") from None
     if not isinstance(body, dict):
         raise bad_request("error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}")
@@ -138,8 +137,8 @@ async def apply(state: State, call: Call) -> Answer:
 
 def _check_duplicates(call: Call) -> None:
     """Fields that stand twice in what is applied: warned of, or refused."""
-    from kubewright.api._yaml import duplicate_keys
     from kubewright.cluster._duplicates import duplicate_fields
+    from kubewright.yaml import duplicate_keys
 
     text = call.request.body or b""
     if call.field_validation == "Ignore" or (text.lstrip()[:1] == b"{" and not duplicate_fields(text)):
@@ -155,7 +154,10 @@ def _check_duplicates(call: Call) -> None:
 
 def applied_config(call: Call, api_version: str, kind: str) -> JSONObject:
     """The applied configuration: checked, but neither completed nor defaulted, since only what it says is owned."""
-    config = decode_yaml(call.request.body or b"")
+    try:
+        config = decode_yaml(call.request.body or b"", untyped=call.type.custom)
+    except UnreadableYAML as error:
+        raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
     if not isinstance(config, dict):
         raise bad_request("error decoding YAML: the applied configuration is not an object")
     if config.get("apiVersion") != api_version or config.get("kind") != kind:

@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 import msgspec
 
 from kubewright._discreet import Discreet
+from kubewright.cluster._failures import Failure
 from kubewright.cluster._kinds import JSONObject
 
 __all__ = ["Compacted", "Entry", "Event", "EventKind", "RevisionConflict", "Storage", "Subscriber"]
@@ -28,6 +29,8 @@ EventKind: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
 _FIRST_REVISION: Final = 1
 _HISTORY: Final = 10_000
 _HISTORY_BYTES: Final = 2**27
+_LARGEST_OBJECT: Final = 3 * 512 * 1024  # etcd's --max-request-bytes
+_LARGEST_MESSAGE: Final = 2 * 1024 * 1024  # the largest request that the client of etcd sends
 _encoder: Final = msgspec.json.Encoder()
 _decoder: Final = msgspec.json.Decoder(dict[str, Any])
 
@@ -91,6 +94,13 @@ class Subscriber(Protocol):
 
     def offer(self, event: Event) -> None:
         """Take notice of a write."""
+
+
+def _too_large(size: int) -> Failure:
+    if size <= _LARGEST_MESSAGE:
+        return Failure(500, "", "etcdserver: request is too large")
+    problem = f"trying to send message larger than max ({size} vs. {_LARGEST_MESSAGE})"
+    return Failure(500, "", f"rpc error: code = ResourceExhausted desc = {problem}")
 
 
 class _Table:
@@ -228,7 +238,8 @@ class Storage:
     def put(self, storage: str, obj: JSONObject, expected: Entry | None) -> Entry:
         """Write an object: a new one when `expected` is None, else in place of that entry.
 
-        Stamps its resourceVersion. Raises `RevisionConflict` when something else is stored than was expected.
+        Stamps its resourceVersion. Raises `RevisionConflict` when something else is stored than was expected, and
+        `Failure` when the object is larger than etcd's limit.
         """
         metadata = obj["metadata"]
         namespace, name = metadata.get("namespace", ""), metadata["name"]
@@ -237,6 +248,9 @@ class Storage:
         if table.entries.get(key) is not expected:
             raise RevisionConflict
         entry = self._entry(namespace, name, obj)
+        if len(entry.raw) > _LARGEST_OBJECT:
+            self.revision -= 1
+            raise _too_large(len(entry.raw))
         table.insert(entry)
         self._record(table, Event(storage, "ADDED" if expected is None else "MODIFIED", entry, expected))
         return entry

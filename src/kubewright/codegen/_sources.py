@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -11,13 +9,12 @@ from typing import Any, Final
 from kubewright.codegen._definition import KindSource, is_definition, read_definition
 from kubewright.codegen._errors import CodegenError, WrongRequest
 from kubewright.codegen._fetch import fetch
+from kubewright.yaml import InvalidYAML, load_yaml_documents
 
 __all__ = ["definitions_in", "read_sources"]
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
-_EXPONENT: Final = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")
 _MARK: Final = "CustomResourceDefinition"
-_MOST_NODES: Final = 1_000_000  # the largest definition known has some fifty thousand
 
 
 def read_sources(
@@ -83,60 +80,13 @@ def _text(path: Path) -> str:
 
 def definitions_in(text: str, source: str) -> Iterator[dict[str, Any]]:
     """The definitions among the documents of a YAML file, also inside lists. Raises CodegenError."""
-    import yaml
-
     try:
-        documents = list(yaml.load_all(text, Loader=_loader()))
-    except yaml.YAMLError as error:
-        reason = " ".join(str(error).split())
+        documents = load_yaml_documents(text, literal_keys=True)
+    except InvalidYAML as error:
         hint = "; this looks like a template: render it first" if "{{" in text else ""
-        raise CodegenError(source, f"this is not YAML: {reason}{hint}") from None
-    except (ValueError, RecursionError) as error:  # a number of absurd length, absurd depth
-        raise CodegenError(source, f"this YAML cannot be read: {error}") from None
+        raise CodegenError(source, f"this is not YAML: {error}{hint}") from None
     for document in documents:
         items = document.get("items") if isinstance(document, dict) else None
         for each in [document, *(items if isinstance(items, list) else ())]:
             if is_definition(each):
-                _check_content(each, source)
                 yield each
-
-
-def _check_content(document: object, source: str) -> None:
-    """Refuse what JSON cannot say, and what grows when it is written out: a few references, each to the one before,
-    fill any memory."""
-    count, waiting = 0, [document]
-    while waiting:
-        node = waiting.pop()
-        count += 1
-        if count > _MOST_NODES:
-            raise CodegenError(source, f"a definition in it has more than {_MOST_NODES} parts, which cannot be meant")
-        if isinstance(node, dict):
-            for name in node:
-                if not isinstance(name, str):
-                    hint = " (YAML takes on, off, yes and no for it)" if isinstance(name, bool) else ""
-                    said = (
-                        f"a definition in it has the name {name!r:.60}{hint}, which JSON cannot say: write it in quotes"
-                    )
-                    raise CodegenError(source, said)
-            waiting += node.values()
-        elif isinstance(node, list):
-            waiting += node
-        elif not (node is None or isinstance(node, str | int) or (isinstance(node, float) and math.isfinite(node))):
-            raise CodegenError(source, f"a definition in it has {node!r:.60}, which JSON cannot say")
-
-
-def _loader() -> Any:
-    """A safe loader that takes texts for texts, as Go's does: a time of day, an equals sign."""
-    import yaml
-
-    fast: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # written in C where PyYAML has it
-
-    class Loader(fast):  # type: ignore[misc]
-        yaml_implicit_resolvers: Final = {
-            first: [(tag, form) for tag, form in forms if not tag.endswith((":value", ":timestamp"))]
-            for first, forms in fast.yaml_implicit_resolvers.items()
-        }
-
-    # Go reads 1e+06 as a number also without a point in it.
-    Loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+0123456789"))
-    return Loader

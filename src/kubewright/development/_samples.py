@@ -10,6 +10,7 @@ from typing import Any, Final
 from kubewright.api import DecodeError, ObjectMeta, core, from_dict
 from kubewright.client import AlreadyExists, ApiError, Client, RetryPolicy
 from kubewright.development._messages import Applied, Failed, Message
+from kubewright.yaml import InvalidYAML, load_yaml_documents
 
 __all__ = ["SUFFIXES", "Samples", "samples_beside"]
 
@@ -69,11 +70,9 @@ class Samples:
 
     async def _apply_file(self, client: Client, file: Path, text: bytes) -> bool:
         """Whether all of it could be applied."""
-        import yaml
-
         try:
-            documents = [document for document in yaml.safe_load_all(text) if document is not None]
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            documents = [document for document in load_yaml_documents(text) if document is not None]
+        except InvalidYAML as error:
             self._fail(file, str(error))
             return False
         well = True

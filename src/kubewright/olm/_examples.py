@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from kubewright.api import DecodeError, Object, from_dict, info_of
 from kubewright.crd import ValidationError, schema_of, validate
+from kubewright.yaml import InvalidYAML, load_yaml_documents
 
 __all__ = ["ExampleError", "examples_json", "minimal", "read_samples"]
 
@@ -50,14 +51,12 @@ def read_samples(paths: Iterable[Path], kinds: Sequence[type[Object]]) -> list[d
     Objects of other kinds are left out. Raises `ExampleError` for a file that is no YAML and for an object that is not
     valid.
     """
-    import yaml
-
     wanted = {(info_of(kind).api_version, info_of(kind).kind): kind for kind in kinds}
     found: list[dict[str, Any]] = []
     for file in _files(paths):
         try:
-            documents = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
-        except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
+            documents = load_yaml_documents(file.read_bytes())
+        except (InvalidYAML, OSError) as error:
             raise ExampleError(f"{file} cannot be read as YAML: {error}") from error
         for document in documents:
             if not isinstance(document, Mapping):

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from kubewright.olm._problems import Problem, problem
+from kubewright.yaml import InvalidYAML, load_yaml_documents
 
-__all__ = ["Bundle", "BundleError", "load_yaml"]
+__all__ = ["Bundle", "BundleError"]
 
 ANNOTATION = "operators.operatorframework.io.bundle"
 
@@ -109,19 +110,6 @@ class Bundle:
         return told or (self.channels[0] if len(self.channels) == 1 else "")
 
 
-def load_yaml(text: str) -> list[Any]:
-    """The documents of a text, with dates left as the texts they are: Kubernetes knows no others."""
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    resolvers = {
-        first: [one for one in found if one[0] != "tag:yaml.org,2002:timestamp"]
-        for first, found in loader.yaml_implicit_resolvers.items()
-    }
-    without_dates = type("WithoutDates", (loader,), {"yaml_implicit_resolvers": resolvers})
-    return list(yaml.load_all(text, without_dates))  # it is a SafeLoader
-
-
 def _manifest_files(folder: Path, found: list[Problem]) -> Iterator[str]:
     place = folder / "manifests"
     if not place.is_dir():
@@ -159,11 +147,9 @@ def _metadata(folder: Path, path: str, found: list[Problem]) -> Mapping[str, Any
 
 
 def _documents(folder: Path, path: str, found: list[Problem]) -> list[Any] | None:
-    import yaml
-
     try:
-        return load_yaml((folder / path).read_text(encoding="utf-8"))
-    except (yaml.YAMLError, OSError, UnicodeDecodeError, ValueError) as error:
+        return load_yaml_documents((folder / path).read_bytes())
+    except (InvalidYAML, OSError) as error:
         where = " ".join(str(error).split())
         found.append(problem("error", path, f"it cannot be read as YAML: {where}", "mend it"))
         return None

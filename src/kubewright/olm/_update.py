@@ -18,7 +18,8 @@ from kubewright.olm._beside import check_folder, compare_beside, refuse_beside, 
 from kubewright.olm._files import SCORECARD, bundle_files, csv_file, csv_path, dockerfile
 from kubewright.olm._listing import Listing
 from kubewright.olm._merge import Conflict, Keep, Merged, merge
-from kubewright.olm._read import Bundle, BundleError, load_yaml
+from kubewright.olm._read import Bundle, BundleError
+from kubewright.yaml import InvalidYAML, load_yaml_documents
 
 __all__ = ["GENERATED", "Update", "prepare", "remembered", "remembered_image"]
 
@@ -147,13 +148,11 @@ def _refuse_another(folder: Path, path: str) -> None:
 
 def _csv(text: str | None, path: str) -> dict[str, Any]:
     """A ClusterServiceVersion as JSON; empty when there is none."""
-    import yaml
-
     if text is None:
         return {}
     try:
-        documents = load_yaml(text)
-    except (yaml.YAMLError, ValueError) as error:
+        documents = load_yaml_documents(text)
+    except InvalidYAML as error:
         raise BundleError(f"{path} cannot be read as YAML, so it cannot be merged: {error}") from error
     if len(documents) != 1 or not isinstance(documents[0], dict):
         raise BundleError(f"{path} is not one object, so it cannot be merged: mend it, or remove it")

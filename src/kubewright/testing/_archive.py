@@ -22,6 +22,7 @@ from pathlib import Path
 from kubewright.testing._errors import SetupError
 from kubewright.testing._progress import Progress
 from kubewright.testing._versions import BINARIES, KUBERNETES_VERSION, platform_name
+from kubewright.yaml import InvalidYAML, load_yaml
 
 __all__ = ["Archive", "fetch_archive", "find_archive"]
 
@@ -102,12 +103,9 @@ def _read_index(url: str) -> object:
         raise TimeoutError(f"no answer within {_INDEX_SECONDS:.0f} s")
     if isinstance(outcome[0], Exception):
         raise outcome[0]
-    import yaml
-
     try:
-        # Everything stays text: a checksum of digits alone is not a number. This loader is as safe as the safe one.
-        return yaml.load(outcome[0], Loader=yaml.BaseLoader)  # noqa: S506
-    except yaml.YAMLError as error:
+        return load_yaml(outcome[0], strings_only=True)  # a checksum of digits alone is not a number
+    except InvalidYAML as error:
         raise ValueError("it is not YAML") from error
 
 

@@ -88,7 +88,7 @@ class Run:
             path=path,
             query=parse_qsl(query, keep_blank_values=True),
             headers=headers,
-            body=None if body is None else body.encode(),
+            body=None if body is None else body.encode(step.get("encoding", "utf-8")),
             stream="watch=" in query,
             timeout=PATIENCE,
         )

@@ -47,7 +47,11 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampl
     ]
 )
 json_values: Any = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=8,
 )
@@ -103,7 +107,7 @@ def test_what_is_no_yaml_is_refused_with_its_line(text: str, line: int) -> None:
 
 def test_a_document_that_unfolds_without_end_is_refused() -> None:
     layers = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9))
-    with pytest.raises(NotYaml, match="too large"):
+    with pytest.raises(NotYaml, match="more than 200000 values"):
         read_yaml(f"a0: &a0 [x]\n{layers}")
 
 
@@ -126,7 +130,7 @@ def test_a_changed_value_leaves_comments_alone() -> None:
     value["spec"]["size"] = 4
     value["spec"]["title"] = "yes"
     text = edited_yaml(COMMENTED, value)
-    assert text == COMMENTED.replace("size: 3", "size: 4").replace("one  #", "'yes'  #")
+    assert text == COMMENTED.replace("size: 3", "size: 4").replace("one  #", '"yes"  #')
 
 
 def test_added_and_removed_fields_leave_comments_alone() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from kubewright.cluster._json import UnreadableJSON, decode_json
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.merge import Refused, json_patch
 
@@ -29,8 +30,8 @@ class TestFailed(PatchError):
 def read_patch(patch: bytes) -> list[JSONObject]:
     """The operations of a patch. Raises `PatchError`."""
     try:
-        operations = msgspec.json.decode(patch)
-    except msgspec.DecodeError as error:
+        operations = decode_json(patch)
+    except UnreadableJSON as error:
         raise PatchError(str(error), undecodable=True) from None
     if operations is None:
         return []
@@ -43,21 +44,11 @@ def patched(document: JSONObject, operations: list[JSONObject]) -> JSONObject:
     """The document after all operations. Raises `PatchError`."""
     try:
         made = json_patch(document, msgspec.json.encode(operations))
-    except Refused:
-        raise _why(document, operations) from None
+    except Refused as error:
+        raise PatchError("the patch does not apply") if error.failed is None else _problem(*error.failed) from None
     if not isinstance(made, dict) or not isinstance(made.setdefault("metadata", {}), dict):
         raise PatchError("the patch leaves something that is not an object")
     return made
-
-
-def _why(document: Any, operations: list[JSONObject]) -> PatchError:
-    """What is wrong with the first operation that does not apply, in the words of the library of the real server."""
-    for operation in operations:
-        try:
-            document = json_patch(document, msgspec.json.encode([operation]))
-        except Refused:
-            return _problem(document, operation)
-    return PatchError("the patch does not apply")
 
 
 def _problem(document: Any, operation: JSONObject) -> PatchError:
@@ -97,7 +88,7 @@ def _has_holder(document: Any, path: str) -> bool:
         step = step.replace("~1", "/").replace("~0", "~")
         if isinstance(holder, dict):
             holder = holder.get(step)
-        elif isinstance(holder, list) and step.isdigit() and int(step) < len(holder):
+        elif isinstance(holder, list) and step.isascii() and step.isdigit() and int(step[-18:]) < len(holder):
             holder = holder[int(step)]
         else:
             return False

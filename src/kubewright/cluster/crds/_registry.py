@@ -25,6 +25,7 @@ from kubewright.cluster._deletes import (
     read_options,
 )
 from kubewright.cluster._failures import forbidden, not_found
+from kubewright.cluster._json import UnreadableJSON, decode_json
 from kubewright.cluster._kinds import Conversion, JSONObject, ResourceType, Subresource
 from kubewright.cluster._managing import manager_of
 from kubewright.cluster._state import State
@@ -280,11 +281,9 @@ def _done(deletion: Coroutine[Any, Any, object]) -> None:
 
 
 def _name_in(call: Call) -> str:
-    import msgspec
-
     try:
-        body: Any = msgspec.json.decode(call.request.body or b"{}")
-    except msgspec.DecodeError:
+        body: Any = decode_json(call.request.body or b"{}")
+    except UnreadableJSON:
         return ""
     name: str = (body.get("metadata") or {}).get("name", "") if isinstance(body, dict) else ""
     return name

@@ -24,6 +24,8 @@ class Refused(Exception):
         self.reason = reason
         self.message = message
         self.causes = causes
+        self.failed: tuple[Any, dict[str, Any]] | None = None
+        """Of a JSON patch: the document before the operation that does not apply, and that operation."""
 
 
 def bad_request(message: str) -> Refused:

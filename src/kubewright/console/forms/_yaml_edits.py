@@ -10,7 +10,7 @@ from typing import Any
 
 from kubewright.console.forms._merging import changed_paths
 from kubewright.console.forms._paths import NOWHERE, Path, at
-from kubewright.console.forms._yaml import NotYaml, compose_yaml, read_yaml, write_yaml
+from kubewright.console.forms._yaml import NotYaml, compose_nodes, read_yaml, write_yaml
 
 __all__ = ["edited_yaml"]
 
@@ -37,7 +37,7 @@ def _places(before: Any, wanted: Any) -> list[Path]:
 
 def _edit(text: str, path: Path, value: Any) -> str:
     *parents, last = path
-    node = _node(compose_yaml(text), tuple(parents))
+    node = _node(compose_nodes(text), tuple(parents))
     lines = text.splitlines(keepends=True)
     for at_, (key, held) in enumerate(_pairs(node)):
         if key != last:

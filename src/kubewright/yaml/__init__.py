@@ -1,0 +1,39 @@
+"""The one YAML reader of the package: Kubernetes' rules, with bounds.
+
+- `load_yaml` returns the value of one document, `load_yaml_documents` the values of several.
+- `compose_yaml` returns the nodes of one document, with their positions in the text.
+- `duplicate_keys` lists the keys that a document sets twice.
+- `plain_value` says which value a plain (unquoted) scalar has.
+
+The reader takes libyaml's events, which need no recursion, and checks every bound before it builds anything: libyaml's
+own composer recurses in C and crashes the process on 200 kB of `- `. Everything that is refused raises `InvalidYAML`,
+whose message names the position and never quotes the document, which may hold a secret.
+
+No other module of the package reads YAML with PyYAML; `tests/yaml_reader/test_one_reader.py` checks that.
+"""
+
+from __future__ import annotations
+
+from kubewright.yaml._errors import InvalidYAML
+from kubewright.yaml._reader import (
+    MAX_DEPTH,
+    MAX_NODES,
+    MAX_SIZE,
+    compose_yaml,
+    duplicate_keys,
+    load_yaml,
+    load_yaml_documents,
+)
+from kubewright.yaml._scalars import plain_value
+
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_NODES",
+    "MAX_SIZE",
+    "InvalidYAML",
+    "compose_yaml",
+    "duplicate_keys",
+    "load_yaml",
+    "load_yaml_documents",
+    "plain_value",
+]

@@ -1,0 +1,18 @@
+"""The error of the YAML reader."""
+
+from __future__ import annotations
+
+__all__ = ["InvalidYAML"]
+
+
+class InvalidYAML(ValueError):
+    """A text is not YAML, cannot be said in JSON, or exceeds a bound.
+
+    `line` and `column` count from 1; both are 0 when the position is unknown. The message does not quote the document.
+    """
+
+    def __init__(self, problem: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(f"line {line}, column {column}: {problem}" if line else problem)
+        self.problem = problem
+        self.line = line
+        self.column = column
