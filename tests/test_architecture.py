@@ -26,7 +26,7 @@ FLOORS = [
     {"client"},
     {"api"},
     {"http"},
-    {"clock", "yaml", "_certificates", "_writing"},
+    {"clock", "regex", "yaml", "_certificates", "_writing"},
 ]
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 

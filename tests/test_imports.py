@@ -19,6 +19,7 @@ HEAVY = {
     "opentelemetry",
     "pydantic",
     "cel_expr_python",
+    "re2",
 }
 GROUPS = "kubewright.api."
 

@@ -86,7 +86,7 @@ def test_a_column_that_is_not_checked_may_lead_nowhere_but_needs_a_type() -> Non
         kw.Column(".a", checked=False)
 
 
-def test_a_pattern_that_only_go_can_read_is_left_to_the_server() -> None:
+def test_checks_patterns_that_only_go_can_read() -> None:
     class Spec(kw.Model):
         name: Annotated[str, kw.Schema({"pattern": r"^\p{L}+$", "maxLength": 3})]
 
@@ -94,6 +94,8 @@ def test_a_pattern_that_only_go_can_read_is_left_to_the_server() -> None:
     class Named(kw.Resource[Spec, None]):
         pass
 
-    Named(spec=Spec(name="1")).validate()
+    Named(spec=Spec(name="é")).validate()
+    with pytest.raises(kw.ValidationError, match="must match"):
+        Named(spec=Spec(name="1")).validate()
     with pytest.raises(kw.ValidationError, match="at most 3 characters"):
         Named(spec=Spec(name="1234")).validate()

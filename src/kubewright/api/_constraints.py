@@ -26,7 +26,7 @@ import msgspec
 
 from kubewright.api._cel import Comparison
 from kubewright.api._model import Explained, Model
-from kubewright.api._patterns import python_pattern
+from kubewright.regex import InvalidPattern, check_pattern
 
 __all__ = [
     "AtLeastOneOf",
@@ -161,14 +161,17 @@ class Length(_WithFields, frozen=True):
 class Pattern(_WithFields, frozen=True):
     """A regular expression that is found in the text; anchor it with `^` and `$` to mean the whole text.
 
-    It must be one that Go and Python both understand: no look-around, no back references.
+    The syntax is Go's (RE2): no look-around, no back references.
     """
 
     regex: str
     places: ClassVar = frozenset({"string", "int-or-string"})
 
     def __post_init__(self) -> None:
-        python_pattern(self.regex)
+        try:
+            check_pattern(self.regex)
+        except InvalidPattern as error:
+            raise ValueError(f"{self.regex!r} is not a pattern that the API server understands: {error}") from None
 
 
 class Format(_WithFields, frozen=True):

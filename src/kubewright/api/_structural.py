@@ -31,17 +31,13 @@ from kubewright.api._pydantic import check_readable
 from kubewright.api._shapes import NotExpressible, Shape, fields_of, is_builtin, shape_of
 from kubewright.api._spec_status import Resource, requires_spec
 from kubewright.api._validation import violations
+from kubewright.regex import QUANTITY
 
 __all__ = ["Describe", "check_kind", "schema_of"]
 
 Describe: TypeAlias = Callable[[type[Model], str | None], str | None]
 """The description of a model (None), or of one of its attributes."""
 
-# Word for word what definitions made by Go's tools have, so that the two compare equal.
-QUANTITY: Final = (
-    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
-    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
-)
 # Of the metadata of an object inside another one, what its author writes; the rest is the server's.
 _EMBEDDED_METADATA: Final = ("annotations", "finalizers", "generateName", "labels", "name", "namespace")
 _ANYTHING: Final = {"x-kubernetes-preserve-unknown-fields": True}

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kubewright.api._cel import cel_name, holds_one_of
 from kubewright.api._formats import fits_format
-from kubewright.api._patterns import python_pattern
 from kubewright.api._violation import Violation
+from kubewright.regex import InvalidPattern, has_engine, skip_pattern, text_matches
 
 if TYPE_CHECKING:
     from kubewright.api.cel import Rules
@@ -126,10 +126,13 @@ def _check_text(schema: dict[str, Any], value: str, path: str) -> Iterator[Viola
 
 
 def _matches(pattern: str, value: str) -> bool:
-    """Whether a pattern is found; one that only Go can read (a `Schema` may bring it) is left to the server."""
+    """Whether a pattern is found. Without the engine for patterns, and for an invalid one, the server decides."""
+    if not has_engine(pattern):
+        skip_pattern()
+        return True
     try:
-        return python_pattern(pattern).search(value) is not None
-    except ValueError:
+        return text_matches(pattern, value)
+    except InvalidPattern:
         return True
 
 

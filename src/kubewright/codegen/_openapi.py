@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from kubewright.api._structural import QUANTITY
 from kubewright.client import ServedResource
 from kubewright.codegen._definition import KindSource, VersionSource
 from kubewright.codegen._errors import CodegenError
 from kubewright.codegen._normal import normal_schema
 from kubewright.codegen._structure import check_structural
+from kubewright.regex import QUANTITY
 
 __all__ = ["kind_from_openapi"]
 

@@ -31,7 +31,7 @@ from kubewright.api._constraints import Constraint
 from kubewright.api._paths import parse_path
 from kubewright.api._placement import add_constraint
 from kubewright.api._shapes import Shape
-from kubewright.api._structural import QUANTITY
+from kubewright.regex import QUANTITY
 
 if TYPE_CHECKING:
     from kubewright.codegen._models import Model

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from kubewright.api import DecodeError, Object, from_dict, info_of
 from kubewright.crd import ValidationError, schema_of, validate
+from kubewright.regex import EngineMissing, InvalidPattern, text_matches
 from kubewright.yaml import InvalidYAML, load_yaml_documents
 
 __all__ = ["ExampleError", "examples_json", "minimal", "read_samples"]
@@ -152,8 +153,6 @@ def _rounded_up(value: float, step: float | None) -> float:
 
 
 def _text(schema: Mapping[str, Any]) -> str:
-    import re
-
     if (known := _FORMATS.get(schema.get("format", ""))) is not None:
         return known
     least: int = schema.get("minLength", 0)
@@ -164,6 +163,6 @@ def _text(schema: Mapping[str, Any]) -> str:
     if pattern is None:
         return fitting[0]
     try:
-        return next((text for text in fitting if re.search(pattern, text)), fitting[0])
-    except re.error:  # Go's patterns are not all Python's
+        return next((text for text in fitting if text_matches(pattern, text)), fitting[0])
+    except (InvalidPattern, EngineMissing):
         return fitting[0]

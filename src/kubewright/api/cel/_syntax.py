@@ -28,6 +28,7 @@ from kubewright.api.cel._nodes import (
     children,
 )
 from kubewright.api.cel._values import Uint
+from kubewright.regex import has_engine
 
 __all__ = ["ExtraMissing", "is_available", "parse"]
 
@@ -44,12 +45,12 @@ class ExtraMissing(ImportError):
     """CEL was asked for where the library for it is not installed."""
 
     def __init__(self) -> None:
-        super().__init__("CEL needs the package cel-expr-python: pip install 'kubewright[cel]'")
+        super().__init__("CEL needs the packages cel-expr-python and google-re2: pip install 'kubewright[cel]'")
 
 
 def is_available() -> bool:
     """Whether expressions can be parsed here. Does not load the library."""
-    return find_spec("cel_expr_python") is not None
+    return find_spec("cel_expr_python") is not None and has_engine()
 
 
 @cache

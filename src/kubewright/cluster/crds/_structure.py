@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, Literal, TypeAlias
 
-from kubewright.api._patterns import python_pattern
+from kubewright.cluster._failures import unsupported
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, required
+from kubewright.regex import EngineMissing, InvalidPattern, check_pattern, has_engine
 
 __all__ = ["structural_errors"]
 
@@ -124,9 +125,11 @@ def _value_rules(schema: dict[str, Any], path: str, *, either: bool = False) -> 
         yield from _nested(schema["not"], f"{path}.not")
     pattern_text = schema.get("pattern")
     if pattern_text:
+        if not has_engine(pattern_text):
+            raise unsupported(f"patterns as it is installed: {EngineMissing()}")
         try:
-            python_pattern(pattern_text)
-        except ValueError as error:
+            check_pattern(pattern_text)
+        except InvalidPattern as error:
             text = f"must be a valid regular expression, but isn't: {error}"
             yield invalid(f"{path}.pattern", pattern_text, text)
 

@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any, Final
 
 from kubewright.api._formats import fits_format, is_format
-from kubewright.api._patterns import python_pattern
 from kubewright.cluster._field_errors import (
     FieldError,
     go_number,
@@ -29,6 +28,7 @@ from kubewright.cluster._field_errors import (
     too_many,
     type_invalid,
 )
+from kubewright.regex import text_matches
 
 __all__ = ["errors_of"]
 
@@ -152,7 +152,7 @@ def _text_rules(schema: dict[str, Any], value: str, path: str) -> Iterator[Field
     if length < schema.get("minLength", 0):
         yield invalid(_named(path), value, f"{path} in body should be at least {schema['minLength']} chars long")
     pattern = schema.get("pattern")
-    if pattern and python_pattern(pattern).search(value) is None:
+    if pattern and not text_matches(pattern, value):
         yield invalid(_named(path), value, f"{path} in body should match '{pattern}'")
 
 

@@ -15,7 +15,6 @@ from kubewright.api._names import (
 from kubewright.api._validation import rules_of, violations
 from kubewright.console.forms._fields import Field
 from kubewright.console.forms._paths import Path, at, located
-from kubewright.console.forms._patterns import is_short, without_slow_patterns
 
 __all__ = ["METADATA", "Checker", "Problem"]
 
@@ -47,7 +46,6 @@ _SERVERS_OWN: Final = frozenset(
         "uid",
     ]
 )
-_HEAD: Final = ("apiVersion", "kind", "metadata")
 _IDENTITY: Final[tuple[Path, ...]] = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 
 
@@ -67,11 +65,10 @@ class Checker:
         self._namespaced = namespaced
         self._has_schema = "kind" in field.members
         # What is wrong with the metadata is told here; it must not hide what rules have to say about the rest.
-        name = without_slow_patterns(field.schema["properties"]["metadata"]["properties"]["name"])
+        name = field.schema["properties"]["metadata"]["properties"]["name"]
         metadata = {"type": "object", "properties": {"name": name}}
         self._schema = {**field.schema, "properties": {**field.schema["properties"], "metadata": metadata}}
         self._rules = rules_of(self._schema) if self._has_schema else None
-        self._quick = without_slow_patterns(self._schema)
 
     def check(self, value: dict[str, Any], old: dict[str, Any] | None = None) -> list[Problem]:
         """Every rule that the value breaks; with an old object, also the rules about changes."""
@@ -80,8 +77,7 @@ class Checker:
             found += [Problem(path, "cannot be changed") for path in _IDENTITY if at(value, path) != at(old, path)]
         if not self._has_schema:
             return found
-        short = self._quick is self._schema or is_short({**value, **dict.fromkeys(_HEAD)})
-        for violation in violations(self._schema if short else self._quick, value, rules=self._rules, old=old):
+        for violation in violations(self._schema, value, rules=self._rules, old=old):
             path, rest = located(violation.path, self.field, value)
             found.append(Problem(path, f"{rest.lstrip('.')} {violation.message}" if rest else violation.message))
         found += [Problem(path, "is not a field of this kind") for path in unknown(self.field, value)]
