@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kubewright.api import Column, Scale
+from kubewright.api._paths import parse_path
 from kubewright.codegen._errors import CodegenError
 from kubewright.codegen._normal import normal_schema
-from kubewright.codegen._structure import check_structural, loosened
+from kubewright.codegen._paths import leads_to
+from kubewright.codegen._structure import check_field_names, check_structural, loosened
 
 __all__ = ["KindSource", "VersionSource", "is_definition", "read_definition"]
 
@@ -19,6 +21,7 @@ _GROUP: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*
 _VERSION: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_LONGEST_WARNING: Final = 256
 _ANYTHING: Final = "x-kubernetes-preserve-unknown-fields"
 
 
@@ -134,7 +137,16 @@ def _check_names(kind: KindSource) -> None:
 
 
 def _check_beside_schema(version: VersionSource) -> None:
-    """Raise ValueError for columns and scales that `@resource` would refuse, as the server does."""
+    """Raise ValueError, which names the field, for what `@resource` would refuse, as the server does."""
+    if not isinstance(version.served, bool):
+        raise ValueError(f"served of version {version.name} must be true or false, not {version.served!r:.60}")
+    warning = version.deprecated
+    if not isinstance(warning, bool | str) or (
+        isinstance(warning, str) and not (len(warning) <= _LONGEST_WARNING and warning.isprintable())
+    ):
+        raise ValueError(
+            f"deprecationWarning of version {version.name} must be one line of at most {_LONGEST_WARNING} characters"
+        )
     titles = [column["name"] for column in version.columns]
     if len(set(titles)) < len(titles):
         raise ValueError(f"two columns have the same name: {', '.join(titles)}")
@@ -147,7 +159,18 @@ def _check_beside_schema(version: VersionSource) -> None:
             checked=False,
         )
     if version.scale is not None:
-        Scale(version.scale["specReplicasPath"], version.scale["statusReplicasPath"])
+        scale = version.scale
+        Scale(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath"))
+    for path in version.selectable_fields:
+        _check_selectable(version, path)
+
+
+def _check_selectable(version: VersionSource, path: str) -> None:
+    steps = parse_path(path)
+    if steps[0].member == "metadata" or any(step.member is None for step in steps):
+        raise ValueError(f"the selectable field {path} must not be in the metadata or in a list")
+    if not any(leads_to(version.schema, path, type_) for type_ in ("string", "integer", "boolean")):
+        raise ValueError(f"the selectable field {path} must lead to a string, an integer or a boolean")
 
 
 def _versions(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -193,4 +216,5 @@ def _column(column: Mapping[str, Any]) -> dict[str, Any]:
 
 def _normal(version: VersionSource, source: str, kind: str, descriptions: bool) -> VersionSource:
     check_structural(version.schema, source, f"{kind} {version.name}")
+    check_field_names(version.schema, source, f"{kind} {version.name}")
     return replace(version, schema=normal_schema(version.schema, descriptions=descriptions))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from kubewright.codegen._errors import CodegenError
 
-__all__ = ["check_structural", "loosened"]
+__all__ = ["check_field_names", "check_structural", "loosened"]
 
 _TYPES: Final = frozenset({"string", "integer", "number", "boolean", "array", "object"})
 _DEEPEST: Final = 200
+_NOT_IN_A_NAME: Final = re.compile(r'["\\\x00-\x1f]')  # msgspec writes names as they are
 _FREE: Final = "x-kubernetes-preserve-unknown-fields"
 
 
@@ -47,6 +49,24 @@ def _check(node: Any, path: str, depth: int) -> str | None:
         if isinstance(node.get(name), dict) and (reason := _check(node[name], f"{path}[*]", depth + 1)):
             return reason
     return None
+
+
+def check_field_names(schema: Any, source: str, where: str) -> None:
+    """Raises CodegenError, which names the place, for a field that no class can have."""
+    waiting = [(schema, where)]
+    while waiting:
+        node, path = waiting.pop()
+        for name, below in (node.get("properties") or {}).items():
+            if _NOT_IN_A_NAME.search(name):
+                raise CodegenError(
+                    source,
+                    f"{path}: no class can have the field {name!r:.80}: names with quotes, backslashes or control"
+                    " characters cannot be decoded; leave this kind out, or remove the field from the file",
+                )
+            waiting.append((below, f"{path}.{name}"))
+        waiting += [
+            (node[name], f"{path}[*]") for name in ("items", "additionalProperties") if isinstance(node.get(name), dict)
+        ]
 
 
 def loosened(node: Any, depth: int = 0) -> Any:
