@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
@@ -49,8 +49,8 @@ class Part(Model):
             r"^Pod p: spec.containers: expected `array`, got `object`$",
         ),
         (b"[]", r"^Pod: expected `object`, got `array`$"),
-        (b"{", r"^Pod: input data was truncated$"),
-        (b"<html>", r"^Pod: JSON is malformed"),
+        (b"{", r"^Pod: not JSON, or cut off$"),
+        (b"<html>", r"^Pod: not JSON, or cut off$"),
         (b'{"metadata":{"name":"\xff"}}', r"^Pod: not UTF-8 \(invalid start byte\)$"),
         (b'{"deep":%b%b}' % (b"[" * 5000, b"]" * 5000), r"^Pod: nested too deeply$"),
         (b'{"spec":%b%b}' % (b"[" * 5000, b"]" * 5000), r"^Pod: nested too deeply$"),
@@ -65,7 +65,7 @@ def test_a_bad_value_of_a_custom_type_names_its_path() -> None:
     with pytest.raises(DecodeError) as caught:
         from_dict(Part, {"size": 1, "names": [], "table": {"cpu": "fast"}})
     assert caught.value.path.startswith("table")
-    assert "fast" in caught.value.reason
+    assert "a quantity" in caught.value.reason
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ def test_a_bad_value_of_a_custom_type_names_its_path() -> None:
     [
         ({"table": {"cpu": "hunter2"}}, r"table\[\.\.\.\]: the value is not a quantity: expected a number"),
         ({"table": {"cpu": "it's hunter2"}}, "the value is not a quantity: expected a number"),
-        ({"table": {"cpu": "hunter2" * 1000}}, "the value is not a quantity: it has 7000 characters"),
+        ({"table": {"cpu": "hunter2" * 1000}}, "the value is not a quantity: expected a number"),
         ({"choice": "hunter2"}, "choice: not one of the values that the model knows$"),
         ({"changed": "hunter2"}, "changed: the value is not an RFC 3339 time"),
-        ({"table": {"cpu": ["hunter2"]}}, "expected a quantity such as '500m', got a list$"),
+        ({"table": {"cpu": ["hunter2"]}}, "expected `str | int | float`, got `array`$"),
         ({"choice": "hunter2 - at `hunter2`"}, "choice: not one of the values that the model knows$"),
         ({"choice": 2}, "choice: expected `str`, got `int`$"),
     ],
@@ -90,8 +90,30 @@ def test_what_does_not_fit_is_told_without_the_value(content: dict[str, Any], to
     with pytest.raises(DecodeError) as caught:
         from_dict(Secretive, content)
     assert re.search(told, str(caught.value))
-    assert str(caught.value).endswith(caught.value.reason_without_value)
+    assert str(caught.value).endswith(caught.value.reason)
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_messages_do_not_depend_on_the_words_of_msgspec() -> None:
+    """A release of msgspec that quoted values elsewhere in its messages must not make them public."""
+
+    class Secretive(Model):
+        count: Annotated[int, msgspec.Meta(le=10)] = 0
+        word: Annotated[str, msgspec.Meta(max_length=3)] = ""
+        blob: bytes = b""
+        inner: Part | None = None
+
+    for content, told in (
+        ({"count": 4242}, "count: the value is not in the range of int"),
+        ({"count": "4242"}, "count: expected `int`, got `str`"),
+        ({"word": "4242"}, "word: the value is not in the range of str"),
+        ({"blob": "!4242!"}, "blob: the value is not base64"),
+        ({"inner": {"size": 1, "names": ["4242", 4242], "table": {}}}, "inner.names[1]: expected `str`, got `int`"),
+        ({"inner": "4242"}, "inner: expected `object | null`, got `str`"),
+    ):
+        with pytest.raises(DecodeError) as caught:
+            from_dict(Secretive, content)
+        assert str(caught.value) == f"Secretive: {told}"
 
 
 def test_built_in_kinds_read_null_and_missing_required_fields_as_go_does() -> None:

@@ -7,12 +7,12 @@ object that still does not fit its model raises `DecodeError`.
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Any, Final, TypeVar
 
 import msgspec
 
+from kubewright.api._misfits import misfit_of
 from kubewright.api._object import Object, name_kind
 from kubewright.api._object_meta import ObjectMeta, Origin
 from kubewright.api._repair import repair
@@ -26,24 +26,18 @@ T = TypeVar("T")
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for bytes that are no JSON, or not what is expected in it, or no text, or absurdly deep."""
 
+_NOT_JSON: Final = "not JSON, or cut off"
 _encoder = msgspec.json.Encoder(enc_hook=enc_hook)
-
-# How values stand in what msgspec says, and in what our own types say.
-_UNKNOWN_VALUE: Final = re.compile(r"^invalid (enum )?value .*", re.DOTALL)
-_VALUE: Final = re.compile(r"""^('.*'|".*"|.{1,20}\.\.\.) is not""", re.DOTALL)
 
 
 class DecodeError(ValueError):
-    """What was read does not fit the model. `object_name` and `path` say where, `reason` says why.
+    """What was read does not fit the model. `object_name` and `path` say where, `reason` says what is expected.
 
-    The text lacks the value that does not fit: it may be a secret, and logs and events are read by many. `reason` has
-    it, `reason_without_value` is what the text says.
+    The message lacks the value that does not fit, which may be a secret: logs and events are read by many.
     """
 
     def __init__(self, object_name: str, path: str, reason: str) -> None:
-        unknown = _UNKNOWN_VALUE.sub("not one of the values that the model knows", reason)
-        self.reason_without_value = _VALUE.sub("the value is not", unknown)
-        super().__init__(": ".join(part for part in (object_name, path, self.reason_without_value) if part))
+        super().__init__(": ".join(part for part in (object_name, path, reason) if part))
         self.object_name = object_name
         self.path = path
         self.reason = reason
@@ -60,8 +54,8 @@ def decode(type_: type[T], raw: bytes) -> T:
     try:
         try:
             made: Any = _decode_untyped(type_, raw) if issubclass(type_, Untyped) else _decoder(kind).decode(raw)
-        except msgspec.DecodeError as error:
-            made = _decode_again(type_, raw, error)
+        except msgspec.DecodeError:
+            made = _decode_again(type_, raw)
     except UnicodeDecodeError as error:
         raise DecodeError(type_.__name__, "", f"not UTF-8 ({error.reason})") from None
     except RecursionError:
@@ -98,52 +92,42 @@ def from_dict(type_: type[T], content: Any) -> T:
 
 def _decode_untyped(type_: type[Untyped], raw: bytes) -> Untyped:
     try:
-        content = msgspec.json.decode(raw, type=dict[str, Any])
-    except msgspec.DecodeError as error:
-        raise _explain(type_, raw, error) from None
+        content = msgspec.json.decode(raw)
+    except msgspec.DecodeError:
+        raise DecodeError(type_.__name__, "", _NOT_JSON) from None
+    if not isinstance(content, dict):
+        raise DecodeError(type_.__name__, "", misfit_of(dict[str, Any], content)[1])
     metadata = content.pop("metadata", None) or {}
     try:
         # Through bytes rather than `convert`: the managed fields stay undecoded that way.
         meta = _decoder(ObjectMeta).decode(_encoder.encode(metadata))
-    except msgspec.DecodeError as error:
+    except msgspec.DecodeError:
+        repaired = repair(ObjectMeta, metadata)
         try:
-            meta = msgspec.convert(repair(ObjectMeta, metadata), ObjectMeta, dec_hook=dec_hook)
+            meta = msgspec.convert(repaired, ObjectMeta, dec_hook=dec_hook)
         except msgspec.ValidationError:
-            raise _explain(type_, raw, error, prefix="metadata") from None
+            path, reason = misfit_of(ObjectMeta, repaired)
+            where = f"metadata.{path}" if path else "metadata"
+            raise DecodeError(_name(type_, {"metadata": metadata}), where, reason) from None
     return type_(
         api_version=content.pop("apiVersion", ""), kind=content.pop("kind", ""), metadata=meta, content=content
     )
 
 
-def _decode_again(type_: Any, raw: bytes, error: msgspec.DecodeError) -> Any:
+def _decode_again(type_: Any, raw: bytes) -> Any:
     try:
         content = msgspec.json.decode(raw)
     except msgspec.DecodeError:
-        raise _explain(type_, raw, error) from None
+        raise DecodeError(type_.__name__, "", _NOT_JSON) from None
+    repaired = repair(type_, content)
     try:
-        return _decoder(type_).decode(_encoder.encode(repair(type_, content)))
-    except msgspec.DecodeError as second:
-        raise _explain(type_, raw, second) from None
+        return _decoder(type_).decode(_encoder.encode(repaired))
+    except msgspec.DecodeError:
+        raise DecodeError(_name(type_, content), *misfit_of(type_, repaired)) from None
 
 
-def _explain(type_: type, raw: bytes, error: msgspec.DecodeError, prefix: str = "") -> DecodeError:
-    # The last one: a value that stands in the reason may look like the path.
-    reason, where_from, at = str(error).rpartition(" - at `")
-    reason, at = (reason, at) if where_from else (at, "")
-    path = at.rstrip("`").removeprefix("$").removeprefix(".")
-    reason = reason.replace("Object missing required field", "missing required field")
-    where = ".".join(part for part in (prefix, path) if part)
-    if reason[1:2].islower():
-        reason = reason[0].lower() + reason[1:]
-    return DecodeError(_name(type_, raw), where, reason)
-
-
-def _name(type_: type, raw: bytes) -> str:
+def _name(type_: type, content: Any) -> str:
     """`Foo default/my-foo`, as well as it can be told."""
-    try:
-        content = msgspec.json.decode(raw)
-    except msgspec.DecodeError:
-        return type_.__name__
     metadata = content.get("metadata") if isinstance(content, dict) else None
     if not isinstance(metadata, dict) or not metadata.get("name"):
         return type_.__name__

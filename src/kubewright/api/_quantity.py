@@ -25,6 +25,10 @@ _NANO: Final = 10**9
 _MAX_BINARY: Final = (2**63 - 1) * _NANO
 _MAX_TEXT: Final = 1000  # bounds the work that a hostile object can cause; a real quantity has a dozen characters
 
+EXPECTED: Final = (
+    "a quantity: expected a number with an optional suffix "
+    "(n u m k M G T P E, Ki Mi Gi Ti Pi Ei, or an exponent such as e3), for example 500m, 1.5Gi or 12e6"
+)
 _GRAMMAR: Final = re.compile(
     r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
     r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE]?)|[eE](?P<exponent>[+-]?0*[0-9]{1,3}))"
@@ -252,10 +256,7 @@ def _checked(text: str) -> str:
         raise ValueError(f"{stripped[:20]}... is not a quantity: it has {len(stripped)} characters")
     match = _GRAMMAR.fullmatch(stripped)
     if match is None or not (match["whole"] or match["fraction"]):
-        raise ValueError(
-            f"{stripped!r} is not a quantity: expected a number with an optional suffix "
-            "(n u m k M G T P E, Ki Mi Gi Ti Pi Ei, or an exponent such as e3), for example 500m, 1.5Gi or 12e6"
-        )
+        raise ValueError(f"{stripped!r} is not {EXPECTED}")
     return stripped
 
 

@@ -15,14 +15,14 @@ import msgspec
 
 from kubewright.api._model import Model
 
-__all__ = ["repair"]
+__all__ = ["repair", "without_none"]
 
 _ZEROS: dict[Any, object] = {str: "", int: 0, float: 0.0, bool: False, datetime: "0001-01-01T00:00:00Z", bytes: ""}
 
 
 def repair(type_: Any, content: Any) -> Any:
     """The same content with zero values filled in, as far down as built-in models reach."""
-    type_, optional = _plain(type_)
+    type_, optional = without_none(type_)
     if isinstance(type_, type) and issubclass(type_, Model):
         if content is None and not optional:
             content = {}
@@ -42,7 +42,7 @@ def _repair_model(model: type[Model], content: dict[str, Any]) -> dict[str, Any]
     repaired = dict(content)
     for field in msgspec.structs.fields(model):
         name = field.encode_name
-        _, optional = _plain(field.type)
+        _, optional = without_none(field.type)
         if name in content:
             if content[name] is None and not optional:
                 if lenient or not field.required:
@@ -56,14 +56,14 @@ def _repair_model(model: type[Model], content: dict[str, Any]) -> dict[str, Any]
     return repaired
 
 
-def _plain(type_: Any) -> tuple[Any, bool]:
+def without_none(type_: Any) -> tuple[Any, bool]:
     """The type without Annotated and without None, and whether None was allowed."""
     if get_origin(type_) is Annotated:
-        return _plain(get_args(type_)[0])
+        return without_none(get_args(type_)[0])
     if get_origin(type_) in (Union, UnionType):
         others = [argument for argument in get_args(type_) if argument is not NoneType]
         optional = len(others) < len(get_args(type_))
-        return (_plain(others[0])[0], optional) if len(others) == 1 else (Union[tuple(others)], optional)  # noqa: UP007
+        return (without_none(others[0])[0], optional) if len(others) == 1 else (Union[tuple(others)], optional)  # noqa: UP007
     return type_, type_ is Any or type_ is NoneType
 
 

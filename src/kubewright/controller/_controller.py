@@ -531,7 +531,7 @@ class Controller(Generic[R]):
     def _tell_undecodable(self, run: Reconcile, found: _Undecodable) -> None:
         """Say it once for each generation of the object: a resync, or a status that somebody writes, is no news."""
         error, snapshot = found.error, found.snapshot
-        what = f"{error.path}: {error.reason_without_value}"
+        what = f"{error.path}: {error.reason}"
         message = f"The object does not fit its model: {what}" if error.path else str(error)
         state = (snapshot.uid, snapshot.generation or snapshot.resource_version, message)
         news = self._undecodable.get(run.key) != state

@@ -78,7 +78,7 @@ class Admission:
         except ValidationError as error:
             return self._refuse(request, Refused.of(error)), "refused"
         except DecodeError as error:
-            where = FieldError(error.path, error.reason_without_value, "FieldValueTypeInvalid")
+            where = FieldError(error.path, error.reason, "FieldValueTypeInvalid")
             return self._refuse(request, Refused(where)), "refused"
         except BadReview as error:
             return self._refuse(request, Refused(str(error), code=400)), "failed"

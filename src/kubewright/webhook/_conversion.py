@@ -244,7 +244,7 @@ class ConversionWebhook:
             # Encoded here, where one is looked at after the other: all at once they would stop the loop, too.
             return msgspec.Raw(msgspec.json.encode(content))
         except (ConversionError, DecodeError) as error:
-            why = f"{error.path}: {error.reason_without_value}" if isinstance(error, DecodeError) else as_text(error)
+            why = f"{error.path}: {error.reason}" if isinstance(error, DecodeError) else as_text(error)
             logger.warning("%s: %s", what, why)
             raise ConversionError(f"{what}: {why}") from None
         except Exception as error:
