@@ -26,7 +26,7 @@ FLOORS = [
     {"client"},
     {"api"},
     {"http"},
-    {"clock", "regex", "yaml", "_certificates", "_writing"},
+    {"clock", "lru", "regex", "yaml", "_certificates", "_writing"},
 ]
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 

@@ -241,6 +241,20 @@ async def test_an_object_that_does_not_fit_its_model_fails_alone(caplog: pytest.
         assert informer.lister.keys() == [("shop", "bad"), ("shop", "good")]
 
 
+async def test_logs_each_undecodable_state_once_however_many_objects_there_are(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    names = [f"bad-{number}" for number in range(1_500)]
+    server = server_with(*names)
+    for name in names:
+        server.objects["shop", name]["data"] = {"number": 5}
+    async with informed(server) as (informer, _):
+        for _ in range(3):
+            assert informer.lister.list() == []
+        assert informer.health.undecodable == 1_500
+        assert len(caplog.records) == 1_500
+
+
 async def test_reads_are_safe_from_threads_while_the_watch_writes() -> None:
     server = server_with(*(f"o-{number}" for number in range(50)))
     async with informed(server) as (informer, clock):

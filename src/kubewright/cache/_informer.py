@@ -27,6 +27,7 @@ from kubewright.cache._source import Source
 from kubewright.cache._store import Store
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock
+from kubewright.lru import LRUMemory
 
 __all__ = ["Fields", "Informer"]
 
@@ -37,7 +38,9 @@ R = TypeVar("R", bound=Object)
 Fields = str | FieldSelector | Mapping[str, str]
 """A field selector: its text, the object, or the values that fields must have."""
 
-_LOGGED_AT_MOST = 1_000
+_LOGGED_AT_MOST = 100_000
+"""Objects whose logged state is remembered. Lists go through all of them in order, so fewer than there are would be
+of no use."""
 
 
 class Informer(Generic[R]):
@@ -134,7 +137,7 @@ class Informer(Generic[R]):
         self._waiting: set[asyncio.Future[None]] = set()
         self._task: asyncio.Task[None] | None = None
         self._running = False
-        self._undecodable: set[tuple[ObjectKey, int]] = set()
+        self._undecodable: LRUMemory[ObjectKey, int] = LRUMemory(_LOGGED_AT_MOST)  # the state that was logged
         self._undecodable_count = 0
         self.lister: Lister[R] = Lister(self._overlay, self._found_undecodable)
 
@@ -268,12 +271,8 @@ class Informer(Generic[R]):
         return self._selector is None or self._selector.matches(labels_of(raw))
 
     def _found_undecodable(self, snapshot: Snapshot[R], error: DecodeError) -> None:
-        state = (snapshot.key, snapshot.resource_version)
-        if state in self._undecodable:
+        if self._undecodable.put(snapshot.key, snapshot.resource_version) == snapshot.resource_version:
             return
-        if len(self._undecodable) >= _LOGGED_AT_MOST:
-            self._undecodable.clear()
-        self._undecodable.add(state)
         self._undecodable_count += 1
         logger.warning("left out of a list: %s", error)
 

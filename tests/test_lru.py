@@ -1,0 +1,34 @@
+"""The bounded memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubewright.lru import LRUMemory
+
+
+def test_evicts_the_least_recently_used_entry() -> None:
+    memory: LRUMemory[str, int] = LRUMemory(2)
+    assert memory.put("a", 1) is None
+    assert memory.put("b", 2) is None
+    assert memory.get("a") == 1
+    memory.put("c", 3)
+    assert (memory.get("a"), memory.get("b"), memory.get("c")) == (1, None, 3)
+    assert len(memory) == 2
+
+
+def test_put_counts_as_use_and_returns_the_former_value() -> None:
+    memory: LRUMemory[str, int] = LRUMemory(2)
+    memory.put("a", 1)
+    memory.put("b", 2)
+    assert memory.put("a", 3) == 1
+    memory.put("c", 4)
+    assert memory.get("b") is None
+    memory.discard("a")
+    memory.discard("a")
+    assert memory.get("a") is None
+
+
+def test_rejects_a_size_without_room() -> None:
+    with pytest.raises(ValueError, match="at least 1, not 0"):
+        LRUMemory(0)
