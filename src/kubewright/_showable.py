@@ -5,13 +5,37 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["as_text", "showable"]
+__all__ = ["as_text", "one_line", "showable", "visible"]
 
 _SECRETS: Final = (
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     r"|\beyJ[A-Za-z0-9_-]{8,8192}\.[A-Za-z0-9_-]{8,8192}\.[A-Za-z0-9_-]*"
     r"|(?<=\bBearer )[A-Za-z0-9._~+/=-]{8,}"
 )
+
+
+_CONTROL: Final = {
+    number: f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
+    for number in (
+        *range(9),
+        *range(11, 32),
+        *range(127, 160),
+        *range(0x2028, 0x202F),
+        *range(0x2066, 0x206A),
+    )
+}
+"""Characters that a terminal obeys, that end a line, or that turn the direction of text; without tab and line feed."""
+_BREAKS: Final = re.compile(r"[ \t]*[\r\n]\s*")
+
+
+def visible(text: str) -> str:
+    """Returns the text with control characters escaped, so that a terminal shows them. Line feeds and tabs stay."""
+    return text if text.isprintable() else text.translate(_CONTROL)
+
+
+def one_line(text: str) -> str:
+    """Returns the text on one line with control characters escaped: for texts of a server in messages and logs."""
+    return text if text.isprintable() else visible(_BREAKS.sub(" ", text).replace("\t", " ")).strip()
 
 
 def showable(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from kubewright._showable import one_line
 from kubewright.api._misfits import misfit_of
 from kubewright.api._object import Object, name_kind
 from kubewright.api._object_meta import ObjectMeta, Origin
@@ -37,7 +38,7 @@ class DecodeError(ValueError):
     """
 
     def __init__(self, object_name: str, path: str, reason: str) -> None:
-        super().__init__(": ".join(part for part in (object_name, path, reason) if part))
+        super().__init__(one_line(": ".join(part for part in (object_name, path, reason) if part)))
         self.object_name = object_name
         self.path = path
         self.reason = reason

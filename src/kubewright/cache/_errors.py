@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kubewright._showable import one_line
 from kubewright.api import Object, info_of
 from kubewright.client import ApiError, ConfigError, Forbidden, NotFound, NotKubernetes, Unauthorized, Unavailable
 
@@ -25,7 +26,7 @@ def explain(error: BaseException, kind: type[Object], verb: str) -> str:
     info = info_of(kind)
     resource = f"{info.plural}.{info.group}" if info.group else info.plural
     if isinstance(error, Forbidden):
-        return f"the verb {verb!r} on {resource} is forbidden: {error.status.message or error}"
+        return f"the verb {verb!r} on {resource} is forbidden: {one_line(error.status.message) or error}"
     if isinstance(error, NotFound):
         return f"the server does not serve {resource} in version {info.version}: install its definition first"
     if isinstance(error, Unauthorized):

@@ -48,7 +48,8 @@ def tell_problems(folder: Path, suites: Sequence[Suite], output: Output, *, made
     if made and "scorecard" not in suites and report.ok:
         problems += [("warning", one) for one in validate(bundle, ["scorecard"]).problems]
     for level, one in problems:
-        output.line(f"{_SIGNS[level]} {folder / one.file if one.file else folder}: {_without_file(str(one), one.file)}")
+        place = folder / one.file if one.file else folder
+        output.line(f"{place}: {_without_file(str(one), one.file)}", sign=_SIGNS[level])
     found = [{**asdict(one), "level": level} for level, one in problems]
     steps = {"steps": output.steps} if made else {}
     output.document(folder=str(folder), ok=report.ok, problems=found, **steps)

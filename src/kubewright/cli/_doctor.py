@@ -46,7 +46,7 @@ def command(targets: Sequence[str], kubeconfig: str | None, context: str | None,
                 found.append(finding)
                 sign = click.style(f"{finding.state:<7}", fg=_COLOURS[finding.state])
                 advice = f"\n        {finding.advice}" if finding.advice else ""
-                output.line(f"{sign} {finding.what}{advice}")
+                output.line(f"{finding.what}{advice}", sign=sign)
         return found
 
     found = connected(kubeconfig, context, work)

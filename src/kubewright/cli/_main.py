@@ -12,6 +12,7 @@ import click
 from click.shell_completion import shell_complete
 
 from kubewright import __version__
+from kubewright._showable import visible
 from kubewright._writing import NotWritten
 from kubewright.cli._commands import LazyGroup
 from kubewright.cli._completion import VARIABLE
@@ -44,7 +45,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         result = cli.main(arguments, prog_name="kubewright", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        click.echo(_message(error), err=True)
+        click.echo(visible(_message(error)), err=True)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return CommandExit.INTERRUPTED
@@ -55,7 +56,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("KUBEWRIGHT_DEBUG"):
             traceback.print_exc()
-        click.echo(f"Error: {_describe(error)}", err=True)
+        click.echo(visible(f"Error: {_describe(error)}"), err=True)
         return CommandExit.FAILED
     # click answers with the exit code when a command or --help ends early, else with what the command returned.
     return result if isinstance(result, int) else CommandExit.DONE

@@ -17,6 +17,7 @@ from typing import Any
 
 import click
 
+from kubewright._showable import visible
 from kubewright.testing._progress import Progress, Step
 
 __all__ = ["Output", "output_option"]
@@ -31,11 +32,11 @@ class Output:
         """What was done, for the document."""
         self._progress = Progress()
 
-    def line(self, text: str) -> None:
-        """A line for people."""
+    def line(self, text: str, *, sign: str = "") -> None:
+        """A line for people, with control characters escaped: they may come from a cluster. A sign may be styled."""
         if not self.json:
             self._progress.clear()
-            _say(text)
+            _say(f"{sign} {visible(text)}" if sign else visible(text))
 
     def step(self, did: str, what: str) -> None:
         """A step that was done: `applied`, `Deployment guestbook-system/guestbook`. It is kept in `steps`."""

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from kubewright._showable import one_line
 from kubewright.api._codec import UNREADABLE
 from kubewright.client._config_errors import ConfigError
 from kubewright.client._transport import ConnectionLost, TooLarge
@@ -74,7 +75,11 @@ class Status(msgspec.Struct, kw_only=True):
 
 
 class ApiError(Exception):
-    """The server did not do what it was asked. `str()` is the server's message, after what was asked."""
+    """The server did not do what it was asked.
+
+    `str()` is the request and the server's message, on one line and without control characters, so that it may be
+    logged; `status.message` is the message as it was sent.
+    """
 
     def __init__(self, status: Status, request: str = "") -> None:
         super().__init__(status, request)
@@ -85,7 +90,7 @@ class ApiError(Exception):
 
     def __str__(self) -> str:
         message = self.status.message or self.status.reason or f"HTTP status {self.status.code}"
-        return f"{self.request}: {message}" if self.request else message
+        return one_line(f"{self.request}: {message}" if self.request else message)
 
     @property
     def code(self) -> int:

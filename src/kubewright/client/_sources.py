@@ -25,7 +25,6 @@ log = logging.getLogger("kubewright.client")
 
 _EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
-_MAX_EXTENSION_NODES = 10_000
 _REMOVED_PROVIDERS = {"gcp": "gke-gcloud-auth-plugin", "azure": "kubelogin", "oidc": "kubectl-oidc_login"}
 
 
@@ -166,25 +165,10 @@ def _cluster_config(entry: Entry, cluster: Cluster) -> bytes | None:
     found = [item.get("extension") for item in cluster.extensions or () if item.get("name") == _EXEC_EXTENSION]
     if not found or found[0] is None:
         return None
-    _check_size(entry, found[0])
     try:
         return msgspec.json.encode(found[0])
     except (TypeError, ValueError, RecursionError):
         raise entry.error(f"the extension {_EXEC_EXTENSION} cannot be written as JSON") from None
-
-
-def _check_size(entry: Entry, value: object) -> None:
-    """YAML aliases make a small file stand for a huge, even endless, value; count before anything walks it."""
-    pending, nodes = [value], 0
-    while pending:
-        nodes += 1
-        if nodes > _MAX_EXTENSION_NODES:
-            raise entry.error(f"the extension {_EXEC_EXTENSION} is too large")
-        node = pending.pop()
-        if isinstance(node, dict):
-            pending.extend(node.values())
-        elif isinstance(node, list):
-            pending.extend(node)
 
 
 def _decoded(entry: Entry, name: str, value: str | None) -> bytes | None:

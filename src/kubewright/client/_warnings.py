@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import re
 
+from kubewright._showable import one_line
+
 __all__ = ["WarningLog", "warning_texts"]
 
 logger = logging.getLogger("kubewright.client")
@@ -29,4 +31,4 @@ class WarningLog:
         for text in warning_texts(headers):
             if text not in self._seen and len(self._seen) < _MOST:
                 self._seen.add(text)
-                logger.warning("the server warns: %s (at %s)", text, request)
+                logger.warning("the server warns: %s (at %s)", one_line(text), request)

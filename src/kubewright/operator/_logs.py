@@ -20,7 +20,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from kubewright._showable import showable
+from kubewright._showable import showable, visible
 from kubewright.client import current_trace
 from kubewright.controller._failures import Repeated
 from kubewright.operator._settings import Settings
@@ -30,12 +30,6 @@ __all__ = ["JsonFormatter", "PrettyFormatter", "set_up_logging"]
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _LONGEST = 16_384
 _COLOURS = {"DEBUG": "\x1b[2m", "INFO": "\x1b[32m", "WARNING": "\x1b[33m", "ERROR": "\x1b[31m"}
-
-# What a terminal obeys, and what turns the direction of text.
-_CONTROL = {
-    number: f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
-    for number in (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-}
 
 
 def set_up_logging(settings: Settings, stream: TextIO | None = None) -> None:
@@ -110,7 +104,7 @@ class PrettyFormatter(logging.Formatter):
             lines.append(_shown(self.formatException(record.exc_info)))
         if record.stack_info:
             lines.append(_shown(self.formatStack(record.stack_info)))
-        shown = "\n".join(lines).translate(_CONTROL).replace("\n", "\n    ")
+        shown = visible("\n".join(lines)).replace("\n", "\n    ")
         return f"{at}.{int(record.msecs):03d} {self._level(record.levelname)} {shown}"
 
     def _level(self, name: str) -> str:

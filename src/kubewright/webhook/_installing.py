@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from msgspec.structs import replace
 
+from kubewright._showable import one_line
 from kubewright.api import Object, ObjectMeta, Untyped, admissionregistration, apiextensions, core, info_of, meta
 from kubewright.client import AlreadyExists, ApiError, Client, Conflict, Forbidden, Invalid, NotFound
 from kubewright.client._paths import resource_path
@@ -150,7 +151,7 @@ class _Waiting:
             except Invalid:
                 pass  # it has no content, and has done what it is for
             except ApiError as error:
-                why = error.status.message  # the API server tried
+                why = one_line(error.status.message)  # the API server tried
             if reached <= self._server.probed:
                 return
             if self._clock.monotonic() > self._late:

@@ -1,0 +1,51 @@
+"""Texts from outside, in messages, logs and terminals."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubewright._showable import one_line, visible
+from kubewright.api import DecodeError, core, decode
+from kubewright.client import ApiError
+from kubewright.client._errors import error_from
+from kubewright.client._warnings import WarningLog
+
+HOSTILE = "no\x1b[2J\x1b]0;owned\x07 such\r\nERROR forged line\u2028x\u202ey\x9b1mz"
+
+
+@given(st.text())
+def test_one_line_is_one_line_that_a_terminal_only_shows(text: str) -> None:
+    made = one_line(text)
+    assert len(made.splitlines()) <= 1
+    assert not any(ord(char) < 32 or 127 <= ord(char) < 160 for char in made)
+
+
+@given(st.text())
+def test_visible_keeps_line_feeds_and_escapes_all_else(text: str) -> None:
+    assert not any((ord(char) < 32 and char not in "\n\t") or 127 <= ord(char) < 160 for char in visible(text))
+
+
+def test_errors_of_a_server_are_one_line_without_control_characters() -> None:
+    error = error_from(
+        404, {}, b'{"kind":"Status","message":"a\\u001b[31m\\nforged","reason":"NotFound"}', request="GET x"
+    )
+    assert str(error) == "GET x: a\\x1b[31m forged"
+    assert error.status.message == "a\x1b[31m\nforged"
+    assert isinstance(error, ApiError)
+
+
+def test_warnings_of_a_server_are_logged_on_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        WarningLog().log([f'299 - "{HOSTILE}"'], "GET x")
+    (message,) = [record.getMessage() for record in caplog.records]
+    assert message == one_line(message)
+
+
+def test_names_of_objects_that_do_not_fit_are_escaped() -> None:
+    with pytest.raises(DecodeError) as caught:
+        decode(core.Pod, b'{"metadata":{"name":"a\\u001b[2J\\nb"},"spec":3}')
+    assert str(caught.value) == "Pod a\\x1b[2J b: spec: expected `object`, got `int`"
