@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubewright.api._structural import QUANTITY
 from kubewright.codegen import generate, read_definition
+from kubewright.regex import QUANTITY
 from tests.codegen.round_trip import classes_of, definition, differences, load, made_of, thing
 
 KEEP = {"x-kubernetes-preserve-unknown-fields": True}

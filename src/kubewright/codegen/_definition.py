@@ -140,7 +140,7 @@ def _check_beside_schema(version: VersionSource) -> None:
     """Raise ValueError, which names the field, for what `@resource` would refuse, as the server does."""
     if not isinstance(version.served, bool):
         raise ValueError(f"served of version {version.name} must be true or false, not {version.served!r:.60}")
-    warning = version.deprecated
+    warning: object = version.deprecated  # whatever the file says
     if not isinstance(warning, bool | str) or (
         isinstance(warning, str) and not (len(warning) <= _LONGEST_WARNING and warning.isprintable())
     ):

@@ -196,7 +196,7 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-_PERFORM: Final[dict[str, Callable[[list[Any], dict[str, Any]], None]]] = {
+_PERFORM: Final[dict[str, Callable[[_Patched, dict[str, Any]], None]]] = {
     "add": _add,
     "remove": _remove,
     "replace": _replace,
