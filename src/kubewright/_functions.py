@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,6 +17,8 @@ __all__ = [
     "is_generator",
     "method_of",
     "name_of",
+    "place_of",
+    "return_annotation_of",
     "signature_of",
 ]
 
@@ -91,6 +94,20 @@ def method_of(given: Any, name: str) -> Callable[..., Any]:
 def name_of(function: Any) -> str:
     """What to call it in a message."""
     return getattr(function, "__qualname__", None) or repr(function)
+
+
+def place_of(function: Any) -> str:
+    """Returns where a function is defined, ` (foo.py:12)`, to stand behind its name; empty if Python does not know."""
+    code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
+    return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code is not None else ""
+
+
+def return_annotation_of(function: Callable[..., Any]) -> Any:
+    """Returns the type that a function is annotated to return; `inspect.Signature.empty` if there is none."""
+    try:
+        return _evaluated(function).return_annotation
+    except (TypeError, ValueError):  # a function that is built in
+        return inspect.Signature.empty
 
 
 def _evaluated(function: Callable[..., Any]) -> inspect.Signature:

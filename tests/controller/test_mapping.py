@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from kubewright.api import Model, ObjectMeta, OwnerReference, Resource, encode, info_of
+from kubewright.api import Model, ObjectMeta, OwnerReference, Resource, Untyped, encode, info_of
 from kubewright.api._resource import resource
 from kubewright.cache import Change, ObjectKey, Snapshot
 from kubewright.cache._intake import Intake
 from kubewright.controller import Watch, owner_keys
 from kubewright.controller._environment import CachedKinds
-from kubewright.controller._mapping import as_key
+from kubewright.controller._mapping import as_key, as_key_of
 from tests.controller.conftest import Part, Thing, ThingSpec, thing
 
 
@@ -106,3 +106,29 @@ def test_options_of_a_map_function_are_its_own_affair() -> None:
         return ObjectKey("default", name)
 
     assert Watch(Part, map=mapped).map(part().object(), CachedKinds()) == ObjectKey("default", "x")
+
+
+def another_kind(part: Part) -> list[Part] | None:
+    return [part]
+
+
+def test_rejects_a_map_function_annotated_with_another_kind() -> None:
+    watch: Any = Watch
+    place = r"another_kind \(test_mapping\.py:\d+\)"
+    with pytest.raises(
+        TypeError, match=rf"^Watch\(Part\): map wakes Thing objects, but {place} .* return Part: return"
+    ):
+        watch(Part, map=another_kind).waking(info_of(Thing))
+    assert watch(Part, map=another_kind).waking(info_of(Part)).wakes == info_of(Part)
+
+
+def test_rejects_an_object_of_another_kind_as_key() -> None:
+    with pytest.raises(
+        TypeError, match=r"^Part default/p is not a Thing: .* Return ObjectKey\(namespace, name\) of the"
+    ):
+        as_key_of(info_of(Thing), part().object())
+
+
+def test_accepts_an_object_of_the_same_kind_in_another_version() -> None:
+    old = Untyped.kind_of("example.com/v1alpha1", "Thing", plural="things")
+    assert as_key_of(info_of(Thing), old(metadata=ObjectMeta(name="a", namespace="d"))) == ObjectKey("d", "a")

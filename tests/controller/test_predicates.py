@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -98,3 +99,18 @@ def test_a_combination_says_what_it_is_made_of() -> None:
 def test_what_is_no_function_is_no_predicate() -> None:
     with pytest.raises(TypeError, match="a predicate is a function of a Change"):
         predicate("generation")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "combine",
+    [
+        lambda: generation_changed and labels_changed,
+        lambda: generation_changed or labels_changed,
+        lambda: not generation_changed,
+    ],
+)
+def test_rejects_the_words_that_python_would_reduce_to_one_predicate(combine: Callable[[], object]) -> None:
+    with pytest.raises(
+        TypeError, match=r"predicate generation_changed .* combine predicates with &, \| and ~, as in a &"
+    ):
+        combine()

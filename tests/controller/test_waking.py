@@ -147,7 +147,8 @@ async def test_a_map_function_that_fails_spoils_that_state_only(
         await clock.settle()
     assert triggers == ["added", "Part added"]
     assert error.__name__ in caplog.text
-    assert "mapped of Watch(Part) failed for Part default/broken at" in caplog.text
+    place = f"mapped (test_waking.py:{mapped.__code__.co_firstlineno})"
+    assert f"{place} of Watch(Part) failed for Part default/broken at" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -190,7 +191,8 @@ async def test_what_a_map_function_answers_must_be_a_key_that_the_kind_can_have(
         assert not caplog.records
         assert len(seen) == (found is not None)
     else:
-        assert "mapped of Watch(Part) failed for Part default/p" in caplog.text
+        place = f"mapped (test_waking.py:{mapped.__code__.co_firstlineno})"
+        assert f"{place} of Watch(Part) failed for Part default/p" in caplog.text
         assert told in caplog.text
         assert not seen
 

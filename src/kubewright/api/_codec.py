@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from kubewright._showable import one_line
+from kubewright.api._encodable import not_encodable
 from kubewright.api._misfits import misfit_of
 from kubewright.api._object import Object, name_kind
 from kubewright.api._object_meta import ObjectMeta, Origin
@@ -69,26 +70,43 @@ def decode(type_: type[T], raw: bytes) -> T:
 
 
 def encode(value: object) -> bytes:
-    """The JSON of an object, or of any part of one."""
-    if isinstance(value, Untyped):
-        return _encoder.encode(to_dict(value))
-    return _encoder.encode(value)
+    """Returns the JSON of an object, or of any part of one.
+
+    Raises ValueError, which names the object and the field, for a datetime without a time zone and for a float that is
+    NaN or infinite.
+    """
+    _refuse_not_encodable(value)
+    return _encoder.encode(_top_level(value) if isinstance(value, Untyped) else value)
 
 
 def to_dict(value: object) -> Any:
-    """The same as plain dicts and lists, by the names on the wire."""
-    if isinstance(value, Untyped):
-        head = {"apiVersion": value.api_version, "kind": value.kind, "metadata": to_dict(value.metadata)}
-        return head | msgspec.json.decode(_encoder.encode(value.content))
-    return msgspec.json.decode(_encoder.encode(value))
+    """Returns the same as plain dicts and lists, by the names on the wire. Raises ValueError as `encode` does."""
+    _refuse_not_encodable(value)
+    return msgspec.json.decode(_encoder.encode(_top_level(value) if isinstance(value, Untyped) else value))
 
 
 def from_dict(type_: type[T], content: Any) -> T:
-    """The object in these plain dicts and lists, by the names on the wire. It does not count as read from a server."""
+    """The object in these plain dicts and lists, by the names on the wire. It does not count as read from a server.
+
+    Raises `DecodeError` for content that does not fit the type, and for values that `encode` refuses.
+    """
+    if refused := not_encodable(content):
+        raise DecodeError(type_.__name__, refused[0].path, refused[0].message)
     made = decode(type_, _encoder.encode(content))
     if isinstance(made, Object):
         made.metadata.remember(None)
     return made
+
+
+def _top_level(value: Untyped) -> dict[str, Any]:
+    return {"apiVersion": value.api_version, "kind": value.kind, "metadata": value.metadata, **value.content}
+
+
+def _refuse_not_encodable(value: object) -> None:
+    if not (refused := not_encodable(_top_level(value) if isinstance(value, Untyped) else value)):
+        return
+    name = f"{value}: " if isinstance(value, Object) else ""
+    raise ValueError(f"{name}{refused[0]}")
 
 
 def _decode_untyped(type_: type[Untyped], raw: bytes) -> Untyped:

@@ -12,10 +12,14 @@ from typing import Annotated, Final, Self
 
 import msgspec
 
-__all__ = ["MicroTime", "Time", "format_micro_time", "format_time", "parse_time", "whole_seconds"]
+__all__ = ["NO_TIME_ZONE", "MicroTime", "Time", "format_micro_time", "format_time", "parse_time", "whole_seconds"]
 
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
 """A timezone-aware datetime, such as `metadata.creation_timestamp`. The API server keeps only its whole seconds."""
+
+NO_TIME_ZONE: Final = (
+    "has no time zone: Kubernetes stores moments, not local times. Use datetime.now(UTC) or add tzinfo=UTC"
+)
 
 _RFC3339: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
@@ -70,8 +74,5 @@ def format_micro_time(moment: datetime) -> str:
 
 def _in_utc(moment: datetime) -> datetime:
     if moment.utcoffset() is None:
-        raise ValueError(
-            f"{moment.isoformat()} has no time zone: Kubernetes stores moments, not local times. "
-            "Use datetime.now(UTC) or add tzinfo=UTC"
-        )
+        raise ValueError(f"{moment.isoformat()} {NO_TIME_ZONE}")
     return moment.astimezone(UTC)

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kubewright.api._codec import to_dict
+from kubewright.api._encodable import not_encodable
 from kubewright.api._object import Object
 from kubewright.api._untyped import Untyped
 from kubewright.api._violation import Violation
@@ -37,7 +38,7 @@ def validate(obj: Object) -> None:
         raise TypeError(f"{obj} is untyped: it has no rules that could be checked")
     from kubewright.api._validation import violations  # with all formats and patterns: most programs never ask
 
-    if found := violations(_schema(type(obj)), to_dict(obj), rules=_rules(type(obj))):
+    if found := not_encodable(obj) or violations(_schema(type(obj)), to_dict(obj), rules=_rules(type(obj))):
         raise ValidationError(str(obj), found)
 
 

@@ -20,7 +20,7 @@ def body(obj: Object, subresource: str | None = None) -> bytes:
     content = _top_level(obj)
     if subresource is None and "status" in info_of(obj).subresources:
         content.pop("status", None)
-    return encode(content)
+    return _encoded(obj, content)
 
 
 def apply_body(obj: Object, subresource: str | None = None) -> bytes:
@@ -40,7 +40,7 @@ def apply_body(obj: Object, subresource: str | None = None) -> bytes:
             content.pop("status", None)
         elif subresource == "status":
             content = {name: content[name] for name in ("apiVersion", "kind", "metadata", "status") if name in content}
-    return encode(content)
+    return _encoded(obj, content)
 
 
 def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
@@ -87,6 +87,13 @@ def _belongs(path: str, subresource: str | None, *, own_status: bool) -> bool:
 
 def _before(kind: type[Object], raw: bytes) -> Any:
     return to_dict(decode(kind, raw))
+
+
+def _encoded(obj: Object, content: dict[str, Any]) -> bytes:
+    try:
+        return encode(content)
+    except ValueError as error:
+        raise ValueError(f"{obj}: {error}") from None
 
 
 def _top_level(obj: Object) -> dict[str, Any]:

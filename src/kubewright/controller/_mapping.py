@@ -9,9 +9,9 @@ from __future__ import annotations
 import builtins
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar, get_args
 
-from kubewright._functions import can_take, is_async, name_of, signature_of
+from kubewright._functions import can_take, is_async, name_of, place_of, return_annotation_of, signature_of
 from kubewright._options import known_options
 from kubewright.api import Object, ResourceInfo
 from kubewright.cache import Change, Labels, ObjectKey, Snapshot
@@ -91,12 +91,13 @@ class Watch(Generic[R]):
     Args:
         kind: the kind to listen to.
         map: the keys that depend on an object: `lambda secret: [ObjectKey(secret.metadata.namespace, "main")]`. A
-            function of two parameters is given a `Reader` of the caches too.
+            function of two parameters is given a `Reader` of the caches too. An object may stand for its key, if it
+            is of the kind that is reconciled; an object of another kind raises TypeError.
         when: which changes count; all of them unless given.
         labels: listen only to objects with these labels.
     """
 
-    __slots__ = ("info", "kind", "labels", "map", "map_name", "wakes", "when")
+    __slots__ = ("info", "kind", "labels", "map", "map_name", "map_returns", "wakes", "when")
 
     @known_options
     def __init__(
@@ -112,11 +113,18 @@ class Watch(Generic[R]):
         self.map = _with_reader(map)
         self.when: Predicate | None = None if when is None else predicate(when)
         self.labels = check_labels(f"Watch({self.info.kind})", labels)
-        self.map_name = name_of(map)
+        self.map_name = f"{name_of(map)}{place_of(map)}"
+        self.map_returns = tuple(_kinds_in(return_annotation_of(map)))
         self.wakes: ResourceInfo | None = None
 
     def waking(self, info: ResourceInfo) -> Self:
         """The same for the controller of one kind, whose keys `map` answers."""
+        for kind in self.map_returns:
+            if not _is_same_kind(info, kind):
+                raise TypeError(
+                    f"Watch({self.info.kind}): map wakes {info.kind} objects, but {self.map_name} is annotated to"
+                    f" return {kind.__name__}: return ObjectKey(namespace, name) of the {info.kind}"
+                )
         made = copy.copy(self)
         made.wakes = info
         return made
@@ -141,6 +149,20 @@ def _with_reader(function: MapFunction[R]) -> Callable[[R, Reader], Keys]:
         wants_reader: Callable[[R, Reader], Keys] = call
         return wants_reader
     return lambda obj, reader: call(obj)
+
+
+def _kinds_in(hint: Any) -> Iterator[type[Object]]:
+    """The kinds that an annotation names: `Foo` and `list[Foo] | None` name Foo."""
+    if isinstance(hint, type) and issubclass(hint, Object):
+        yield hint
+    for argument in get_args(hint):
+        yield from _kinds_in(argument)
+
+
+def _is_same_kind(info: ResourceInfo, kind: type[Object]) -> bool:
+    """Whether the class is of that kind, in whatever version. A class that may be any kind passes."""
+    found: ResourceInfo | None = getattr(kind, "__resource__", None)
+    return found is None or (found.group, found.kind) == (info.group, info.kind)
 
 
 def _has_two_parameters(function: Callable[..., Any]) -> bool:
@@ -189,6 +211,12 @@ def as_key(value: object) -> ObjectKey:
 
 def as_key_of(info: ResourceInfo, value: object) -> ObjectKey:
     """The same for one kind. Raises TypeError for what no object of it can have."""
+    if isinstance(value, Object) and not _is_same_kind(info, type(value)):
+        where = "namespace, name" if info.namespaced else '"", name'
+        raise TypeError(
+            f"{value} is not a {info.kind}: only {info.kind} objects are woken here. Return ObjectKey({where}) of the"
+            f" {info.kind}, or the {info.kind} itself"
+        )
     found = as_key(value)
     if bool(found.namespace) != info.namespaced:
         where = (

@@ -1,7 +1,8 @@
 """Predicates: which changes of an object are worth a reconcile.
 
 A predicate is any function of a `Change` that answers with a bool. The ones here can be combined with `&`, `|` and `~`,
-also with functions: `generation_changed | labels_changed`, `predicate(mine) & ~annotations_changed`.
+also with functions: `generation_changed | labels_changed`, `predicate(mine) & ~annotations_changed`. The words `and`,
+`or` and `not` raise TypeError: Python would reduce `a and b` to `b`.
 
 The `…_changed` predicates look at updates. New and deleted objects, and resyncs, pass them: those are never noise.
 (So `~generation_changed` passes none of them, as in controller-runtime.)
@@ -64,6 +65,12 @@ class Predicate:
 
     def __invert__(self) -> Predicate:
         return Predicate(lambda change: not self(change), f"~{self}")
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"the predicate {self} is neither true nor false by itself: combine predicates with &, | and ~, as in"
+            " a & b; Python reduces `a and b` to b, and `a or b` to a"
+        )
 
     def __repr__(self) -> str:
         return self._name
