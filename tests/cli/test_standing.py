@@ -27,7 +27,7 @@ DAY = {
     "manifests": (["manifests"], "config/rbac/role.yaml"),
     "chart": (["chart", *IMAGE], "dist/chart/Chart.yaml"),
     "installer": (["installer", *IMAGE], "dist/install.yaml"),
-    "build": (["build", "--dry-run", "--tool", "docker", *IMAGE], "Containerfile"),
+    "build": (["build", "--dry-run", "--tool", "docker", *IMAGE], "Dockerfile"),
     "bundle": (["bundle", *IMAGE], "bundle/metadata/annotations.yaml"),
     "catalog": (["catalog"], "catalog/guestbook/catalog.yaml"),
 }

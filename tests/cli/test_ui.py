@@ -137,7 +137,7 @@ def test_manifests_are_written_and_those_of_others_are_not_replaced(
     assert run(["ui", "--manifests", str(tmp_path), "--image", "example.com/console:1", "--output", "json"]) == 0
     steps = json.loads(capsys.readouterr().out)["steps"]
     assert {Path(step["what"]).name for step in steps} == {
-        *("Containerfile", "deployment.yaml", "kustomization.yaml", "namespace.yaml", "rbac.yaml", "service.yaml")
+        *("Dockerfile", "deployment.yaml", "kustomization.yaml", "namespace.yaml", "rbac.yaml", "service.yaml")
     }
     assert "image: example.com/console:1" in (tmp_path / "deployment.yaml").read_text()
     (tmp_path / "service.yaml").write_text("mine: true\n")

@@ -83,7 +83,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-ONE = "--tag guestbook:0.1.0 --file Containerfile ."
+ONE = "--tag guestbook:0.1.0 --file Dockerfile ."
 TWO = "--platform linux/amd64,linux/arm64"
 
 
@@ -101,7 +101,7 @@ def test_one_platform_is_a_build_and_a_push(
     machine.has(tool)
     assert run(["build"]) == 0
     assert machine.lines == lines[:1]
-    assert "Containerfile" in machine.seen
+    assert "Dockerfile" in machine.seen
     said = capfd.readouterr().out
     assert f"{tool} has done it" in said  # its output is seen
     assert "Built guestbook:0.1.0" in said
@@ -116,7 +116,7 @@ def test_several_platforms_with_docker_are_built_by_buildx_and_pushed(
     machine.answers("buildx inspect", 1)
     assert run(["build", "--platform", "linux/amd64,linux/arm64", "--push", "--build-arg", "A=1 2"]) == 0
     create = "docker buildx create --name kubewright --driver docker-container"
-    build = f"docker buildx build --builder kubewright {TWO} --tag guestbook:0.1.0 --file Containerfile"
+    build = f"docker buildx build --builder kubewright {TWO} --tag guestbook:0.1.0 --file Dockerfile"
     assert machine.lines[1:] == ["docker buildx inspect kubewright", create, f"{build} --build-arg A=1 2 --push ."]
     assert run(["build", "--platform", "linux/amd64,linux/arm64"]) == 2
     assert "only in a registry: add --push" in capfd.readouterr().err
@@ -130,7 +130,7 @@ def test_several_platforms_with_the_others_are_a_manifest_list(machine: Machine,
     machine.has(tool)
     assert run(["build", "--platform", "linux/amd64,linux/arm64", "--push"]) == 0
     asked = [f"{tool} manifest exists guestbook:0.1.0", f"{tool} manifest rm guestbook:0.1.0"]
-    build = f"{tool} build {TWO} --manifest guestbook:0.1.0 --file Containerfile ."
+    build = f"{tool} build {TWO} --manifest guestbook:0.1.0 --file Dockerfile ."
     push = f"{tool} manifest push --all guestbook:0.1.0 docker://guestbook:0.1.0"
     assert machine.lines == [*asked, build, push]
     machine.answers("manifest exists", 1)
@@ -154,10 +154,35 @@ def test_a_dry_run_prints_what_can_be_pasted_and_runs_nothing(
     assert run([*arguments, "--image", "team/guestbook:1.0.0"]) == 0
     assert capfd.readouterr().out.splitlines() == [
         "podman manifest exists team/guestbook:1.0.0 && podman manifest rm team/guestbook:1.0.0",
-        f"podman build {TWO} --manifest team/guestbook:1.0.0 --file Containerfile --build-arg 'A=1 2' .",
+        f"podman build {TWO} --manifest team/guestbook:1.0.0 --file Dockerfile --build-arg 'A=1 2' .",
     ]
     assert machine.lines == []
     assert Record.read(project).image == ""
+
+
+def test_dry_run_needs_no_engine_and_no_tool(
+    machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["build", "--dry-run"]) == 0
+    assert capfd.readouterr().out == f"docker build {ONE}\n"
+    machine.has("docker")
+    machine.answers("docker version", 1, "Cannot connect to the Docker daemon at unix:///var/run/docker.sock.")
+    assert run(["build", "--dry-run"]) == 0
+    assert capfd.readouterr().out == f"docker build {ONE}\n"
+    machine.has("podman")  # which a build would take instead
+    assert run(["build", "--dry-run"]) == 0
+    assert capfd.readouterr().out == f"podman build {ONE}\n"
+    assert machine.lines == []
+
+
+def test_builds_from_the_dockerfile_if_there_is_a_containerfile_too(machine: Machine, project: Path) -> None:
+    machine.has("docker")
+    (project / "Containerfile").write_text("FROM scratch\n")
+    assert run(["build"]) == 0
+    (project / "Dockerfile").unlink()
+    assert run(["build"]) == 0
+    assert run(["build", "--containerfile", "Containerfile"]) == 0  # as the option was called
+    assert [line.split()[5] for line in machine.lines] == ["Dockerfile", "Containerfile", "Containerfile"]
 
 
 def test_the_first_tool_that_works_is_taken(machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -246,7 +271,7 @@ def test_scripts_get_one_document(machine: Machine, project: Path, capfd: pytest
         (["--platform", "arm64"], "'arm64' is no platform, such as linux/amd64"),
         (["--platform", "linux/amd64,linux/amd64"], "a platform is named twice"),
         (["--build-arg", "1=2"], "'1=2' is no argument of a build"),
-        (["--containerfile", "no/such"], "there is no file no/such"),
+        (["--file", "no/such"], "there is no file no/such"),
         (["--tool", "kaniko"], "'kaniko' is not one of 'docker', 'podman', 'buildah'"),
         (["--imgae", "a:1"], "--image"),
     ],
@@ -266,7 +291,7 @@ def test_a_folder_without_a_containerfile_is_named(
     monkeypatch.chdir(tmp_path)
     machine.has("podman")
     assert run(["build", "--image", "a:1"]) == 2
-    assert f"there is no Containerfile or Dockerfile in {tmp_path}" in capfd.readouterr().err
+    assert f"there is no Dockerfile or Containerfile in {tmp_path}" in capfd.readouterr().err
     (tmp_path / "Dockerfile").write_text("FROM scratch\n")
     assert run(["build", "--image", "a:1"]) == 0
     assert machine.lines == ["podman build --tag a:1 --file Dockerfile ."]
@@ -281,23 +306,23 @@ def test_latest_is_warned_of(machine: Machine, project: Path, capfd: pytest.Capt
 
 
 def test_what_a_tool_cannot_do_is_said_by_the_model_too(project: Path) -> None:
-    several = Build(image="a:1", containerfile=Path("Containerfile"), platforms=["linux/amd64", "linux/arm64"])
+    several = Build(image="a:1", containerfile=Path("Dockerfile"), platforms=["linux/amd64", "linux/arm64"])
     with pytest.raises(BuildError, match="add --push"):
         commands(several, "docker")
 
 
-# The Containerfile
+# The Dockerfile
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
-    """The lines of a Containerfile, comments left out and continuations joined."""
+    """The lines of a Dockerfile, comments left out and continuations joined."""
     lines = re.sub(r"\\\n", " ", "".join(f"{line}\n" for line in text.splitlines() if not line.startswith("#")))
     parts = [line.split(maxsplit=1) for line in lines.splitlines() if line.strip()]
     return [(word.upper(), rest) for word, rest in parts]
 
 
-def test_the_containerfile_has_two_stages_and_no_root(project: Path) -> None:
-    found = instructions((project / "Containerfile").read_text())
+def test_the_dockerfile_has_two_stages_and_no_root(project: Path) -> None:
+    found = instructions((project / "Dockerfile").read_text())
     assert {word for word, _ in found} <= {"FROM", "WORKDIR", "RUN", "COPY", "ENV", "USER", "ENTRYPOINT", "CMD"}
     starts = [number for number, (word, _) in enumerate(found) if word == "FROM"]
     assert len(starts) == 2

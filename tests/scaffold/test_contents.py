@@ -40,7 +40,7 @@ def test_a_project_with_a_kind_and_webhooks_has_few_files(project: Path) -> None
         ".dockerignore",
         ".github/workflows/ci.yaml",
         ".gitignore",
-        "Containerfile",
+        "Dockerfile",
         "Makefile",
         "README.md",
         "config/samples/README.md",
@@ -133,7 +133,7 @@ def test_webhooks_name_no_field_that_the_spec_does_not_have(project: Path) -> No
     assert {"guestbook/guestbook_webhook.py", "tests/test_guestbook_webhook.py"} <= set(done.changed)
     for text in ((project / "guestbook/guestbook_webhook.py").read_text(), test.read_text()):
         assert "foo" not in text
-    assert 'SAMPLE = Path(__file__).parents[1] / "config/samples/webapp_v1_guestbook.yaml"' in test.read_text()
+    assert 'SAMPLES / "webapp_v1_guestbook.yaml"' in test.read_text()
     assert (project / "config/samples/webapp_v1_guestbook.yaml").is_file()
 
 

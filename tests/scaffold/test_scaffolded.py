@@ -30,6 +30,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     carry_out(api(version="v1beta1", kind="Shelf"), folder)  # the older version first, as projects grow
     carry_out(api(version="v1", kind="Shelf"), folder)
     carry_out(webhook(kind="Shelf", conversion=True), folder)
+    for kind in ("Stored", "Path", "A" + "LongName" * 7):  # names that the templates use, and the longest ones
+        for version in ("v1", "v2"):
+            carry_out(api(version=version, kind=kind), folder)
+        carry_out(webhook(kind=kind, validation=True, conversion=True), folder)
     for kind in ("Magazine", "Publisher"):  # webhooks come last, when the specs have fields of their own
         for version in ("v1", "v2"):
             carry_out(api(version=version, kind=kind, namespaced=kind == "Magazine"), folder)

@@ -364,3 +364,59 @@ def test_webhooks_that_are_none_are_told(tmp_path: Path) -> None:
     )
     with pytest.raises(ScaffoldError, match="A has webhooks for defaults, which are none"):
         plan_upgrade(tmp_path)
+
+
+def present(path: str) -> str:
+    return scaffold_versions.present_templates()[path].replace("@package@", "guest_book")
+
+
+@pytest.mark.parametrize("change", ["", "RUN echo mine\n"])
+def test_renames_the_containerfile_and_keeps_its_changes(
+    project: Path, change: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = project / "Containerfile", project / "Dockerfile"
+    old.write_text(old.read_text() + change)
+    assert run(["upgrade"]) == 0
+    assert "renamed   Containerfile -> Dockerfile: the scaffold calls it so now" in capsys.readouterr().out
+    assert not old.exists()
+    assert new.read_text() == present("project/Dockerfile") + change
+    assert not plan_upgrade(project).needed
+
+
+def test_a_conflict_in_a_renamed_file_leaves_the_old_one(project: Path, templates: Templates) -> None:
+    line, old, new = "USER 65532:65532", project / "Containerfile", project / "Dockerfile"
+    text = first("project/Containerfile")
+    templates({"project/Containerfile": None, "project/Dockerfile": text.replace(line, "USER 1:1")})
+    old.write_text(old.read_text().replace(line, "USER 2:2"))
+    assert run(["upgrade"]) == 3
+    assert (old.exists(), new.exists()) == (True, False)
+    assert run(["upgrade", "--keep", "Containerfile", "--check"]) == 3
+    assert run(["upgrade", "--write-conflicts"]) == 3
+    assert (old.exists(), new.exists()) == (False, True)
+    assert "<<<<<<< yours\nUSER 2:2\n" in new.read_text()
+
+
+def test_a_file_that_is_kept_under_its_former_name_stays(project: Path) -> None:
+    assert run(["upgrade", "--keep", "Containerfile"]) == 0
+    assert (project / "Containerfile").exists()
+    assert not (project / "Dockerfile").exists()
+
+
+def test_a_containerfile_that_was_removed_or_renamed_before_does_not_come_back(project: Path) -> None:
+    text = (project / "Containerfile").read_text() + "RUN echo mine\n"
+    (project / "Containerfile").unlink()
+    assert {file.path: file.what for file in plan_upgrade(project).files}["Dockerfile"] == "deleted"
+    (project / "Dockerfile").write_text(text)
+    assert run(["upgrade"]) == 0
+    assert (project / "Dockerfile").read_text() == present("project/Dockerfile") + "RUN echo mine\n"
+    assert not (project / "Containerfile").exists()
+
+
+def test_renames_the_containerfile_of_a_project_that_is_up_to_date_otherwise(project: Path) -> None:
+    assert run(["upgrade"]) == 0
+    (project / "Dockerfile").rename(project / "Containerfile")
+    assert run(["upgrade", "--check"]) == 3
+    assert run(["upgrade"]) == 0
+    assert (project / "Dockerfile").read_text() == present("project/Dockerfile")
+    assert not (project / "Containerfile").exists()
+    assert run(["upgrade", "--check"]) == 0

@@ -14,7 +14,7 @@ from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import project_from, targets_argument, targets_or_project
 from kubewright.cli._standing import ProjectCommand
 from kubewright.development._images import TOOLS, Build, BuildError, Command, Tool, commands, find_containerfile
-from kubewright.development._tools import find_tool, has_buildx, run_commands
+from kubewright.development._tools import find_tool, has_buildx, run_commands, tool_to_show
 from kubewright.manifests._image import Image
 from kubewright.scaffold import RECORD, Plan, Record, ScaffoldError, carry_out
 
@@ -37,13 +37,16 @@ __all__ = ["command"]
 )
 @click.option("--push", is_flag=True, help="Push it to the registry that its name names.")
 @click.option(
+    "--file",
+    "-f",
     "--containerfile",
+    "containerfile",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="How it is built; Containerfile or Dockerfile of the folder unless given.",
+    help="The Dockerfile. Default: Dockerfile or Containerfile in the folder.",
 )
 @click.option("--build-arg", "arguments", multiple=True, metavar="NAME=VALUE", help="Passed on. May be repeated.")
-@click.option("--dry-run", is_flag=True, help="Print the commands, and run none.")
+@click.option("--dry-run", is_flag=True, help="Print the commands, and run none. Needs no tool and no engine.")
 @output_option
 def command(
     targets: Sequence[str],
@@ -78,8 +81,7 @@ def command(
     except BuildError as error:
         raise WrongUse(str(error)) from error
     try:
-        # What is printed can be run elsewhere: the tool need not be here, if it is named.
-        chosen = tool if dry_run and tool else find_tool(tool)
+        chosen = tool_to_show(tool) if dry_run else find_tool(tool)
         steps = _steps(build, chosen)
         if dry_run:
             _print(steps, output)

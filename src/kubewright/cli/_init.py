@@ -26,7 +26,7 @@ __all__ = ["command"]
 def command(folder: Path, domain: str | None, repo: str, name: str | None, force: bool, output: Output) -> None:
     """Make a new project in FOLDER, the current one unless named.
 
-    It has a package with an operator, tests that pass, a Makefile, a Containerfile and a CI workflow. Kinds come with
+    It has a package with an operator, tests that pass, a Makefile, a Dockerfile and a CI workflow. Kinds come with
     `kubewright create api`. To do it twice is harmless; files that differ are never overwritten without --force.
 
     \b

@@ -26,6 +26,7 @@ _TOLD = {
     "added": "new in the scaffold",
     "updated": "you had not changed it",
     "merged": "your changes and the scaffold's",
+    "renamed": "the scaffold calls it so now; your changes are kept",
     "removed": "no longer in the scaffold, and you had not changed it",
     "conflict": "you and the scaffold changed the same lines",
     "deleted": "you have removed it, so it stays away",
@@ -116,7 +117,7 @@ def _tell(
     check: bool,
 ) -> None:
     before, after = upgrade.record.scaffold, upgrade.version
-    files = {file.path: "kept by --keep" if file.path in keep else file.what for file in upgrade.files}
+    files = {file.path: "kept by --keep" if file.is_among(keep) else file.what for file in upgrade.files}
     output.document(
         scaffold={"from": before, "to": after},
         files=[{"path": path, "what": what} for path, what in files.items()],
@@ -129,10 +130,11 @@ def _tell(
     for file in upgrade.files:
         if file.what == "settled":
             continue
-        if file.path in keep:
-            output.line(f"kept      {file.path}: as you asked")
+        name = f"{file.former} -> {file.path}" if file.former else file.path
+        if file.is_among(keep):
+            output.line(f"kept      {file.former or file.path}: as you asked")
             continue
-        output.line(f"{file.what:<9} {file.path}: {file.why or _TOLD[file.what]}")
+        output.line(f"{file.what:<9} {name}: {file.why or _TOLD[file.what]}")
         for conflict in file.conflicts:
             output.line(f"  {file.path}:{conflict.line}")
             output.line("\n".join(f"    {line}" for line in conflict.shown(*upgrade.names).splitlines()))

@@ -25,7 +25,7 @@ PORT: Final = 8080
 _LABELS: Final = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/part-of": "kubewright"}
 _SELECTOR: Final = {"app.kubernetes.io/name": NAME}
 
-_CONTAINERFILE: Final = f"""FROM python:3.13-slim
+_DOCKERFILE: Final = f"""FROM python:3.13-slim
 RUN pip install --no-cache-dir 'kubewright[console]=={__version__}'
 ENV PYTHONUNBUFFERED=1
 USER 65532:65532
@@ -62,7 +62,7 @@ def manifest_files(*, image: str | None = None, kinds: Sequence[str] = (), read_
         "resources": [*files],
     }
     made = [yaml_file(path, *documents) for path, documents in files.items()]
-    return [*made, yaml_file("kustomization.yaml", kustomization), text_file("Containerfile", _CONTAINERFILE)]
+    return [*made, yaml_file("kustomization.yaml", kustomization), text_file("Dockerfile", _DOCKERFILE)]
 
 
 def _namespace() -> core.Namespace:

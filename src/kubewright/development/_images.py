@@ -22,7 +22,7 @@ TOOLS: Final[tuple[Tool, ...]] = get_args(Tool)
 _BUILDER: Final = "kubewright"
 _PLATFORM: Final = re.compile(r"[a-z0-9]+/[a-z0-9_]+(/v[0-9]+)?")
 _ARGUMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(=.*)?", re.DOTALL)
-_FILES: Final = ("Containerfile", "Dockerfile")
+_FILES: Final = ("Dockerfile", "Containerfile")
 
 
 class BuildError(Exception):
@@ -39,7 +39,7 @@ class Build:
         context: the folder whose files it is built from.
         platforms: for which machines, such as `linux/arm64`; for this one unless given.
         push: whether it is pushed to the registry that its name names.
-        arguments: `NAME=VALUE` for the Containerfile's `ARG`s; `NAME` alone takes the value of that variable here.
+        arguments: `NAME=VALUE` for the Dockerfile's `ARG`s; `NAME` alone takes the value of that variable here.
     """
 
     image: str
@@ -138,7 +138,7 @@ def _with_manifest(build: Build, tool: Tool, options: Sequence[str]) -> list[Com
 
 
 def find_containerfile(folder: Path, given: Path | None = None) -> Path:
-    """The Containerfile, or Dockerfile, of a folder, unless one is given. Raises `BuildError` when there is none."""
+    """Returns the given file, or the Dockerfile or Containerfile of a folder. Raises `BuildError` if there is none."""
     if given is not None:
         if not given.is_file():
             raise BuildError(f"there is no file {given}")
@@ -148,5 +148,5 @@ def find_containerfile(folder: Path, given: Path | None = None) -> Path:
             return folder / name
     raise BuildError(
         f"there is no {' or '.join(_FILES)} in {folder.absolute()}: run this in a project's folder, or name one with "
-        "--containerfile"
+        "--file"
     )

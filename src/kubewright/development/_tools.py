@@ -10,7 +10,7 @@ from typing import Final
 
 from kubewright.development._images import TOOLS, BuildError, Command, Tool
 
-__all__ = ["find_tool", "has_buildx", "run_commands"]
+__all__ = ["find_tool", "has_buildx", "run_commands", "tool_to_show"]
 
 _ASK_SECONDS: Final = 30.0
 
@@ -34,6 +34,19 @@ def find_tool(wanted: Tool | None = None) -> Tool:
         f"docker is on this machine, but its engine does not answer ({problem}): start it, or install podman or "
         "buildah, which need none"
     )
+
+
+def tool_to_show(wanted: Tool | None = None) -> Tool:
+    """Returns the tool whose commands are printed and not run, which may be one that this machine does not have.
+
+    That is the wanted one, else the one that `find_tool` would take, else the first that is installed, else docker.
+    """
+    if wanted is not None:
+        return wanted
+    try:
+        return find_tool()
+    except BuildError:
+        return next((tool for tool in TOOLS if shutil.which(tool)), TOOLS[0])
 
 
 def _docker_problem() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from kubewright.api._resource import pluralize
 from kubewright.scaffold._init_module import with_import
@@ -14,6 +15,9 @@ from kubewright.scaffold._record import RECORD, Kind, Record
 from kubewright.scaffold._templates import filled
 
 __all__ = ["kind_values", "new_api", "read_file"]
+
+_LONGEST_NOUN: Final = 30
+"""Of the kinds that a parameter and a sentence are named after: both have to fit into a line."""
 
 
 def new_api(
@@ -134,6 +138,8 @@ def kind_values(record: Record, kind: Kind) -> dict[str, str]:
         "api_version": kind.api_version,
         "kind": kind.kind,
         "variable": kind.kind.lower(),
+        "parameter": "obj" if len(kind.kind) > _LONGEST_NOUN else kind.kind.lower(),
+        "noun": "object" if len(kind.kind) > _LONGEST_NOUN else kind.kind,
         "module": kind.module,
         "plural": plural,
         "short_group": kind.group.removesuffix(record.domain).rstrip(".") or kind.group,

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from typing import Final
 
+from kubewright.scaffold._layout import laid_out
 from kubewright.scaffold._names import ScaffoldError
 
 __all__ = ["with_import"]
 
 _ALL = re.compile(r"^__all__ = \[([^\]]*)\]", re.MULTILINE)
-_WIDTH: Final = 120  # as the project's pyproject.toml says
 
 
 def with_import(text: str, module: str, name: str, alias: str = "") -> str:
@@ -33,15 +32,15 @@ def with_import(text: str, module: str, name: str, alias: str = "") -> str:
     if found is None or not imports:
         raise ScaffoldError(f"add this to the package's __init__.py, which has no `__all__ = [...]`: {line}")
     names = sorted({*re.findall(r'"([^"]*)"', found[1]), exported})
-    exports = _laid_out("__all__ = ", [f'"{each}"' for each in names], "[]", "[]")
-    text = f"{text[: found.start()]}{exports}{text[found.end() :]}"
+    text = f"{text[: found.start()]}{_exports(names)}{text[found.end() :]}"
     lines = text.splitlines(keepends=True)
     if not alias and (beside := _import_from(imports, module)) is not None:
-        several = sorted([name, *(one.name for one in beside.names)])
-        lines[beside.lineno - 1 : beside.end_lineno] = [_laid_out(f"from {module} import ", several, "", "()") + "\n"]
+        several = sorted([name, *(one.name for one in beside.names)], key=_order)
+        lines[beside.lineno - 1 : beside.end_lineno] = [laid_out(f"from {module} import {', '.join(several)}\n")]
         return "".join(lines)
-    at = next((one.lineno for one in imports if ast.unparse(one) > line), (imports[-1].end_lineno or 0) + 1)
-    return "".join([*lines[: at - 1], f"{line}\n", *lines[at - 1 :]])
+    later = (one.lineno for one in imports if _order(_module(one)) > _order(module))
+    at = next(later, (imports[-1].end_lineno or 0) + 1)
+    return "".join([*lines[: at - 1], laid_out(f"{line}\n"), *lines[at - 1 :]])
 
 
 def _imports(node: ast.Import | ast.ImportFrom, module: str, name: str, alias: str) -> bool:
@@ -57,9 +56,15 @@ def _import_from(imports: list[ast.Import | ast.ImportFrom], module: str) -> ast
     return None
 
 
-def _laid_out(head: str, names: Sequence[str], short: str, long: str) -> str:
-    """The names in one line where they fit, else in a line each, as the project's own `make fmt` lays them out."""
-    line = head + short[:1] + ", ".join(names) + short[1:]
-    if len(line) <= _WIDTH:
-        return line
-    return "\n".join([head + long[0], *(f"    {name}," for name in names), long[1]])
+def _module(node: ast.Import | ast.ImportFrom) -> str:
+    return (node.module if isinstance(node, ast.ImportFrom) else node.names[0].name) or ""
+
+
+def _order(name: str) -> list[tuple[int, int, str]]:
+    """The key by which `ruff check` wants imports sorted: the numbers in names count as numbers."""
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.findall(r"\d+|\D", name)]
+
+
+def _exports(names: Sequence[str]) -> str:
+    quoted = ", ".join(f'"{name}"' for name in names)
+    return laid_out(f"__all__ = [{quoted}]\n").rstrip()

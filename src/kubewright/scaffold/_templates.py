@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from kubewright.scaffold._versions import templates_of
+from kubewright.scaffold._layout import laid_out
+from kubewright.scaffold._versions import FIRST, templates_of
 
 __all__ = ["fill", "filled"]
 
@@ -21,10 +22,16 @@ _END: Final = "@end@"
 
 
 def filled(folder: str, version: int, values: Mapping[str, str]) -> dict[str, str]:
-    """The files of one folder of templates of a version, by path. A name that has no value is a KeyError."""
+    """Returns the files of one folder of templates of a version, by path. A name that has no value is a KeyError.
+
+    Lines of Python that a long name makes too long are broken.
+    """
     templates = templates_of(version).items()
     found = {path.removeprefix(f"{folder}/"): text for path, text in templates if path.startswith(f"{folder}/")}
-    return {fill(path, values): fill(text, values) for path, text in found.items()}
+    files = {fill(path, values): fill(text, values) for path, text in found.items()}
+    if version == FIRST:  # which left long lines as they were
+        return files
+    return {path: laid_out(text) if path.endswith(".py") else text for path, text in files.items()}
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

@@ -163,7 +163,7 @@ def _conversion(spoke: Kind, hub: Kind) -> str:
 
 @operator.converts({alias}, {kind})
 def {name}_from_{spoke.version}(old: {alias}) -> {kind}:
-    """A {kind} of {spoke.version} as one of {hub.version}. Metadata is carried over for you."""
+    """Convert from {spoke.version} to {hub.version}. Metadata is carried over for you."""
     spec = from_dict({kind}Spec, to_dict(old.spec))
     status = from_dict({kind}Status, to_dict(old.status))
     return {kind}(spec=spec, status=status)
