@@ -459,7 +459,7 @@ async def test_a_write_is_taken_from_an_object_as_the_client_returns_it() -> Non
 async def test_waiting_for_an_informer_that_does_not_run_says_so() -> None:
     clock = VirtualClock()
     informer = informer_of(MemoryServer(), clock)
-    with pytest.raises(CacheSyncError, match=r"not in sync after 5 s: ConfigMap \(v1\): the informer is not running"):
+    with pytest.raises(CacheSyncError, match=r"not in sync after 5s: ConfigMap \(v1\): the informer is not running"):
         await clock.run(informer.wait_for_sync(5))
 
 

@@ -124,5 +124,5 @@ async def test_a_definition_that_is_being_deleted_is_told_at_once_with_what_it_w
 
 async def test_a_definition_is_removed_when_it_is_gone_and_not_before(shell: Shell, held: None) -> None:
     assert await shell("uninstall", "--yes", "--timeout", "0.1", code=1) == [
-        f"Error: the definitions are not gone after 0.1 s: {WAITS}"
+        f"Error: the definitions are not gone after 100ms: {WAITS}"
     ]

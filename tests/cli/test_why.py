@@ -52,7 +52,7 @@ async def test_what_woke_an_object_and_what_came_of_it(address: str, capsys: pyt
     assert "create secrets good-secret: 201" in said
     shown = await asyncio.to_thread(CliRunner().invoke, command, ["ConfigMap/bad", "--address", address], color=True)
     said = shown.output
-    assert "tried again in" in said or "running since" in said or "waiting for a worker" in said
+    assert "retried in" in said or "running since" in said or "waiting for a worker" in said
     assert "there is no" in said
     assert "\x1b" not in said
 

@@ -415,11 +415,11 @@ async def test_the_time_of_a_request_is_that_of_its_body_too(length: bytes, monk
     async with serving(handle) as address, transport_to(address) as transport:
         response = await transport.send(get(timeout=PATIENCE))
         ahead += PATIENCE
-        with pytest.raises(TimeoutError, match=r"no answer within [12]\d\d(\.\d+)? s"):
+        with pytest.raises(TimeoutError, match=r"no answer within [1-4]m(\d+s)?"):
             await response.read()
         stream = await transport.send(get(timeout=PATIENCE, stream=True))
         ahead += PATIENCE
-        with pytest.raises(ConnectionLost, match=r"broke: nothing came for 200 s"):
+        with pytest.raises(ConnectionLost, match=r"broke: nothing came for 3m20s"):
             await stream.read()
         never.set()
 
@@ -570,7 +570,7 @@ async def test_a_server_that_never_accepts_is_told_apart_from_one_that_is_slow(m
     monkeypatch.setattr("kubewright.client._pool._CONNECT_SECONDS", 0.02)
     async with transport_to("http://127.0.0.1:1") as transport:
         monkeypatch.setattr(transport._dialer, "dial", dial)
-        with pytest.raises(ConnectionLost, match=r"cannot connect to \S+ within 0\.02 s") as caught:
+        with pytest.raises(ConnectionLost, match=r"cannot connect to \S+ within 20ms") as caught:
             await transport.send(get())
         assert not caught.value.sent
         monkeypatch.setattr("kubewright.client._pool._CONNECT_SECONDS", PATIENCE)

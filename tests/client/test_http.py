@@ -91,7 +91,7 @@ async def test_a_server_that_does_not_answer_in_time() -> None:
         await reader.read()
 
     async with serving(silent) as address, Client(ClientConfig(server=address), retry=ONCE, timeout=0.05) as client:
-        with pytest.raises(Timeout, match=r"no answer within 0\.05 s"):
+        with pytest.raises(Timeout, match=r"no answer within 50ms"):
             await client.get(core.Node, "n")
 
 

@@ -49,7 +49,7 @@ async def test_what_another_program_undoes_each_time_is_put_back_five_times_and_
     assert (error.managers, error.fields, error.retry_after) == (("others",), ("data.a",), 10)
     assert str(error).startswith(
         f"ConfigMap {bench.namespace}/child is contested: 'others' sets data.a otherwise each time, and it was put back"
-        " 5 times. It is left as it is for 10 s."
+        " 5 times. It is left as it is for 10s."
     )
     assert bench.sent() == ["get configmaps"]
     assert (await held(bench)).managers == ("others",)

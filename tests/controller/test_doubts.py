@@ -47,7 +47,7 @@ async def test_an_object_that_the_cache_never_sees_is_read_and_not_created_each_
         await clock.advance(6)
     assert sent == [["create configmaps", "get configmaps"], *[["get configmaps"]] * 3]
     assert told(caplog) == [
-        f"the cache of ConfigMap and the server have contradicted each other for 12 s, about {bench.namespace}/child"
+        f"the cache of ConfigMap and the server have contradicted each other for 12s, about {bench.namespace}/child"
         " for instance: its watch may be broken. Such objects are read from the server until the two agree"
     ]
 
@@ -106,7 +106,7 @@ async def test_a_server_that_contradicts_itself_ends_the_reconcile_each_time(
         assert bench.sent().count("create configmaps") == 1
         await clock.advance(6)
     assert told(caplog) == [
-        f"the cache of ConfigMap and the server have contradicted each other for 12 s, about {bench.namespace}/child"
+        f"the cache of ConfigMap and the server have contradicted each other for 12s, about {bench.namespace}/child"
         " for instance: its watch may be broken. Such objects are read from the server until the two agree"
     ]
 

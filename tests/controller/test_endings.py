@@ -21,6 +21,7 @@ from kubewright.controller import (
     Result,
     TerminalError,
 )
+from kubewright.observe import inspect
 from kubewright.operator import Operator
 from kubewright.queue import ExponentialBackoff
 from tests.controller.conftest import Part, Thing, key, thing, until, working
@@ -77,11 +78,35 @@ async def test_a_failure_is_one_full_log_line_with_its_traceback(
         await clock.settle()
     [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert record.getMessage() == (
-        "Thing default/one: reconcile failed, attempt 1, trying again in 0.005 s: RuntimeError: no such zone"
+        "Thing default/one: reconcile failed, attempt 1, retrying in 5ms: RuntimeError: no such zone"
     )
     assert record.exc_info is not None
     assert record.name == "kubewright.controller.thing"
     assert (record.__dict__["controller"], record.__dict__["object"]) == ("thing", "default/one")
+
+
+async def test_a_failure_names_the_resync_that_comes_before_the_backoff_ends(
+    operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    times: list[float] = []
+
+    @operator.reconciles(Thing, resync="10m", rate_limiter=ExponentialBackoff(1000, 1000))
+    async def sync(obj: Thing, ctx: Context[Thing]) -> None:
+        times.append(clock.monotonic())
+        raise RuntimeError("no such zone")
+
+    async with working(operator, clock) as stage:
+        await clock.advance(60)
+        stage.put(thing())
+        await clock.settle()
+        assert "attempt 1, retrying in 16m40s, or at the resync in 9m: RuntimeError" in caplog.text
+        queue = inspect(stage.controller, key()).queue
+        assert (queue.ready_at, queue.resync_at) == (
+            clock.now() + timedelta(seconds=1000),
+            clock.now() + timedelta(minutes=9),
+        )
+        await clock.advance(9 * 60)
+    assert times == [60, 600]
 
 
 async def test_each_reconcile_is_a_line_for_those_who_want_details(
@@ -95,7 +120,7 @@ async def test_each_reconcile_is_a_line_for_those_who_want_details(
             stage.put(thing())
             await clock.settle()
     lines = [record.getMessage() for record in caplog.records if record.levelno == logging.DEBUG]
-    assert lines == ["Thing default/one: reconciled in 0.000 s: success; trigger: added"]
+    assert lines == ["Thing default/one: reconciled in 0s: success; trigger: added"]
 
 
 async def test_requeue_comes_back_by_backoff_without_counting_as_an_error(
@@ -306,7 +331,7 @@ async def test_whatever_a_reconciler_raises_costs_neither_the_key_nor_the_worker
         await until(lambda: stage.controller.stats.reconciles.total() == 2)
         assert stage.controller.stats.reconciles == {"error": 1, "success": 1}
     assert calls == [1, 2]
-    assert "reconcile failed, attempt 1, trying again in" in caplog.text
+    assert "reconcile failed, attempt 1, retrying in" in caplog.text
     assert type(raised).__name__ in caplog.text
 
 
@@ -453,11 +478,11 @@ async def test_a_thread_meets_the_timeout_at_its_next_call_of_the_context(
         await asyncio.to_thread(entered.wait, PATIENCE)
         await clock.advance(30)
         assert stage.controller.stats.active == 1, "the key stays with its worker while the thread lives"
-        assert "took more than 30.0 s; it runs in a thread, which is waited for" in caplog.text
+        assert "took more than 30s; it runs in a thread, which is waited for" in caplog.text
         expired.set()
         await until(lambda: stage.controller.stats.reconciles)
         assert stage.controller.stats.reconciles == {"error": 1}
-    assert str(met[0]) == "the reconcile of Thing default/one took more than 30.0 s"
+    assert str(met[0]) == "the reconcile of Thing default/one took more than 30s"
 
 
 async def test_a_reconcile_that_does_not_end_is_told_every_ten_minutes(
@@ -477,8 +502,8 @@ async def test_a_reconcile_that_does_not_end_is_told_every_ten_minutes(
         await clock.advance(900)
         told = [record.getMessage() for record in caplog.records if "has been running" in record.getMessage()]
         assert [text.partition(",")[0] for text in told] == [
-            "Thing default/endless: the reconcile has been running for 10 min",
-            "Thing default/endless: the reconcile has been running for 20 min",
+            "Thing default/endless: the reconcile has been running for 10m",
+            "Thing default/endless: the reconcile has been running for 20m",
         ]
         await clock.advance(600)
         assert clock.next_timer is None, "nobody looks while nothing runs"

@@ -23,7 +23,7 @@ def failures(caplog: pytest.LogCaptureFixture) -> Callable[[], list[tuple[str, b
 
     def told() -> list[tuple[str, bool]]:
         records = [record for record in caplog.records if record.levelno == logging.ERROR]
-        return [(record.getMessage().rpartition(" s: ")[2], record.exc_info is not None) for record in records]
+        return [(record.getMessage().rpartition("ms: ")[2], record.exc_info is not None) for record in records]
 
     return told
 
@@ -111,7 +111,7 @@ async def test_json_lines_keep_the_error_and_count_and_those_for_people_are_one_
     assert [line.get("repeated") for line in lines] == [None, 1, 2]
     assert ["traceback" in line for line in lines] == [True, False, False]
     for_people = PrettyFormatter().format(records[2])
-    assert for_people.endswith("in 0.02 s: RuntimeError: no such zone (2 times more since its traceback)")
+    assert for_people.endswith("in 20ms: RuntimeError: no such zone (2 times more since its traceback)")
     assert "\n" not in for_people
 
 

@@ -135,9 +135,7 @@ async def test_a_definition_that_is_not_established_in_time_names_its_condition(
         waiting = asyncio.ensure_future(install(deaf, versioned("Late"), timeout=30, clock=clock))
         await deafened.wait()
         await clock.advance(30)
-        with pytest.raises(
-            InstallError, match=r"lates.install.example.com: not served after 30 s: .*(Names|condition)"
-        ):
+        with pytest.raises(InstallError, match=r"lates.install.example.com: not served after 30s: .*(Names|condition)"):
             await waiting
 
 

@@ -74,7 +74,7 @@ async def test_one_that_nobody_defines_is_named_when_the_time_is_over(client: Cl
     with pytest.raises(InstallError) as late:
         await waiting
     assert str(late.value) == (
-        "CustomResourceDefinition foos.serving.example.com: not served after 5 s: Foo is not defined;"
+        "CustomResourceDefinition foos.serving.example.com: not served after 5s: Foo is not defined;"
         " install its definition"
     )
 
@@ -92,7 +92,7 @@ async def test_a_definition_is_not_enough_before_discovery_names_the_kind(client
     await clock.advance(29)
     waiting = asyncio.ensure_future(wait_until_served(behind, Foo))
     await clock.advance(1)
-    with pytest.raises(InstallError, match=r"after 30 s: Foo is established, but discovery does not name it in v1 yet"):
+    with pytest.raises(InstallError, match=r"after 30s: Foo is established, but discovery does not name it in v1 yet"):
         await installing
     assert not waiting.done()
     late[0].names_it = True
@@ -123,7 +123,7 @@ async def test_names_that_are_refused_to_the_end_are_told_then(client: Client, c
     await refused_without_a_holder(client)
     waiting = asyncio.ensure_future(wait_until_served(client, Rival))
     await clock.advance(30)
-    with pytest.raises(InstallError, match=r"after 30 s: Rival is defined, but NamesAccepted is False .*: .*taken"):
+    with pytest.raises(InstallError, match=r"after 30s: Rival is defined, but NamesAccepted is False .*: .*taken"):
         await waiting
 
 

@@ -60,7 +60,7 @@ def test_each_thing_that_happens_is_a_line() -> None:
     assert texts(Applied(kind="Note", namespace="", name="a", file="a.yaml")) == ["applied: Note a of a.yaml"]
     assert texts(seen("a", "Ready")) == ["object: Note default/a: Ready"]
     assert texts(seen("a", change="deleted")) == ["object: Note default/a is gone"]
-    assert texts(reconciled("a")) == ["reconciled: Note default/a in 12 ms"]
+    assert texts(reconciled("a")) == ["reconciled: Note default/a in 12ms"]
     assert texts(reconciled("a", "ValueError: no", 3)) == ["failing: Note default/a (attempt 3): ValueError: no"]
     assert texts(Ended(code=7)) == ["ended: the operator ended with code 7; save a file to start it again"]
     assert texts(Failed(what="sample", text="no such field", file="a.yaml")) == [
@@ -155,7 +155,7 @@ def test_the_table_stays_below_the_lines() -> None:
     table = stream.getvalue().split("\x1b[J")[-1].splitlines()
     assert table[0].startswith("── notes: running ─")
     assert table[1].startswith("  Note default/c ")  # what fails comes first
-    assert "failed 5 s ago, attempt 2: ValueError" in table[1]
+    assert "failed 5s ago, attempt 2: ValueError" in table[1]
     assert all(len(line) < 80 for line in table)
     assert table[3:] == ["  and 2 more", "  KUBECONFIG=/k  Ctrl-C ends everything"]
     assert f"\x1b[{len(table)}F" in stream.getvalue()  # and the next time exactly these lines are replaced

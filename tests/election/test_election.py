@@ -142,7 +142,7 @@ async def test_a_leader_that_falls_silent_is_followed_when_its_lease_has_run_out
         assert 15 - 2 <= took <= 15 + 4.4 + 0.2
         assert server.lease()["spec"]["leaseTransitions"] == 1
         assert leader.status.state == "over"
-        assert "last renewed 10.0 s ago, and that counts for 10 s" in await leader.wait_for_loss()
+        assert "last renewed 10s ago, and that counts for 10s" in await leader.wait_for_loss()
         assert "no answer" in leader.status.reason
 
 
@@ -423,7 +423,7 @@ async def test_a_lost_leadership_cancels_the_block_and_raises(
                 seen.append(f"cancelled at {time.monotonic()}")
                 raise
 
-    with pytest.raises(NotLeader, match=r"leadership of ns/lead was lost: the lease was last renewed 10\.0 s ago"):
+    with pytest.raises(NotLeader, match=r"leadership of ns/lead was lost: the lease was last renewed 10s ago"):
         await time.run(work())
     assert seen == ["cancelled at 10.0"]
     current = asyncio.current_task()
@@ -517,13 +517,13 @@ async def test_missing_rights_are_named_and_waited_for(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lease_duration": 10}, r"renew_deadline \(10 s\) must be shorter than lease_duration \(10 s\)"),
-        ({"retry_period": 9}, r"retry_period \(9 s\) times 1.2 must be shorter than renew_deadline \(10 s\)"),
-        ({"retry_period": 0}, "retry_period must be more than 0 s, not 0"),
-        ({"renew_deadline": -1}, "renew_deadline must be more than 0 s, not -1"),
-        ({"renew_deadline": float("nan")}, "renew_deadline must be more than 0 s, not nan"),
-        ({"lease_duration": 4000}, "lease_duration must be from 1 s to 3600 s, not 4000 s"),
-        ({"lease_duration": 0.5, "renew_deadline": 0.4}, "lease_duration must be from 1 s to 3600 s, not 0.5 s"),
+        ({"lease_duration": 10}, r"renew_deadline \(10s\) must be shorter than lease_duration \(10s\)"),
+        ({"retry_period": 9}, r"retry_period \(9s\) times 1.2 must be shorter than renew_deadline \(10s\)"),
+        ({"retry_period": 0}, "retry_period must be more than 0s, not 0"),
+        ({"renew_deadline": -1}, "renew_deadline must be more than 0s, not -1"),
+        ({"renew_deadline": float("nan")}, "renew_deadline must be more than 0s, not nan"),
+        ({"lease_duration": 4000}, "lease_duration must be from 1s to 1h, not 1h6m40s"),
+        ({"lease_duration": 0.5, "renew_deadline": 0.4}, "lease_duration must be from 1s to 1h, not 500ms"),
         ({"identity": ""}, "an identity cannot be empty"),
         ({"in_thread": True}, "renewing in a thread needs the system's clock and a second client"),
     ],

@@ -136,7 +136,7 @@ async def test_what_is_missing_is_said_when_the_time_is_over(client: Client, ins
     with pytest.raises(NotInstalled) as caught:
         await run(client, installation, Said(), timeout=0.01)
     assert str(caught.value) == (
-        "shelf-operator.v1.2.0 is not installed after 0.01 s: the server of the catalog, Deployment"
+        "shelf-operator.v1.2.0 is not installed after 10ms: the server of the catalog, Deployment"
         f" {installation.namespace}/shelf-operator-catalog, has no pod that is ready; its image is"
         " operator-framework/opm:latest"
     )

@@ -52,4 +52,4 @@ def test_kinds_of_its_groups_that_it_uses_are_defined_with_those_that_it_reconci
 
 
 def test_a_definition_that_is_not_served_ends_the_program_as_one_that_is_not_ready() -> None:
-    assert _explain(InstallError("definables.defining.example.com", "not served after 30 s")) is ExitCode.NOT_READY
+    assert _explain(InstallError("definables.defining.example.com", "not served after 30s")) is ExitCode.NOT_READY

@@ -92,7 +92,7 @@ async def test_a_check_that_does_not_answer_has_failed_and_the_others_are_told()
         await asyncio.Event().wait()
 
     answer = await clock.run(HealthPage("readyz", {"hangs": hang, "caches": lambda: None}, clock)(Asked("")))
-    assert b"[-]hangs failed: no answer within 5 s\n[+]caches ok\n" in answer.body
+    assert b"[-]hangs failed: no answer within 5s\n[+]caches ok\n" in answer.body
     assert clock.monotonic() == 5.0
 
 

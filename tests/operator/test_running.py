@@ -373,7 +373,7 @@ async def test_a_process_that_has_lost_its_lease_ends_although_something_hangs(
         await client.patch(Lease, "hanging", MergePatch({"spec": spec}), namespace)
         async with asyncio.timeout(PATIENCE):
             assert await process.wait() == ExitCode.LEASE_LOST
-    assert "the operator does not end within 0.3 s; leaving" in log.read_text()
+    assert "the operator does not end within 300ms; leaving" in log.read_text()
 
 
 async def test_what_keeps_an_operator_from_starting_is_one_line_and_a_failure(

@@ -215,14 +215,14 @@ async def test_the_state_of_a_failing_key_tells_its_retries_and_its_next_try(clo
     [
         (KeyState(), "not queued"),
         (KeyState(retries=1), "not queued; 1 retry"),
-        (KeyState(waiting_for=1.25, priority=0), "waiting for 1.2 s"),
-        (KeyState(ready_in=5, priority=-100, retries=3), "ready in 5.0 s; priority -100; 3 retries"),
-        (KeyState(ready_in=0.005, retries=1), "ready in 5 ms; 1 retry"),
-        (KeyState(running_for=2, priority=0), "running for 2.0 s"),
-        (KeyState(running_for=2, waiting_for=1, priority=0), "running for 2.0 s; runs again afterwards"),
+        (KeyState(waiting_for=1.25, priority=0), "waiting for 1.25s"),
+        (KeyState(ready_in=5, priority=-100, retries=3), "ready in 5s; priority -100; 3 retries"),
+        (KeyState(ready_in=0.005, retries=1), "ready in 5ms; 1 retry"),
+        (KeyState(running_for=2, priority=0), "running for 2s"),
+        (KeyState(running_for=2, waiting_for=1, priority=0), "running for 2s; runs again afterwards"),
         (
             KeyState(running_for=2, ready_in=5, priority=0, retries=3),
-            "running for 2.0 s; runs again in 5.0 s; 3 retries",
+            "running for 2s; runs again in 5s; 3 retries",
         ),
     ],
 )

@@ -23,14 +23,14 @@ def test_elsewhere_than_on_a_terminal_there_are_plain_lines() -> None:
     progress = Progress(text)
     with progress.step("bake"):
         progress.say("still warm")
-    assert text.getvalue() == "bake ...\nstill warm\nbake: done in 0 s\n"
+    assert text.getvalue() == "bake ...\nstill warm\nbake: done in 0s\n"
 
 
 def test_a_terminal_sees_one_line_that_is_replaced() -> None:
     text = Terminal()
     with Progress(text).step("bake"):
         pass
-    assert text.getvalue().endswith("\r\x1b[K✓ bake: done in 0 s\n")
+    assert text.getvalue().endswith("\r\x1b[K✓ bake: done in 0s\n")
     assert text.getvalue().count("\n") == 1
 
 
@@ -57,7 +57,7 @@ def test_a_terminal_that_wants_no_escape_codes_gets_plain_lines(
     text = Terminal()
     with Progress(text).step("bake"):
         pass
-    assert text.getvalue() == "bake ...\nbake: done in 0 s\n"
+    assert text.getvalue() == "bake ...\nbake: done in 0s\n"
 
 
 def test_a_step_without_lines_leaves_nothing_behind() -> None:

@@ -465,8 +465,8 @@ async def test_a_handler_that_hangs_is_answered_for_in_time(caplog: pytest.LogCa
         response = await answer
         assert response["status"]["code"] == 504
         name = "check.toys.webhooks.example.com"
-        assert response["status"]["message"] == f"webhook {name} did not answer within 9 s"
-        assert f"webhook {name} did not answer within 9 s about <AdmissionRequest CREATE toys" in caplog.text
+        assert response["status"]["message"] == f"webhook {name} did not answer within 9s"
+        assert f"webhook {name} did not answer within 9s about <AdmissionRequest CREATE toys" in caplog.text
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
             if "check" in repr(task.get_coro()):
                 task.cancel()

@@ -257,7 +257,7 @@ async def test_a_conversion_that_hangs_is_answered_for_in_time() -> None:
             await asyncio.to_thread(began.wait, PATIENCE)
             await clock.advance(29.0)
             result = (await answer)["result"]
-            assert result == {"status": "Failure", "message": "the conversion of 1 objects took more than 29 s"}
+            assert result == {"status": "Failure", "message": "the conversion of 1 objects took more than 29s"}
         finally:
             go_on.set()
 

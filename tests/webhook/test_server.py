@@ -165,7 +165,7 @@ async def test_who_sends_a_body_without_end_is_answered_and_left(framing: str, o
             "status": "Failure",
             "code": 408,
             "reason": "Timeout",
-            "message": "the review did not arrive within 4 s",
+            "message": "the review did not arrive within 4s",
         }
         assert await is_well(asker)
 

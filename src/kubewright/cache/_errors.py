@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kubewright._durations import format_duration
 from kubewright._showable import one_line
 from kubewright.api import Object, info_of
 from kubewright.client import ApiError, ConfigError, Forbidden, NotFound, NotKubernetes, Unauthorized, Unavailable
@@ -18,7 +19,7 @@ class CacheSyncError(Exception):
         self.seconds = seconds
         self.reasons = dict(reasons)
         each = "; ".join(f"{kind}: {reason}" for kind, reason in self.reasons.items())
-        super().__init__(f"not in sync after {seconds:g} s: {each}")
+        super().__init__(f"not in sync after {format_duration(seconds)}: {each}")
 
 
 def explain(error: BaseException, kind: type[Object], verb: str) -> str:

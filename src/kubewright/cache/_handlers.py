@@ -32,6 +32,7 @@ class HandlerRegistration(Generic[R]):
         self._handlers = handlers
         self._resync = resync
         self._timer: Timer | None = None
+        self._resync_at = 0.0  # by the monotonic clock, while there is a timer
         self.handler = handler
         self.active = True
 
@@ -39,6 +40,11 @@ class HandlerRegistration(Generic[R]):
     def synced(self) -> bool:
         """Whether the handler has heard of every object that was there when it began to listen."""
         return self.active and self._handlers.synced
+
+    @property
+    def resync_in(self) -> float | None:
+        """Seconds until the next resync; None if there is none."""
+        return None if self._timer is None else max(self._resync_at - self._handlers.clock.monotonic(), 0.0)
 
     def remove(self) -> None:
         """Stop listening. Harmless when repeated."""
@@ -64,6 +70,7 @@ class HandlerRegistration(Generic[R]):
     def start_resync(self, clock: Clock) -> None:
         """Deliver the whole store again each period, from now on."""
         if self._resync is not None and self._timer is None and self.active:
+            self._resync_at = clock.monotonic() + self._resync
             self._timer = clock.call_later(self._resync, lambda: self._begin_resync(clock))
 
     def stop_resync(self) -> None:
@@ -97,7 +104,7 @@ class Handlers(Generic[R]):
     def __init__(self, store: Store[R], clock: Clock) -> None:
         self.store = store
         self.synced = False
-        self._clock = clock
+        self.clock = clock
         self._running = False
         # Replaced, never changed: a handler may add or remove handlers while it is called.
         self._registrations: tuple[HandlerRegistration[R], ...] = ()
@@ -116,7 +123,7 @@ class Handlers(Generic[R]):
             if snapshot is not None:
                 registration.deliver(Change("added", key, None, snapshot, initial=True))
         if self._running:
-            registration.start_resync(self._clock)
+            registration.start_resync(self.clock)
         return registration
 
     def forget(self, registration: HandlerRegistration[R]) -> None:
@@ -127,7 +134,7 @@ class Handlers(Generic[R]):
         """Begin with the resyncs."""
         self._running = True
         for registration in self._registrations:
-            registration.start_resync(self._clock)
+            registration.start_resync(self.clock)
 
     def stop(self) -> None:
         """End the resyncs."""

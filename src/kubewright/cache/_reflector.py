@@ -20,6 +20,7 @@ from typing import Generic, TypeVar, cast
 
 import msgspec
 
+from kubewright._durations import format_duration
 from kubewright._foreign import being_cancelled
 from kubewright.api import Object, info_of
 from kubewright.api._codec import UNREADABLE
@@ -149,7 +150,12 @@ class Reflector(Generic[R]):
         if error is None:
             self.health.state = "waiting"
             delay = self._backoff.next()
-            logger.info("%s: the server ended the watch after %.1f s; again in %.1f s", self, stood, delay)
+            logger.info(
+                "%s: the server ended the watch after %s; again in %s",
+                self,
+                format_duration(stood),
+                format_duration(delay),
+            )
             return delay
         if isinstance(error, Gone):
             again, self._forgotten = self._forgotten, True
@@ -176,7 +182,7 @@ class Reflector(Generic[R]):
         level = logging.INFO if isinstance(error, Stalled) else logging.WARNING
         level = logging.DEBUG if self.health.last_error == self._logged else level
         self._logged = self.health.last_error
-        logger.log(level, "%s: %s; again in %.1f s", self, self.health.last_error, delay)
+        logger.log(level, "%s: %s; again in %s", self, self.health.last_error, format_duration(delay))
         return delay
 
     def _note_stall(self) -> None:

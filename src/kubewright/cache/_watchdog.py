@@ -6,6 +6,7 @@ import asyncio
 from types import TracebackType
 from typing import Self
 
+from kubewright._durations import format_duration
 from kubewright.clock import Clock, Timer
 
 __all__ = ["Stalled", "Watchdog"]
@@ -48,7 +49,7 @@ class Watchdog:
             self._timer.cancel()
         # Somebody else may have cancelled the task at the same moment, and must win.
         if self._fired and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
-            raise Stalled(f"nothing was heard for {self._seconds:g} s")
+            raise Stalled(f"nothing was heard for {format_duration(self._seconds)}")
 
     def _look(self) -> None:
         left = self._last + self._seconds - self._clock.monotonic()

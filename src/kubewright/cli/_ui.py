@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from kubewright._durations import format_duration
 from kubewright.cli._connecting import cluster_options
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._numbers import PORT, up_to
@@ -291,8 +292,8 @@ def _serve(
         asyncio.run(run(), debug=False)
     except TimeoutError:
         raise click.ClickException(
-            f"the API server has not answered within {_REACH_SECONDS:.0f} s; is the cluster running, and the context "
-            "the right one?"
+            f"the API server has not answered within {format_duration(_REACH_SECONDS)}; is the cluster running,"
+            " and the context the right one?"
         ) from None
     except ApiError as error:
         raise click.ClickException(str(error)) from error

@@ -6,12 +6,13 @@ import asyncio
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 import click
 import msgspec
 
+from kubewright._durations import format_age, format_duration
 from kubewright._typos import nearest
 from kubewright.cli._completing import files, objects
 from kubewright.cli._connecting import cluster_options
@@ -208,26 +209,20 @@ def _queue(queue: QueueState, now: datetime) -> str:
                 f"waiting for a worker since {_ago(queue.since, now)}, woken by {queue.trigger or 'somebody'}{retries}"
             )
         case "delayed":
-            return f"tried again {_until(queue.ready_at, now)}{retries}"
+            resync = f", or at the resync {_until(queue.resync_at, now)}" if queue.resync_at else ""
+            return f"retried {_until(queue.ready_at, now)}{resync}{retries}"
     return "nothing to do"
 
 
 def _result(record: ReconcileRecord) -> str:
     cause = f" of {record.cause}" if record.cause else ""
     attempt = f", attempt {record.attempt}" if record.attempt > 1 else ""
-    return f"{record.trigger}{cause}, {record.seconds:.3f} s{attempt}"
+    return f"{record.trigger}{cause}, {format_duration(record.seconds)}{attempt}"
 
 
 def _ago(when: datetime | None, now: datetime) -> str:
-    return "some time" if when is None else f"{_seconds((now - when).total_seconds())} ago"
+    return "some time" if when is None else f"{format_age((now - when).total_seconds())} ago"
 
 
 def _until(when: datetime | None, now: datetime) -> str:
-    return "later" if when is None else f"in {_seconds((when - now).total_seconds())}"
-
-
-def _seconds(seconds: Any) -> str:
-    seconds = max(float(seconds), 0.0)
-    if seconds < 100:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"
+    return "later" if when is None else f"in {format_duration(max((when - now).total_seconds(), 0.0))}"

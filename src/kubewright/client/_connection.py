@@ -12,6 +12,7 @@ from typing import cast
 
 import httptools
 
+from kubewright._durations import format_duration
 from kubewright.client._heads import Headers
 
 __all__ = ["Broken", "Connection"]
@@ -188,7 +189,7 @@ class Connection(asyncio.Protocol):
             self._news.set_result(None)
 
     def _is_late(self, timeout: float) -> None:
-        self.fail(TimeoutError(f"no answer within {timeout:g} s"))
+        self.fail(TimeoutError(f"no answer within {format_duration(timeout)}"))
 
     def _look(self, timeout: float) -> None:
         """Whether something has come meanwhile. One timer for all pieces: there may be many, and few are late."""
@@ -196,7 +197,7 @@ class Connection(asyncio.Protocol):
         if left > 0:
             self._timer = self._loop.call_later(left, self._look, timeout)
         else:
-            self.fail(TimeoutError(f"nothing came for {timeout:g} s"))
+            self.fail(TimeoutError(f"nothing came for {format_duration(timeout)}"))
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

@@ -20,6 +20,7 @@ from typing import Annotated, Any, cast
 import msgspec
 
 from kubewright._discreet import Discreet
+from kubewright._durations import format_duration
 from kubewright.api._codec import UNREADABLE
 from kubewright.client._config import ClientConfig, ExecPlugin
 from kubewright.client._config_errors import ConfigError
@@ -181,7 +182,9 @@ class _Run(asyncio.SubprocessProtocol):
 
     async def finish(self, clock: Clock, limit: float) -> bytes:
         """What the plugin printed, once it has ended well."""
-        timer = clock.call_later(limit, lambda: self._end(f"did not finish within {limit:g} s and was ended"))
+        timer = clock.call_later(
+            limit, lambda: self._end(f"did not finish within {format_duration(limit)} and was ended")
+        )
         try:
             await asyncio.shield(self._over)
         finally:

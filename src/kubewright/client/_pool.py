@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 
+from kubewright._durations import format_duration
 from kubewright._foreign import being_cancelled
 from kubewright.client._auth import Identity
 from kubewright.client._connection import Broken, Connection
@@ -103,7 +104,7 @@ class Pool:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 connection = await self._dialer.dial(context, identity.server_name, lambda: self._made(identity))
         except TimeoutError as error:  # also the system's own
-            raise Unreachable(f"within {_CONNECT_SECONDS:g} s") from error
+            raise Unreachable(f"within {format_duration(_CONNECT_SECONDS)}") from error
         connection.check()  # it may be closed again
         self._open.add(connection)
         return connection

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from kubewright._durations import format_duration
 from kubewright.client._errors import ApiError, Status, Timeout, error_from, error_from_loss
 from kubewright.client._rate_limit import RateLimit
 from kubewright.client._retry import RetryPolicy
@@ -94,7 +95,7 @@ class Sender:
                 delay = self._retry.delay(attempt, error, self._rng)
                 if self._clock.monotonic() + delay > give_up_at:
                     raise
-                logger.debug("%s failed (%s), again in %.2f s", request, error, delay)
+                logger.debug("%s failed (%s), again in %s", request, error, format_duration(delay))
                 await self._clock.sleep(delay)
 
     async def _attempt(self, request: Request, attempt: int, *, read: bool) -> tuple[Response, bytes]:
@@ -124,11 +125,11 @@ class Sender:
             failure = error_from_loss(error, str(request))
             raise failure from error
         except TimeoutError as error:
-            message = f"no answer within {request.timeout:g} s" if request.timeout else "no answer in time"
+            message = f"no answer within {format_duration(request.timeout)}" if request.timeout else "no answer in time"
             failure = Timeout(Status(reason="Timeout", message=message), str(request))
             raise failure from error
         finally:
             seconds = self._clock.monotonic() - began
-            logger.debug("%s: %s, %.3f s", request, status or "no answer", seconds)
+            logger.debug("%s: %s, %s", request, status or "no answer", format_duration(seconds))
             for finish in finishers:
                 finish(Outcome(status=status, seconds=seconds, attempt=attempt, error=failure))

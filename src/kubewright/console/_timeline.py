@@ -6,7 +6,7 @@ the fields; and not at all where the operator does not remember it any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -14,13 +14,14 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright._durations import format_age, format_duration
 from kubewright.console._states import State
 from kubewright.console.forms._changes import Line, changes
 from kubewright.console.operators import Known
 from kubewright.console.operators._view import BeforeAfter
 from kubewright.observe import FieldChange, QueueState, ReconcileRecord, WriteRecord
 
-__all__ = ["Turn", "Wrote", "ago", "duration", "queue_id", "queue_text", "resource_of", "turns_of", "until"]
+__all__ = ["Turn", "Wrote", "ago", "queue_id", "queue_text", "resource_of", "turns_of", "until"]
 
 _LINES_AT_MOST: Final = 200
 
@@ -101,7 +102,7 @@ def turns_of(known: Known, may_show: Callable[[WriteRecord], bool]) -> list[Turn
         Turn(
             record=record,
             state=_STATES.get(record.result, State.UNKNOWN),
-            text=f"{_WORDS.get(record.result, record.result)} in {duration(record.seconds)}"
+            text=f"{_WORDS.get(record.result, record.result)} in {format_duration(record.seconds)}"
             + (f", attempt {record.attempt}" if record.attempt > 1 else ""),
             why=_why(record),
             writes=tuple(
@@ -163,13 +164,14 @@ def queue_text(queue: QueueState, now: datetime) -> tuple[State, str]:
         return State.PROGRESSING, f"waiting for a worker since {ago(queue.since, now)}{retries}"
     if queue.state == "delayed":
         state = State.FAILING if queue.retries else State.READY
-        return state, f"next reconcile {until(queue.ready_at, now)}{retries}"
+        resync = f", or at the resync {until(queue.resync_at, now)}" if queue.resync_at else ""
+        return state, f"next reconcile {until(queue.ready_at, now)}{resync}{retries}"
     return State.READY, "nothing to do until something changes"
 
 
 def queue_id(queue: QueueState) -> tuple[object, ...]:
     """What makes two states of the queue the same, for those who look: times that differ by a breath do not count."""
-    times = (None if at is None else round(at.timestamp()) for at in (queue.since, queue.ready_at))
+    times = (None if at is None else round(at.timestamp()) for at in (queue.since, queue.ready_at, queue.resync_at))
     return (queue.state, queue.retries, queue.runs_again, queue.trigger, queue.cause, *times)
 
 
@@ -177,34 +179,17 @@ def _counted(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
-_UNITS: Final[Sequence[tuple[float, str]]] = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
-
-
-def duration(seconds: float) -> str:
-    """A length of time, for people: `12 ms`, `1.3 s`, `4 min`."""
-    seconds = max(seconds, 0.0)
-    if seconds < 0.001:
-        return f"{seconds * 1e6:.0f} µs"
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    for size, unit in _UNITS:
-        if seconds >= size:
-            whole = int(seconds // size)
-            return f"{whole} {unit}"
-    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-
-
 def ago(at: datetime | None, now: datetime) -> str:
-    """`3 min ago`."""
+    """`3m ago`."""
     if at is None:
         return "some time ago"
     seconds = (now - at).total_seconds()
-    return "just now" if seconds < 1 else f"{duration(seconds)} ago"
+    return "just now" if seconds < 1 else f"{format_age(seconds)} ago"
 
 
 def until(at: datetime | None, now: datetime) -> str:
-    """`in 3 min`."""
+    """`in 3m20s`."""
     if at is None:
         return "later"
     seconds = (at - now).total_seconds()
-    return "now" if seconds <= 0 else f"in {duration(seconds)}"
+    return "now" if seconds <= 0 else f"in {format_duration(seconds)}"

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from kubewright._durations import format_duration
 from kubewright.api import ManagedFieldsEntry, Object
 from kubewright.cache import ObjectKey
 from kubewright.client._list_keys import ListKeys
@@ -60,8 +61,8 @@ class Contested(ApplyError):
     def __init__(self, existing: Object, rivals: Rivals, *, times: int, retry_after: float, news: bool) -> None:
         super().__init__(
             f"{existing} is contested: {rivals}, and it was put back {times} times. It is left as it is for"
-            f" {retry_after:.3g} s. Let one of the two decide: leave the fields out of what you apply (and name them in"
-            " release=[...], so that they keep their value), or stop the other",
+            f" {format_duration(retry_after)}. Let one of the two decide: leave the fields out of what you apply (and"
+            " name them in release=[...], so that they keep their value), or stop the other",
             existing,
         )
         self.managers = rivals.managers

@@ -12,6 +12,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
+from kubewright._durations import format_duration
 from kubewright._foreign import being_cancelled, containment, has_to_pass, in_thread, no_exception
 from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
@@ -182,6 +183,11 @@ class Controller(Generic[R]):
         """The object as the cache has it."""
         return self._informer.lister.snapshot(key)
 
+    @property
+    def resync_in(self) -> float | None:
+        """Seconds until every object is reconciled again; None without a resync."""
+        return self._handlers[0].resync_in if self._handlers else None
+
     def pending(self, key: ObjectKey) -> tuple[str, ObjectKey | None] | None:
         """What has woken a key that waits, and which object it was."""
         trigger = self._triggers.get(key)
@@ -240,7 +246,7 @@ class Controller(Generic[R]):
                     queue.add_after(key, 1.0)
                     run = run or self._begin(key, attempt=1)
                     with _whatever_loggers_do():
-                        text = "what becomes of the key could not be decided; trying again in 1 s: %s"
+                        text = "what becomes of the key could not be decided; retrying in 1s: %s"
                         self._log_failure(run, error, text, described(error))
                     run.failed(error)
                     ending = "error"
@@ -254,9 +260,9 @@ class Controller(Generic[R]):
                 stats.reconciles[ending] += 1
                 stats.durations.observe(ended - began)
                 if _logger.isEnabledFor(logging.DEBUG):  # a line for each reconcile is made only if somebody reads it
-                    text = "reconciled in %.3f s: %s; trigger: %s"
+                    text = "reconciled in %s: %s; trigger: %s"
                     with _whatever_loggers_do():
-                        self._log(run).debug(text, ended - began, ending, run.trigger)
+                        self._log(run).debug(text, format_duration(ended - began), ending, run.trigger)
                 self.history.ended(run, ending, ended=ended, seconds=ended - began, waited=queue.waited(key))
             finally:
                 queue.done(key)
@@ -303,7 +309,7 @@ class Controller(Generic[R]):
             self._count_failure(error)
             attempt = queue.retries(key) + 1
             self._back_off(key, error)
-            text = "reconcile failed, attempt %d, trying again %s: %s"
+            text = "reconcile failed, attempt %d, retrying %s: %s"
             self._log_failure(run, error, text, attempt, self._due(key), described(error))
             return "error"
         if result is None or result == _NOTHING:
@@ -342,7 +348,7 @@ class Controller(Generic[R]):
         """Back off after what happens in every cluster: one line in the log, and no traceback."""
         run.failed(error)
         self._back_off(run.key, error)
-        self._log(run).info("%s; trying again %s", error, self._due(run.key))
+        self._log(run).info("%s; retrying %s", error, self._due(run.key))
         return "error"
 
     def _back_off(self, key: ObjectKey, error: BaseException) -> None:
@@ -509,8 +515,13 @@ class Controller(Generic[R]):
         self._log(run).error(text, *values, count, extra={"repeated": Repeated(described(error), times)})
 
     def _due(self, key: ObjectKey) -> str:
+        """When the key is reconciled again: after its backoff, or at a resync that comes earlier."""
         delay = self.queue.state(key).ready_in
-        return "at once" if delay is None else f"in {delay:.3g} s"
+        if delay is None:
+            return "now"
+        due = f"in {format_duration(delay)}"
+        resync = self.resync_in
+        return f"{due}, or at the resync in {format_duration(resync)}" if resync is not None and resync < delay else due
 
     def _tell_former_finalizers(self, snapshot: Snapshot[R], run: Reconcile) -> None:
         clock = self._environment.clock

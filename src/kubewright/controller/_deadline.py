@@ -6,6 +6,7 @@ import asyncio
 from types import TracebackType
 from typing import Any, Self
 
+from kubewright._durations import format_duration
 from kubewright.clock import Timer
 from kubewright.controller._reconcile import ReconcileTimeout
 from kubewright.controller._session import Session
@@ -22,7 +23,9 @@ class Deadline:
 
     def __init__(self, session: Session[Any], seconds: float, *, blocking: bool) -> None:
         self._session = session
-        self._error = ReconcileTimeout(f"the reconcile of {session.info.kind} {session.key} took more than {seconds} s")
+        self._error = ReconcileTimeout(
+            f"the reconcile of {session.info.kind} {session.key} took more than {format_duration(seconds)}"
+        )
         self._seconds = seconds
         self._blocking = blocking
         self._expired = False

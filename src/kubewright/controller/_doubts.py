@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from kubewright._durations import format_duration
 from kubewright.api import Object
 from kubewright.cache import Snapshot
 from kubewright.clock import Clock
@@ -65,10 +66,10 @@ class Doubts:
         if seconds >= _LONG and kind not in self._told:
             self._told.add(kind)
             logger.warning(
-                "the cache of %s and the server have contradicted each other for %.0f s, about %s for instance: its"
+                "the cache of %s and the server have contradicted each other for %s, about %s for instance: its"
                 " watch may be broken. Such objects are read from the server until the two agree",
                 kind.__name__,
-                seconds,
+                format_duration(seconds),
                 key,
             )
 

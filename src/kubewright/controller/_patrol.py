@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
+from kubewright._durations import format_age
 from kubewright.cache import ObjectKey
 from kubewright.clock import Clock, Timer
 from kubewright.controller._session import Session
@@ -45,7 +46,7 @@ class Patrol:
         for session in list(self._sessions):
             seconds = self._running_for(session.key) or 0.0
             if seconds % _LONG < _EVERY and seconds >= _LONG:
-                text = "the reconcile has been running for %.0f min, and keeps a worker and the object from all others"
-                session.log.warning(text, seconds / 60)
+                text = "the reconcile has been running for %s, and keeps a worker and the object from all others"
+                session.log.warning(text, format_age(seconds))
         if self._sessions:
             self.begin()

@@ -10,11 +10,11 @@ from typing import Any, Generic, TypeAlias, TypeVar, get_origin
 
 import msgspec
 
+from kubewright._durations import Duration, more_than_zero, parse_duration
 from kubewright._functions import can_take, is_async, name_of
 from kubewright._options import Unsuitable
 from kubewright.api import Object, ResourceInfo
 from kubewright.cache import Labels, ObjectKey
-from kubewright.controller._durations import Duration, more_than_zero, seconds
 from kubewright.controller._handlers import Form, Handlers
 from kubewright.controller._mapping import Owns, Watch
 from kubewright.controller._options import check_kind
@@ -110,7 +110,7 @@ def check_timeout(given: Duration | None) -> float | None:
 
 def check_resync(given: Duration | None) -> float | None:
     """`resync=`, in seconds; None for never, which is 0 where it is said."""
-    return None if given is None else _duration("resync", given, seconds) or None
+    return None if given is None else _duration("resync", given, parse_duration) or None
 
 
 def _duration(name: str, given: object, read: Callable[[object], float]) -> float:

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from kubewright._durations import format_duration
 from kubewright.api import Object, apiextensions, info_of
 from kubewright.api._groups import BUILT_IN_GROUPS
 from kubewright.client import ApiError, Client, Forbidden
@@ -79,7 +80,7 @@ async def until_served(client: Client, name: str, kind: str, timeout: float, clo
     try:
         return await _within(clock, timeout, wait)
     except TimeoutError:
-        raise InstallError(name, f"not served after {timeout:g} s: {lacking}") from None
+        raise InstallError(name, f"not served after {format_duration(timeout)}: {lacking}") from None
 
 
 async def _within(clock: Clock, seconds: float, work: Callable[[], Coroutine[Any, Any, T]]) -> T:

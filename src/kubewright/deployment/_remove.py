@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from kubewright._durations import format_duration
 from kubewright.api import Object, apiextensions, core
 from kubewright.client import Client, NotFound
 from kubewright.crd._deletion import held_up, waits_for
@@ -34,7 +35,7 @@ async def uninstall(client: Client, definitions: Sequence[Definition], say: Say,
                 say("removed", title(definition))
     except TimeoutError:
         held = [text for definition in going for text in await held_up(client, definition)]
-        raise StillThere(f"the definitions are not gone after {timeout:g} s: {waits_for(held)}") from None
+        raise StillThere(f"the definitions are not gone after {format_duration(timeout)}: {waits_for(held)}") from None
 
 
 async def undeploy(client: Client, project: Project, say: Say, *, timeout: float = 60.0) -> None:

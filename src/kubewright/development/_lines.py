@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
+from kubewright._durations import format_duration
 from kubewright._showable import showable
 from kubewright.development._messages import (
     Applied,
@@ -137,7 +138,7 @@ def _reconciled(reconciled: Reconciled) -> list[Line]:
     about = title(reconciled.kind, reconciled.namespace, reconciled.name)
     if not reconciled.error:
         how = "" if reconciled.result == "success" else f", {reconciled.result.replace('_', ' ')}"
-        return [Line("reconciled", f"{about} in {reconciled.seconds * 1000:.0f} ms{how}", "dim")]
+        return [Line("reconciled", f"{about} in {format_duration(reconciled.seconds)}{how}", "dim")]
     attempt = f" (attempt {reconciled.attempt})" if reconciled.attempt > 1 else ""
     return [Line("failing", f"{about}{attempt}: {reconciled.error}", "bad")]
 

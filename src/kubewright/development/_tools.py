@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from kubewright._durations import format_duration
 from kubewright.development._images import TOOLS, BuildError, Command, Tool
 
 __all__ = ["find_tool", "has_buildx", "run_commands", "tool_to_show"]
@@ -53,7 +54,7 @@ def _docker_problem() -> str:
     """What docker says when it cannot work; nothing when it can."""
     answer = _asked(["docker", "version", "--format", "{{.Server.Version}}"])
     if answer is None:
-        return f"no answer within {_ASK_SECONDS:.0f} s"
+        return f"no answer within {format_duration(_ASK_SECONDS)}"
     if answer.returncode == 0:
         return ""
     said = [line.strip() for line in answer.stderr.splitlines() if line.strip()]

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol, TextIO
 
 import msgspec
 
+from kubewright._durations import format_age
 from kubewright.development._board import Board, Row
 from kubewright.development._lines import Line, lines_of, plain, title
 from kubewright.development._messages import ClusterReady, ConsoleReady, Message, Stopped
@@ -166,7 +167,7 @@ class LiveView(LinesView):
     def _ending(self, row: Row) -> str:
         if not row.result:
             return "not reconciled yet"
-        ago = f"{max(self._now() - row.at, 0):.0f} s ago"
+        ago = f"{format_age(self._now() - row.at)} ago"
         if row.failing:
             return f"failed {ago}{f', attempt {row.attempt}' if row.attempt > 1 else ''}: {row.error}"
         return f"{'ok' if row.result == 'success' else row.result.replace('_', ' ')}, {ago}"

@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
+from kubewright._durations import format_duration
 from kubewright._foreign import being_cancelled
 from kubewright.api import Untyped, format_micro_time
 from kubewright.client import ApiError, ConfigError, Conflict, NotFound
@@ -269,7 +270,9 @@ class Campaign:
             if not task.cancelled() or being_cancelled():
                 raise
             # Not ours to end for: a campaign that ended by itself would leave a program that neither works nor stops.
-            raise TimeoutError(f"no answer within {seconds:g} s" if late else "the request was cancelled") from None
+            raise TimeoutError(
+                f"no answer within {format_duration(seconds)}" if late else "the request was cancelled"
+            ) from None
         finally:
             timer.cancel()
             task.cancel()

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
+from kubewright._durations import format_duration
 from kubewright.client import ConnectionLost, Request, Response, Transport
 from kubewright.clock import Clock
 
@@ -122,7 +123,8 @@ class Fence:
         if not self._opened:
             return "it has not been elected"
         ago = self._clock.monotonic() - self._until + self._validity
-        return f"the lease was last renewed {ago:.1f} s ago, and that counts for {self._validity:g} s"
+        validity = format_duration(self._validity)
+        return f"the lease was last renewed {format_duration(ago)} ago, and that counts for {validity}"
 
     # Giving the lease back
 

@@ -6,6 +6,8 @@ import math
 
 import msgspec
 
+from kubewright._durations import format_duration
+
 __all__ = ["JITTER", "LONGEST_LEASE", "Timing"]
 
 JITTER = 1.2
@@ -28,18 +30,19 @@ class Timing(msgspec.Struct, frozen=True):
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise TypeError(f"{name} is a number of seconds, not {value!r}")
             if not math.isfinite(value) or value <= 0:
-                raise ValueError(f"{name} must be more than 0 s, not {value:g}")
+                raise ValueError(f"{name} must be more than 0s, not {value:g}")
+        lease, deadline = format_duration(self.lease_duration), format_duration(self.renew_deadline)
         if not 1 <= self.lease_duration <= LONGEST_LEASE:
-            raise ValueError(f"lease_duration must be from 1 s to {LONGEST_LEASE:g} s, not {self.lease_duration:g} s")
+            raise ValueError(f"lease_duration must be from 1s to {format_duration(LONGEST_LEASE)}, not {lease}")
         if self.renew_deadline >= self.lease_duration:
             raise ValueError(
-                f"renew_deadline ({self.renew_deadline:g} s) must be shorter than lease_duration "
-                f"({self.lease_duration:g} s): a leader must stop before another can start"
+                f"renew_deadline ({deadline}) must be shorter than lease_duration ({lease}): a leader must stop before"
+                " another can start"
             )
         if self.retry_period * JITTER >= self.renew_deadline:
             raise ValueError(
-                f"retry_period ({self.retry_period:g} s) times {JITTER} must be shorter than renew_deadline "
-                f"({self.renew_deadline:g} s): a leader needs more than one try to renew"
+                f"retry_period ({format_duration(self.retry_period)}) times {JITTER} must be shorter than"
+                f" renew_deadline ({deadline}): a leader needs more than one try to renew"
             )
 
     @property

@@ -66,6 +66,10 @@ class Observed(Protocol):
     def snapshot(self, key: ObjectKey) -> Snapshot[Any] | None:
         """The object as the cache has it."""
 
+    @property
+    def resync_in(self) -> float | None:
+        """Seconds until every object is reconciled again; None without a resync."""
+
     def pending(self, key: ObjectKey) -> tuple[str, ObjectKey | None] | None:
         """What has woken a key that waits, and which object it was; None when nothing that is remembered did."""
 
@@ -120,6 +124,8 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     """Since when it waits, or runs."""
     ready_at: datetime | None = None
     """When its delay is over: its next retry, or the time it asked for."""
+    resync_at: datetime | None = None
+    """When a resync reconciles it, if that is before its delay is over."""
     runs_again: bool = False
     """Whether it will run once more after the present run."""
     priority: int | None = None
@@ -196,7 +202,7 @@ def inspect(controller: Observed, key: ObjectKey) -> Inspection:
         name=key.name,
         at=now,
         cached=_cached(controller.snapshot(key)),
-        queue=_queue(controller.queue.state(key), controller.pending(key), now),
+        queue=_queue(controller.queue.state(key), controller.pending(key), controller.resync_in, now),
         last_error=failed.error if failed else "",
         last_error_at=failed.ended_at if failed else None,
         results=results,
@@ -215,7 +221,9 @@ def _cached(snapshot: Snapshot[Any] | None) -> CachedState | None:
     )
 
 
-def _queue(state: KeyState, pending: tuple[str, ObjectKey | None] | None, now: datetime) -> QueueState:
+def _queue(
+    state: KeyState, pending: tuple[str, ObjectKey | None] | None, resync_in: float | None, now: datetime
+) -> QueueState:
     what: Literal["idle", "waiting", "running", "delayed"] = "idle"
     span: float | None = None
     if state.running_for is not None:
@@ -229,12 +237,19 @@ def _queue(state: KeyState, pending: tuple[str, ObjectKey | None] | None, now: d
         state=what,
         since=None if span is None else now - timedelta(seconds=span),
         ready_at=None if state.ready_in is None else now + timedelta(seconds=state.ready_in),
+        resync_at=_earlier(resync_in, state.ready_in, now),
         runs_again=what == "running" and state.waiting_for is not None,
         priority=state.priority,
         retries=state.retries,
         trigger=trigger,
         cause=_text(cause),
     )
+
+
+def _earlier(resync_in: float | None, ready_in: float | None, now: datetime) -> datetime | None:
+    if resync_in is None or ready_in is None or resync_in >= ready_in:
+        return None
+    return now + timedelta(seconds=resync_in)
 
 
 def _result(entry: Entry, history: History, ended_at: datetime) -> ReconcileRecord:

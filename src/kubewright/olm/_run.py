@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Final
 
+from kubewright._durations import format_duration
 from kubewright.api import Object, ObjectMeta, apiextensions, core, from_dict
 from kubewright.client import Client, NotFound
 from kubewright.deployment import uninstall
@@ -52,7 +53,9 @@ async def run(client: Client, installation: Installation, say: Say, *, timeout: 
             await _installed(client, installation, say)
     except TimeoutError:
         missing = await what_is_missing(client, installation)
-        raise NotInstalled(f"{installation.bundle.name} is not installed after {timeout:g} s: {missing}") from None
+        raise NotInstalled(
+            f"{installation.bundle.name} is not installed after {format_duration(timeout)}: {missing}"
+        ) from None
 
 
 async def remove(

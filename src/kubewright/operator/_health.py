@@ -17,6 +17,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
+from kubewright._durations import format_duration
 from kubewright._foreign import being_cancelled, contained, containment
 from kubewright._options import check_text
 from kubewright.clock import Clock
@@ -108,7 +109,7 @@ class HealthPage:
         except asyncio.CancelledError:
             if being_cancelled():
                 raise
-            return f"no answer within {_LIMIT:g} s"
+            return f"no answer within {format_duration(_LIMIT)}"
         finally:
             timer.cancel()
             task.cancel()

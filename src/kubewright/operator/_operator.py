@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from msgspec.structs import replace
 
+from kubewright._durations import Duration
 from kubewright._functions import can_take, is_async, name_of
 from kubewright._options import check_text, known_options
 from kubewright.api import Object
@@ -17,7 +18,6 @@ from kubewright.cache._store import NAMESPACE_INDEX, OWNER_INDEX
 from kubewright.client import Client
 from kubewright.clock import Clock, check_clock
 from kubewright.controller import Owns, Registration, Watch
-from kubewright.controller._durations import Duration
 from kubewright.controller._finalizers import finalizer_name
 from kubewright.controller._handlers import Form, Handlers, form_of, handlers_of
 from kubewright.controller._options import check_kind, check_labels

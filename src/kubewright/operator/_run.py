@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from kubewright._durations import format_duration
 from kubewright.cache import CacheSyncError
 from kubewright.client import ApiError, ConfigError, NotKubernetes, Unauthorized
 from kubewright.controller._controller import THREADS
@@ -162,7 +163,7 @@ async def _stop(running: Running, failure: Exception | None) -> None:
     if failure is None or ending.done():
         return await ending
     code = _explain(failure)
-    logger.error("the operator does not end within %g s; leaving", patience)
+    logger.error("the operator does not end within %s; leaving", format_duration(patience))
     logging.shutdown()
     os._exit(code)
 

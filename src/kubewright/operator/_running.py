@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
+from kubewright._durations import format_duration
 from kubewright.api import Object, info_of
 from kubewright.cache import Caches, Labels, ObjectKey
 from kubewright.client import Client, Forbidden, RetryPolicy, load_config
@@ -295,7 +296,9 @@ class Running:
         if ending.done():
             return await ending
         ending.cancel()
-        logger.error("what is attached for the leader does not end within %g s, and is not waited for", grace)
+        logger.error(
+            "what is attached for the leader does not end within %s, and is not waited for", format_duration(grace)
+        )
         return None
 
     async def _give_up_leading(self) -> None:

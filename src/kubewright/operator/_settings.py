@@ -13,9 +13,9 @@ from typing import Any, TypedDict
 
 import msgspec
 
+from kubewright._durations import Duration
 from kubewright._options import unknown_name
 from kubewright._typos import nearest
-from kubewright.controller._durations import Duration
 from kubewright.controller._registration import DEFAULT_CONCURRENCY
 from kubewright.operator import _values as values
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
+from kubewright._durations import format_duration
 from kubewright.operator._exit import ExitCode
 
 __all__ = ["Signals"]
@@ -147,5 +148,5 @@ def _leave() -> None:
 
 
 def _say() -> None:
-    logger.error("the operator does not end by itself within %g s; leaving", _NOW)
+    logger.error("the operator does not end by itself within %s; leaving", format_duration(_NOW))
     logging.shutdown()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from kubewright._durations import format_duration
 from kubewright.cache import Caches, CacheSyncError
 
 __all__ = ["sync"]
@@ -25,4 +26,4 @@ async def sync(caches: Caches, timeout: float) -> None:
             if left <= 0:
                 raise CacheSyncError(timeout, error.reasons) from None
             for kind, reason in error.reasons.items():
-                logger.warning("still waiting for %s, for %g s more: %s", kind, left, reason)
+                logger.warning("still waiting for %s, for %s more: %s", kind, format_duration(left), reason)

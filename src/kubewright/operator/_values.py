@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from kubewright._durations import more_than_zero, parse_duration
 from kubewright._options import Unsuitable
-from kubewright.controller._durations import more_than_zero, seconds
 
 __all__ = ["Kind", "Unsuitable"]
 
@@ -160,8 +160,8 @@ namespace = Kind("NAME", _namespace)
 count = Kind("NUMBER", _count, _whole_number)
 switch = Kind("BOOLEAN", _flag, _word)
 duration = Kind("TIME", more_than_zero)
-duration_or_zero = Kind("TIME", seconds)
-duration_or_never: Kind[float | None] = Kind("TIME", lambda given: seconds(given) or None)
+duration_or_zero = Kind("TIME", parse_duration)
+duration_or_never: Kind[float | None] = Kind("TIME", lambda given: parse_duration(given) or None)
 address = Kind("ADDRESS", _address)
 address_or_off = Kind("ADDRESS", _address_or_off)
 https_url = Kind("URL", _https_url)

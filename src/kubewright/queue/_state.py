@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
+from kubewright._durations import format_duration
+
 __all__ = ["KeyState"]
 
 
 class KeyState(msgspec.Struct, frozen=True, kw_only=True):
     """Where one key is. A running key can at the same time wait, or be delayed, for its next run.
 
-    `str()` of it is a sentence for people: "running for 2.0 s; runs again in 5.0 s; 3 retries".
+    `str()` of it is a sentence for people: "running for 2s; runs again in 5s; 3 retries".
     """
 
     running_for: float | None = None
@@ -33,11 +35,15 @@ class KeyState(msgspec.Struct, frozen=True, kw_only=True):
         parts = []
         running = self.running_for is not None
         if self.running_for is not None:
-            parts.append(f"running for {_span(self.running_for)}")
+            parts.append(f"running for {format_duration(self.running_for)}")
         if self.waiting_for is not None:
-            parts.append("runs again afterwards" if running else f"waiting for {_span(self.waiting_for)}")
+            parts.append("runs again afterwards" if running else f"waiting for {format_duration(self.waiting_for)}")
         if self.ready_in is not None:
-            parts.append(f"runs again in {_span(self.ready_in)}" if running else f"ready in {_span(self.ready_in)}")
+            parts.append(
+                f"runs again in {format_duration(self.ready_in)}"
+                if running
+                else f"ready in {format_duration(self.ready_in)}"
+            )
         if not parts:
             parts.append("not queued")
         elif self.priority:
@@ -45,7 +51,3 @@ class KeyState(msgspec.Struct, frozen=True, kw_only=True):
         if self.retries:
             parts.append(f"{self.retries} {'retry' if self.retries == 1 else 'retries'}")
         return "; ".join(parts)
-
-
-def _span(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"

@@ -19,6 +19,7 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
+from kubewright._durations import format_duration
 from kubewright.testing._errors import SetupError
 from kubewright.testing._progress import Progress
 from kubewright.testing._versions import BINARIES, KUBERNETES_VERSION, platform_name
@@ -100,7 +101,7 @@ def _read_index(url: str) -> object:
     reader.start()
     reader.join(_INDEX_SECONDS)
     if not outcome:
-        raise TimeoutError(f"no answer within {_INDEX_SECONDS:.0f} s")
+        raise TimeoutError(f"no answer within {format_duration(_INDEX_SECONDS)}")
     if isinstance(outcome[0], Exception):
         raise outcome[0]
     try:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from kubewright._durations import format_duration
 from kubewright.testing._binaries import setup_binaries
 from kubewright.testing._errors import ControlPlaneError
 from kubewright.testing._flags import Flags, apiserver_flags, command, controller_manager_flags, etcd_flags
@@ -383,7 +384,9 @@ class ControlPlane:
                 if ready():
                     return
             if time.monotonic() > give_up:
-                raise ControlPlaneError(f"{server} is not ready after {_START_SECONDS:.0f} s. {self._log_tail(server)}")
+                raise ControlPlaneError(
+                    f"{server} is not ready after {format_duration(_START_SECONDS)}. {self._log_tail(server)}"
+                )
             time.sleep(_POLL_SECONDS)
 
     def _log_tail(self, server: str) -> str:

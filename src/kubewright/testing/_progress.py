@@ -13,6 +13,8 @@ import time
 from collections.abc import Iterator
 from typing import TextIO
 
+from kubewright._durations import format_duration
+
 __all__ = ["Progress", "Step", "is_plain"]
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -41,7 +43,7 @@ class Step:
 
     def __str__(self) -> str:
         detail = f": {self.detail}" if self.detail else ""
-        return f"{self.title}{detail} ({self.seconds} s)"
+        return f"{self.title}{detail} ({format_duration(self.seconds)})"
 
 
 class Progress:
@@ -90,7 +92,7 @@ class Progress:
                 watcher.join()
             self.clear()
         if lines:
-            self.say(f"{'✓ ' if self._terminal else ''}{step.title}: done in {step.seconds} s")
+            self.say(f"{'✓ ' if self._terminal else ''}{step.title}: done in {format_duration(step.seconds)}")
 
     def _watch(self, step: Step, ended: threading.Event, lines: bool) -> None:
         frame = 0

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright._durations import format_duration
 from kubewright._foreign import contained, containment
 from kubewright._showable import as_text
 from kubewright.api import DecodeError, Object, ValidationError, decode, encode, info_of
@@ -83,7 +84,7 @@ class Admission:
         except BadReview as error:
             return self._refuse(request, Refused(str(error), code=400)), "failed"
         except TookTooLong:
-            what = f"did not answer within {seconds:g} s"
+            what = f"did not answer within {format_duration(seconds)}"
             logger.error("webhook %s %s about %r", self.declaration.name, what, request)
             return self._failed(request, what, 504), "failed"
         except Exception as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kubewright._durations import format_duration
 from kubewright.clock import Clock
 from kubewright.webhook._reviews import BadReview
 from kubewright.webhook._waiting import TookTooLong, within
@@ -31,7 +32,7 @@ async def read_body(
         # Most are there as a whole by now, and need no timer.
         complete = await (reading if request.complete else within(clock, seconds, reading))
     except TookTooLong:
-        return b"".join(parts), BadReview(f"the review did not arrive within {seconds:g} s", code=408)
+        return b"".join(parts), BadReview(f"the review did not arrive within {format_duration(seconds)}", code=408)
     if not complete:
         return b"".join(parts), BadReview(f"the review has more than {largest // 2**20} MiB", code=413)
     return b"".join(parts), None

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from kubewright._durations import format_duration
 from kubewright._foreign import contained
 from kubewright._functions import can_take, is_async, name_of, signature_of
 from kubewright._showable import as_text
@@ -199,7 +200,7 @@ class ConversionWebhook:
         try:
             converted = await within(self._clock, seconds, self._convert(asked))
         except TookTooLong:
-            failure = f"the conversion of {len(asked.objects)} objects took more than {seconds:g} s"
+            failure = f"the conversion of {len(asked.objects)} objects took more than {format_duration(seconds)}"
             logger.error("%s", failure)
             return conversion_review(asked.uid, failure=failure), False
         except ConversionError as error:

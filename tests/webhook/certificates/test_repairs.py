@@ -75,7 +75,7 @@ async def test_who_keeps_undoing_a_repair_is_answered_ever_more_rarely_and_named
     assert told.message == (
         f"the CA bundle that this operator writes into ValidatingWebhookConfiguration {NAME} does not stay: gitops"
         " writes it, too. Let only one program write it; until then it is written again ever more rarely, at last every"
-        " 300 s"
+        " 5m"
     )
     for _ in range(12):
         await quarrel.round()

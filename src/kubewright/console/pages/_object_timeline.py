@@ -8,9 +8,10 @@ from typing import Any
 
 from nicegui import ui
 
+from kubewright._durations import format_duration
 from kubewright.console._look import Look, Told
 from kubewright.console._states import State
-from kubewright.console._timeline import Turn, Wrote, duration, queue_id, queue_text
+from kubewright.console._timeline import Turn, Wrote, queue_id, queue_text
 from kubewright.console.pages._charts import durations_chart, durations_options
 from kubewright.console.pages._object_parts import Moments, Tab, banner, empty, section
 from kubewright.console.pages._parts import icon, link, state_mark
@@ -136,7 +137,7 @@ class _Part:
             with ui.row().classes("kw-line kw-muted"):
                 ui.label(f"Woken by {turn.why}")
                 if waited >= 0.001:
-                    ui.label(f"· waited {duration(waited)} for a worker")
+                    ui.label(f"· waited {format_duration(waited)} for a worker")
             if record.error:
                 ui.label(record.error).classes("kw-error kw-mono").props("data-testid=turn-error")
             for number, wrote in enumerate(turn.writes):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from nicegui import ui
 
-from kubewright.console._timeline import duration
+from kubewright._durations import format_age
 from kubewright.console._visits import Visit, page
 from kubewright.console.operators import WatchedOperator
 from kubewright.console.pages import _problems as problems
@@ -108,7 +108,7 @@ class OperatorPart:
             if report is not None:
                 subtitle.append(f"Kubewright {report.version}")
                 if report.started_at is not None:
-                    running = duration((datetime.now(UTC) - report.started_at).total_seconds())
+                    running = format_age((datetime.now(UTC) - report.started_at).total_seconds())
                     subtitle.append(f"running for {running}")
             heading(operator.name, " · ".join(subtitle))
             if operator.away_since is not None:

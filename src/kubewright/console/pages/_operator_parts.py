@@ -9,9 +9,10 @@ from urllib.parse import quote
 
 from nicegui import ui
 
+from kubewright._durations import format_duration
 from kubewright.console._events import time_of
 from kubewright.console._states import State
-from kubewright.console._timeline import ago, duration
+from kubewright.console._timeline import ago
 from kubewright.console.operators import percentile
 from kubewright.console.pages._object_parts import Moments, fact, section
 from kubewright.console.pages._parts import link, state_mark
@@ -83,11 +84,11 @@ class Controllers(Part):
             _number(f"{one.active} of {one.concurrency}")
             _number(str(one.ready))
             _number(str(one.delayed))
-            _number(duration(one.longest_running_seconds) if one.longest_running_seconds else _NONE)
+            _number(format_duration(one.longest_running_seconds) if one.longest_running_seconds else _NONE)
             for quantile in (0.5, 0.99):
                 counts, bounds = (one.durations.counts, one.durations.bounds) if one.durations else ((), ())
                 found = percentile(counts, bounds, quantile)
-                _number(_NONE if found is None else duration(found))
+                _number(_NONE if found is None else format_duration(found))
             with ui.element("td"), ui.row().classes("kw-line"):
                 for result, count in sorted(one.reconciles.items()):
                     state_mark(_RESULTS.get(result, State.UNKNOWN), f"{count} {result.replace('_', ' ')}")

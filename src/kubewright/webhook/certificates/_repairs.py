@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from kubewright._durations import format_duration
 from kubewright.clock import Clock
 from kubewright.queue import ExponentialBackoff
 from kubewright.webhook.certificates._targets import Target
@@ -64,11 +65,11 @@ class Repairs:
             self._told[key] = now
             logger.warning(
                 "the CA bundle that this operator writes into %s %s does not stay: %s. Let only one program write"
-                " it; until then it is written again ever more rarely, at last every %g s",
+                " it; until then it is written again ever more rarely, at last every %s",
                 target.kind,
                 target.metadata.name,
                 _against(target, self._manager),
-                _LONGEST,
+                format_duration(_LONGEST),
             )
 
     def _last(self, target: Target, bundle: bytes) -> _Written | None:
