@@ -27,6 +27,7 @@ from kubewright.api import (
     apiextensions,
     coordination,
     core,
+    decode,
     encode,
     from_dict,
     from_yaml,
@@ -149,3 +150,49 @@ def test_encodes_a_value_as_itself_or_raises(value: Any) -> None:
             json.dumps(value, allow_nan=False)
     else:
         assert json.loads(encoded) == value
+
+
+class Foreign:
+    pass
+
+
+class Port(Model):
+    number: complex
+
+
+class PortSpec(Model):
+    ports: dict[str, list[Port]]
+
+
+def test_rejects_a_field_type_that_json_cannot_be_decoded_into() -> None:
+    message = (
+        r"Service\.spec\.ports\[\*\]\[\*\]\.number: a field of a Kubernetes object cannot be a complex; use str, int"
+    )
+    with pytest.raises(TypeError, match=message):
+
+        @kw.resource("example.com/v1")
+        class Service(kw.Resource[PortSpec, None]):
+            pass
+
+    with pytest.raises(TypeError, match=r"^PortSpec\.ports\[\*\]\[\*\]\.number: .* cannot be a complex"):
+        decode(PortSpec, b'{"ports":{"a":[{"number":1}]}}')
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (plan(anything={"deep": [1, Foreign()]}), "Plan d/a: spec.anything.deep[1]: a Foreign cannot be part of"),
+        (
+            Foo(metadata=ObjectMeta(name="a"), content={"spec": {"at": Foreign()}}),
+            "Foo a: spec.at: a Foreign cannot be",
+        ),
+        (Foreign(), "a Foreign cannot be part of a Kubernetes object"),
+    ],
+)
+@pytest.mark.parametrize("send", [encode, to_dict])
+def test_rejects_a_value_of_a_foreign_type_with_its_path(
+    send: Callable[[Any], object], value: object, message: str
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        send(value)
+    assert str(caught.value).startswith(message)

@@ -190,3 +190,17 @@ def test_managed_fields_are_kept_and_decoded_on_demand() -> None:
 def test_an_object_prints_as_people_call_it() -> None:
     assert str(decode(Foo, RAW)) == "Foo d/a"
     assert str(Lenient(metadata=ObjectMeta(generate_name="x-"), spec=OpenSpec())) == "Lenient x-"
+
+
+def test_rejects_the_decorator_without_group_and_version() -> None:
+    bare: Any = resource
+    with pytest.raises(
+        TypeError, match=r'^@kw\.resource needs the group and version of Foo: write @kw\.resource\("exa'
+    ):
+
+        @bare
+        class Foo(Resource[Model, None]):
+            pass
+
+    with pytest.raises(TypeError, match=r"the api version is a text, such as .example\.com/v1., not 3"):
+        bare(3)

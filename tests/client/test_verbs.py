@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from typing import Any
 
@@ -22,6 +23,7 @@ from kubewright.client import (
     RequestTooLarge,
     StrategicPatch,
 )
+from kubewright.client._errors import error_from
 from kubewright.cluster import Cluster
 from kubewright.testing import ControlPlane, RealCluster
 from tests.patience import PATIENCE
@@ -379,3 +381,35 @@ async def test_selectors_may_be_texts_mappings_or_objects(client: Client, namesp
         assert len(await client.list(core.ConfigMap, namespace, labels=selector)) == 1
     with pytest.raises(TypeError, match="is no selector: give its text"):
         await client.list(core.ConfigMap, namespace, labels=["app=x"])  # type: ignore[arg-type]
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ('"short"', '"short"'),
+        ('{"a":1}', '{"a":1}'),
+        (f'{{"a":[{{"b":"}}{LONG}"}}]}}', "{…}"),
+        (f'["{LONG}"]', "[…]"),
+        (f'core.PodTemplateSpec{{Name:"{LONG}", Labels:map[string]string(nil)}}', "{…}"),
+        (f'{{"cut":"off{LONG}', "{…}"),
+        ("7", "7"),
+    ],
+)
+def test_messages_have_no_whole_objects(value: str, shown: str) -> None:
+    def body(text: str) -> bytes:
+        message = f"spec.template: Invalid value: {text}: field is immutable, spec.b: Invalid value: 3: no"
+        return json.dumps(
+            {"message": message, "reason": "Invalid", "details": {"causes": [{"message": message}]}}
+        ).encode()
+
+    error = error_from(422, {}, body(value), request="")
+    cut = "off" in value
+    expected = f"spec.template: Invalid value: {shown}" + (
+        "" if cut else ": field is immutable, spec.b: Invalid value: 3: no"
+    )
+    assert str(error).startswith(expected)
+    assert error.causes[0].message == str(error)
+    assert "(hidden)" in str(error_from(422, {}, body(value), request="", resource="secrets")) or value == "7"

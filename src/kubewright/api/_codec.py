@@ -13,8 +13,9 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from kubewright._showable import one_line
-from kubewright.api._encodable import not_encodable
+from kubewright.api._encodable import not_encodable, path_of_foreign
 from kubewright.api._misfits import misfit_of
+from kubewright.api._model import Model
 from kubewright.api._object import Object, name_kind
 from kubewright.api._object_meta import ObjectMeta, Origin
 from kubewright.api._repair import repair
@@ -62,6 +63,9 @@ def decode(type_: type[T], raw: bytes) -> T:
         raise DecodeError(type_.__name__, "", f"not UTF-8 ({error.reason})") from None
     except RecursionError:
         raise DecodeError(type_.__name__, "", "nested too deeply") from None
+    except NotImplementedError:
+        _refuse_foreign_fields(type_)
+        raise
     if isinstance(made, Object):
         name_kind(made)
         made.metadata.remember(Origin(type_, raw))
@@ -73,16 +77,16 @@ def encode(value: object) -> bytes:
     """Returns the JSON of an object, or of any part of one.
 
     Raises ValueError, which names the object and the field, for a datetime without a time zone and for a float that is
-    NaN or infinite.
+    NaN or infinite. Raises TypeError, which does so too, for a value of a type that JSON cannot hold.
     """
     _refuse_not_encodable(value)
-    return _encoder.encode(_top_level(value) if isinstance(value, Untyped) else value)
+    return _encoded(value)
 
 
 def to_dict(value: object) -> Any:
     """Returns the same as plain dicts and lists, by the names on the wire. Raises ValueError as `encode` does."""
     _refuse_not_encodable(value)
-    return msgspec.json.decode(_encoder.encode(_top_level(value) if isinstance(value, Untyped) else value))
+    return msgspec.json.decode(_encoded(value))
 
 
 def from_dict(type_: type[T], content: Any) -> T:
@@ -96,6 +100,23 @@ def from_dict(type_: type[T], content: Any) -> T:
     if isinstance(made, Object):
         made.metadata.remember(None)
     return made
+
+
+def _encoded(value: object) -> bytes:
+    try:
+        return _encoder.encode(_top_level(value) if isinstance(value, Untyped) else value)
+    except NotImplementedError as error:
+        path = path_of_foreign(value if not isinstance(value, Untyped) else _top_level(value), _encoder.encode)
+        where = ": ".join(part for part in (str(value) if isinstance(value, Object) else "", path) if part)
+        raise TypeError(f"{where}: {error}" if where else str(error)) from None
+
+
+def _refuse_foreign_fields(type_: type) -> None:
+    """Raises TypeError, which names the field, for a model that no JSON can be decoded into."""
+    from kubewright.api._structural import check_kind  # only after decoding has failed
+
+    if issubclass(type_, Model):
+        check_kind(type_)
 
 
 def _top_level(value: Untyped) -> dict[str, Any]:

@@ -8,6 +8,7 @@ metadata of an object costs a few microseconds, a spec of strings and whole numb
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from enum import Enum
 from functools import cache
@@ -22,7 +23,7 @@ from kubewright.api._quantity import Quantity
 from kubewright.api._time import NO_TIME_ZONE
 from kubewright.api._violation import Violation
 
-__all__ = ["not_encodable"]
+__all__ = ["not_encodable", "path_of_foreign"]
 
 _HARMLESS: Final = (str, int, bool, bytes, bytearray, memoryview, Quantity, NoneType, msgspec.Raw, UUID, Enum)
 _HARMLESS_EXACTLY: Final = frozenset({*_HARMLESS, date, msgspec.UnsetType})
@@ -57,6 +58,30 @@ def _look(value: Any, path: str, found: list[Violation]) -> None:
             _look(element, f"{path}[{number}]", found)
     elif is_pydantic(kind):
         _look(value.model_dump(mode="python", by_alias=True), path, found)
+
+
+def path_of_foreign(value: Any, encode: Callable[[Any], bytes]) -> str:
+    """Returns the path of the first value in an object that cannot be encoded, found by trying each part."""
+    path = ""
+    while True:
+        for step, member in _members(value):
+            try:
+                encode(member)
+            except NotImplementedError:
+                path, value = f"{path}{step}", member
+                break
+        else:
+            return path.removeprefix(".")
+
+
+def _members(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, msgspec.Struct):
+        names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+        yield from ((f".{wire}", getattr(value, name, None)) for name, wire in names)
+    elif isinstance(value, dict):
+        yield from ((f".{name}", member) for name, member in value.items())
+    elif isinstance(value, list | tuple | set | frozenset):
+        yield from ((f"[{number}]", element) for number, element in enumerate(value))
 
 
 @cache  # grows with the models that are used, not with the objects

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeVar
 
-from kubewright._options import known_options
+from kubewright._options import check_text, known_options
 from kubewright.api._definition import Column, Conversion, Definition, Scale, make_definition
 from kubewright.api._object import Object, ResourceInfo, info_of
 from kubewright.api._spec_status import Resource, bind_spec_and_status, model_in
@@ -82,6 +82,13 @@ def resource(
     """
     from kubewright.api._structural import check_kind  # programs without kinds of their own do not need it
 
+    given: object = api_version
+    if isinstance(given, type):
+        raise TypeError(
+            f"@kw.resource needs the group and version of {given.__name__}: write"
+            ' @kw.resource("example.com/v1") above the class'
+        )
+    check_text("@resource: the api version", given, '"example.com/v1"')
     group, version = _split_api_version(api_version)
 
     def decorate(cls: ObjectT) -> ObjectT:

@@ -24,11 +24,24 @@ from kubewright.api._quantity import Quantity
 from kubewright.api._time import MicroTime
 from kubewright.api._untyped import Untyped
 
-__all__ = ["NotExpressible", "Shape", "declared_keys", "fields_of", "is_builtin", "list_keys_of", "shape_of"]
+__all__ = [
+    "NotExpressible",
+    "NotReadable",
+    "Shape",
+    "declared_keys",
+    "fields_of",
+    "is_builtin",
+    "list_keys_of",
+    "shape_of",
+]
 
 
 class NotExpressible(TypeError):
     """A type that the schema of a CRD cannot say."""
+
+
+class NotReadable(NotExpressible):
+    """A type that cannot be part of a model at all: no JSON can be decoded into it."""
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True):
@@ -191,8 +204,23 @@ def _shape(plain: Any, metadata: list[Any], where: str) -> dict[str, Any]:
             return {"place": "object", "type": "object", "foreign": plain}
     if isinstance(plain, TypeVar):
         raise NotExpressible(f"{where}: the type variable {plain} has no value here")
+    if _is_foreign(plain):
+        raise NotReadable(
+            f"{where}: a field of a Kubernetes object cannot be a {_name(plain)}; use str, int, float, bool, datetime,"
+            " Quantity, a list or dict of these, a Model, or JSON"
+        )
     hint = _HINTS.get(origin or plain, "")
     raise NotExpressible(f"{where}: a CRD has no schema for {_name(plain)}{'; ' + hint if hint else ''}")
+
+
+def _is_foreign(plain: Any) -> bool:
+    """Whether msgspec cannot read the type by itself."""
+    from msgspec.inspect import CustomType, type_info
+
+    try:
+        return isinstance(type_info(plain), CustomType)
+    except TypeError:
+        return False
 
 
 def _union(arguments: tuple[Any, ...], where: str) -> dict[str, Any]:

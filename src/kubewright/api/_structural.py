@@ -28,7 +28,7 @@ from kubewright.api._object import Object
 from kubewright.api._object_meta import ObjectMeta
 from kubewright.api._placement import add_constraint, add_rule, amend, immutable_rule, plain_json
 from kubewright.api._pydantic import check_readable
-from kubewright.api._shapes import NotExpressible, Shape, fields_of, is_builtin, shape_of
+from kubewright.api._shapes import NotExpressible, NotReadable, Shape, fields_of, is_builtin, shape_of
 from kubewright.api._spec_status import Resource, requires_spec
 from kubewright.api._validation import violations
 from kubewright.regex import QUANTITY
@@ -65,8 +65,8 @@ def schema_of(kind: type[Model], *, describe: Describe | None = None) -> dict[st
 def check_kind(kind: type[Model]) -> None:
     """Raise TypeError for a rule that stands where it means nothing.
 
-    Types that have no schema pass: whoever reads a kind that somebody else defines needs none. Raises NameError when
-    annotations name classes that do not exist yet.
+    Types that have no schema pass: a program that reads kinds of another one needs none. Types that no JSON can be
+    decoded into raise `NotReadable`. Raises NameError when annotations name classes that do not exist yet.
     """
     _Walk(None, lenient=True).root(kind)
 
@@ -98,8 +98,8 @@ class _Walk:
         try:
             shape = shape_of(hint, place.path)
             schema = self._bare(shape, place)
-        except NotExpressible:
-            if not self._lenient:
+        except NotExpressible as error:
+            if not self._lenient or isinstance(error, NotReadable):
                 raise
             return dict(_ANYTHING)
         for constraint in shape.constraints:

@@ -49,7 +49,9 @@ def enc_hook(value: object) -> object:
         return format_micro_time(value)
     if is_pydantic(type(value)):
         return encode_pydantic(value)  # type: ignore[arg-type]  # its type is not known to be its class
-    raise NotImplementedError(f"a {type(value).__name__} cannot be part of a Kubernetes object")
+    raise NotImplementedError(
+        f"a {type(value).__name__} cannot be part of a Kubernetes object: convert it to JSON first"
+    )
 
 
 def dec_hook(kind: type, value: object) -> object:

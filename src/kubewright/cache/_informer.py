@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
+from kubewright._causes import ungrouped
 from kubewright.api import DecodeError, FieldSelector, Object, ResourceInfo, encode, info_of
 from kubewright.api._deletion import is_kept
 from kubewright.cache._errors import CacheSyncError
@@ -150,9 +151,10 @@ class Informer(Generic[R]):
         self._running = True
         self._handlers.start()
         try:
-            async with asyncio.TaskGroup() as streams:
-                for reflector in self._reflectors:
-                    streams.create_task(reflector.run(), name=f"watch {reflector}")
+            with ungrouped():
+                async with asyncio.TaskGroup() as streams:
+                    for reflector in self._reflectors:
+                        streams.create_task(reflector.run(), name=f"watch {reflector}")
         finally:
             self._handlers.stop()
             self._running = False

@@ -218,21 +218,46 @@ _BY_CODE: dict[int, type[ApiError]] = {
 }
 
 
-_QUOTATION = re.compile(r'Invalid value: "(?:[^"\\]|\\.)*"')
+_BEFORE_QUOTATION = "Invalid value: "
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_OBJECT = re.compile(r"[\w.*\[\]&]*[\[{]")  # JSON, or as Go prints it: core.PodTemplateSpec{...}
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]')
 _LONGEST_QUOTATION = 200
 _LONGEST_DIGITS = 9  # of Retry-After, in seconds
 
 
 def _without_quotations(text: str, *, hide: bool) -> str:
     """The text without whole objects: a refused patch is answered with all that the object holds, Secrets included."""
+    before, *parts = text.split(_BEFORE_QUOTATION)
+    return _BEFORE_QUOTATION.join([before, *(_without_quotation(part, hide=hide) for part in parts)])
 
-    def short(found: re.Match[str]) -> str:
-        if hide:
-            return "Invalid value: (hidden)"
-        quoted = found[0]
-        return quoted if len(quoted) <= _LONGEST_QUOTATION else f'{quoted[:_LONGEST_QUOTATION]}…"'
 
-    return _QUOTATION.sub(short, text)
+def _without_quotation(text: str, *, hide: bool) -> str:
+    """The text, which begins with a value, with a long value cut: a string after some characters, an object whole."""
+    if found := _STRING.match(text):
+        end, cut = found.end(), f'{text[: _LONGEST_QUOTATION - len(_BEFORE_QUOTATION)]}…"'
+    elif _OBJECT.match(text):
+        end, cut = _end_of_object(text), "[…]" if text.startswith("[") else "{…}"
+    else:
+        return text
+    if hide:
+        cut = "(hidden)"
+    elif end + len(_BEFORE_QUOTATION) <= _LONGEST_QUOTATION:
+        return text
+    return cut + text[end:]
+
+
+def _end_of_object(text: str) -> int:
+    """Where the object that a text begins with ends; where the text does, if it was cut off."""
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        if found[0] in "[{":
+            depth += 1
+        elif found[0] in "]}":
+            depth -= 1
+            if depth <= 0:
+                return found.end()
+    return len(text)
 
 
 def error_from(

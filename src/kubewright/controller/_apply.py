@@ -28,6 +28,7 @@ from kubewright.clock import Clock, SystemClock
 from kubewright.controller._contests import Contests, Place, Rivals, rivals_of
 from kubewright.controller._desired import Desired, key_for
 from kubewright.controller._doubts import Doubts
+from kubewright.controller._hints import add_immutable_hint
 from kubewright.controller._managed_fields import created_as_applied, released
 from kubewright.controller._ownership import BeingDeleted, NotOwned, Outdated, claim
 
@@ -231,6 +232,7 @@ class Applier:
                 raise Outdated(message, existing) from error
             if owner is not None and "metadata.ownerReferences" in fields:
                 await self._refuse_if_controlled_by_another(owner, desired, error)
+            add_immutable_hint(error, desired.object, desired.asked, snapshot.raw)
             raise
         if undone and applied.written:
             self._contests.put_back(place, desired.digest)

@@ -12,6 +12,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
+from kubewright._causes import error_text, raise_cause
 from kubewright._durations import format_duration
 from kubewright._foreign import being_cancelled, containment, has_to_pass, in_thread, no_exception
 from kubewright.api import DecodeError, Object, ResourceInfo
@@ -21,9 +22,10 @@ from kubewright.clock import Clock
 from kubewright.controller._context import BlockingContext, Context
 from kubewright.controller._deadline import Deadline
 from kubewright.controller._environment import Environment
-from kubewright.controller._failures import Failures, Repeated, described
+from kubewright.controller._failures import Failures, Repeated
 from kubewright.controller._finalizers import add_finalizer, remove_finalizer
 from kubewright.controller._handlers import Form
+from kubewright.controller._hints import add_hint
 from kubewright.controller._ownership import BeingDeleted, Outdated
 from kubewright.controller._patrol import Patrol
 from kubewright.controller._reconcile import ReconcileTimeout, Result, TerminalError
@@ -247,7 +249,7 @@ class Controller(Generic[R]):
                     run = run or self._begin(key, attempt=1)
                     with _whatever_loggers_do():
                         text = "what becomes of the key could not be decided; retrying in 1s: %s"
-                        self._log_failure(run, error, text, described(error))
+                        self._log_failure(run, error, text, error_text(error))
                     run.failed(error)
                     ending = "error"
                 finally:
@@ -301,6 +303,7 @@ class Controller(Generic[R]):
                 raise  # the worker itself was cancelled, not something that the reconciler waited for
             if isinstance(error, Forbidden) and error.namespace_is_going:
                 return self._again_quietly(run, error)  # its objects go as well, this one among them
+            add_hint(error)
             run.failed(error)
             if self._was_deposed(error):
                 queue.forget(key)  # the next leader lists everything anew
@@ -310,7 +313,7 @@ class Controller(Generic[R]):
             attempt = queue.retries(key) + 1
             self._back_off(key, error)
             text = "reconcile failed, attempt %d, retrying %s: %s"
-            self._log_failure(run, error, text, attempt, self._due(key), described(error))
+            self._log_failure(run, error, text, attempt, self._due(key), error_text(error))
             return "error"
         if result is None or result == _NOTHING:
             queue.rate_limiter.forget(key)
@@ -465,6 +468,7 @@ class Controller(Generic[R]):
             if has_to_pass(error):
                 raise
             await self._flush_after(error, session)
+            raise_cause(error)  # of a task group that failed with one error: that error decides what happens
             if isinstance(error, Exception):
                 raise
             raise no_exception(error) from error
@@ -512,7 +516,7 @@ class Controller(Generic[R]):
             self._log(run).error(text, *values, exc_info=error)
             return
         text, count = f"{text} (%s more since its traceback)", "once" if times == 1 else f"{times} times"
-        self._log(run).error(text, *values, count, extra={"repeated": Repeated(described(error), times)})
+        self._log(run).error(text, *values, count, extra={"repeated": Repeated(error_text(error), times)})
 
     def _due(self, key: ObjectKey) -> str:
         """When the key is reconciled again: after its backoff, or at a resync that comes earlier."""

@@ -9,10 +9,9 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Final, NamedTuple, TypeAlias
 
-from kubewright._showable import as_text
 from kubewright.cache import ObjectKey
 
-__all__ = ["Failures", "Repeated", "described"]
+__all__ = ["Failures", "Repeated"]
 
 _OBJECTS: Final = 10_000
 """Of how many objects the error is remembered; the one that failed least recently is forgotten first."""
@@ -61,8 +60,3 @@ def _place(traceback: TracebackType | None) -> int:
         lines.append((traceback.tb_frame.f_code.co_filename, traceback.tb_lineno))
         traceback = traceback.tb_next
     return hash(tuple(lines))
-
-
-def described(error: BaseException) -> str:
-    """An error on one line of the log: its type, and what it says."""
-    return f"{type(error).__name__}: {as_text(error)}"

@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Final, Self
 
+from kubewright._causes import ungrouped
+
 __all__ = ["Ending", "before", "in_background"]
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -65,10 +67,11 @@ async def before(asked: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
 @asynccontextmanager
 async def in_background(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """Do this while the block runs. An error of it ends the block, too."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(each) for each in work]
-        try:
-            yield
-        finally:
-            for task in tasks:
-                task.cancel()
+    with ungrouped():
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in work]
+            try:
+                yield
+            finally:
+                for task in tasks:
+                    task.cancel()

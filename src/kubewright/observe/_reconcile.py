@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from kubewright._causes import error_text
 from kubewright._showable import showable
 from kubewright.api import ResourceInfo
 from kubewright.cache import ObjectKey
@@ -64,7 +65,7 @@ class Reconcile(Trace):
 
     def failed(self, error: BaseException) -> None:
         """It ended with this. What is kept is its text, cut."""
-        text = showable(f"{type(error).__name__}: {error}")
+        text = showable(error_text(error))
         self.error = text if len(text) <= _ERROR_AT_MOST else f"{text[:_ERROR_AT_MOST]}…"
 
     def ended(self, ending: Ending) -> None:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
+from kubewright._causes import error_text
 from kubewright._durations import format_duration
 from kubewright._foreign import being_cancelled, contained, containment
 from kubewright._options import check_text
@@ -91,7 +92,7 @@ class HealthPage:
             if inspect.isawaitable(found):
                 found = await self._within(contained(found))
         except Exception as error:
-            return self._failed(name, f"{type(error).__name__}: {error}", _WITHHELD)
+            return self._failed(name, error_text(error), _WITHHELD)
         if found is False:
             return self._failed(name, "it returned False", _WITHHELD)
         if isinstance(found, str):

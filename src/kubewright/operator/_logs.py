@@ -20,6 +20,7 @@ from typing import Any, TextIO
 
 import msgspec
 
+from kubewright._causes import error_text
 from kubewright._showable import showable, visible
 from kubewright.client import current_trace
 from kubewright.controller._failures import Repeated
@@ -75,7 +76,7 @@ class JsonFormatter(logging.Formatter):
             line.setdefault(name, value)
         if record.exc_info and record.exc_info[1] is not None:
             error = record.exc_info[1]
-            line["error"] = _shown(f"{type(error).__name__}: {error}")
+            line["error"] = _shown(error_text(error))
             line["traceback"] = _shown(self.formatException(record.exc_info))
         elif isinstance(repeated := getattr(record, "repeated", None), Repeated):
             line["error"], line["repeated"] = _shown(repeated.error), repeated.times

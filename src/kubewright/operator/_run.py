@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from kubewright._causes import error_text, only_cause
 from kubewright._durations import format_duration
 from kubewright.cache import CacheSyncError
 from kubewright.client import ApiError, ConfigError, NotKubernetes, Unauthorized
@@ -93,7 +94,7 @@ def _explain(error: Exception) -> ExitCode:
     from kubewright.election import NotLeader
     from kubewright.webhook.certificates import CertificateError
 
-    match error:
+    match only_cause(error):
         case NotLeader():
             code = ExitCode.LEASE_LOST
         case ConfigError() | SettingError() | Unauthorized() | NotKubernetes():
@@ -101,9 +102,9 @@ def _explain(error: Exception) -> ExitCode:
         case CacheSyncError() | ApiError() | InstallError() | CertificateError():
             code = ExitCode.NOT_READY
         case _:
-            logger.error("the operator failed: %s: %s", type(error).__name__, error, exc_info=error)
+            logger.error("the operator failed: %s", error_text(error), exc_info=error)
             return ExitCode.FAILED
-    logger.error("%s", error)
+    logger.error("%s", only_cause(error))
     logger.debug("where that came from", exc_info=error)
     return code
 
