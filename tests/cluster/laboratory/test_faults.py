@@ -36,7 +36,6 @@ async def names(client: Client) -> set[str]:
 @pytest.mark.parametrize(
     ("status", "error"),
     [
-        (409, AlreadyExists),
         (429, TooManyRequests),
         (500, ApiError),
         (503, Unavailable),
@@ -56,6 +55,45 @@ async def test_a_create_fails_with_a_status_before_or_after_it_is_done(
     assert (fault.seen, fault.hits) == (2, 1)
 
 
+async def test_a_create_conflicts_only_with_an_object_that_is_there(lab: Laboratory, client: Client) -> None:
+    lab.fail(verb="create", status=409, committed=True)
+    with pytest.raises(AlreadyExists):
+        await client.create(config_map())
+    assert await names(client) == {"a"}
+    with pytest.raises(ValueError, match=r"409 AlreadyExists only if the object is there: .* committed=True"):
+        lab.fail(verb="create", status=409)
+    with lab.fail(status=409) as other_writes:
+        await client.create(config_map("b"))
+        with pytest.raises(Conflict):
+            await client.delete(core.ConfigMap, "b", "default")
+    assert (other_writes.seen, other_writes.hits) == (1, 1)
+    lab.on_request(lambda request: Failing(409) if request.verb == "create" else None)
+    await client.create(config_map("c"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "configmap"}, "kind='configmap' is not a resource of this cluster.* Did you mean 'configmaps'?"),
+        ({"kind": "Deployment"}, "Did you mean 'deployments.apps'?"),
+        ({"kind": "deployments"}, "Did you mean 'deployments.apps'?"),
+        ({"kind": "nonsense"}, "Name a class, or the plural with its group"),
+        ({"status": 999}, "status=999 is not a failure: statuses of failed requests go from 400 to 599"),
+        ({"status": 200}, "status=200 is not a failure"),
+        ({"status": True}, "status=True is not a failure"),
+        ({"status": "gone"}, 'status=.gone. is not a failure: use a number such as 503, "lost" or "timeout"'),
+    ],
+)
+def test_rejects_faults_that_never_match(lab: Laboratory, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace("?", r"\?")):
+        lab.fail(**options)
+
+
+def test_accepts_kinds_that_are_defined_later(lab: Laboratory) -> None:
+    lab.fail(kind="foos.example.com")
+    lab.fail(kind="deployments.apps")
+
+
 @pytest.mark.parametrize("committed", [False, True], ids=["before", "after"])
 async def test_a_connection_is_lost_before_or_after_the_request_is_done(
     lab: Laboratory, client: Client, committed: bool
@@ -71,7 +109,7 @@ async def test_an_answer_that_never_comes_is_the_clients_time_out_in_its_own_tim
     async with Cluster(clock=clock) as cluster:
         client = cluster.client(retry=ONCE, timeout=45)
         cluster.lab.fail(status="timeout", committed=True)
-        with pytest.raises(Timeout, match="no answer within 45 s"):
+        with pytest.raises(Timeout, match="no answer within 45s"):
             await clock.run(client.create(config_map()))
         assert clock.monotonic() == 45
         assert await names(client) == {"a"}

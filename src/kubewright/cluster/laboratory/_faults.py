@@ -13,7 +13,18 @@ from kubewright.api._codec import UNREADABLE
 from kubewright.cluster._calls import Call
 from kubewright.cluster._failures import Failure, already_exists, internal, modified
 
-__all__ = ["WRITES", "Decision", "Failing", "Fault", "Incoming", "Outcome", "matcher", "refusal"]
+__all__ = [
+    "WRITES",
+    "Decision",
+    "Failing",
+    "Fault",
+    "Incoming",
+    "Outcome",
+    "is_create_conflict",
+    "matcher",
+    "refusal",
+    "refuse_impossible",
+]
 
 WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 _READS: Final = frozenset({"get", "list", "watch"})
@@ -114,8 +125,9 @@ class Fault:
             return None
         self.seen += 1
         failing = self._decide(incoming)
-        if failing is not None:
-            self.hits += 1
+        if failing is None or is_create_conflict(failing, incoming.verb):
+            return None  # served: the server itself says AlreadyExists if the object is there
+        self.hits += 1
         return failing
 
     def end(self) -> None:
@@ -129,6 +141,26 @@ class Fault:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.end()
+
+
+def refuse_impossible(failing: Failing, verb: str) -> None:
+    """Raises ValueError for a failure that no server answers with."""
+    status = failing.status
+    if isinstance(status, str):
+        if status not in ("lost", "timeout"):
+            raise ValueError(f'status={status!r} is not a failure: use a number such as 503, "lost" or "timeout"')
+    elif isinstance(status, bool) or not 400 <= status <= 599:
+        raise ValueError(f"status={status!r} is not a failure: statuses of failed requests go from 400 to 599")
+    elif is_create_conflict(failing, verb):
+        raise ValueError(
+            "a create fails with 409 AlreadyExists only if the object is there: create the object before, and fail"
+            " nothing, or say committed=True, so that this request creates it and is answered with 409"
+        )
+
+
+def is_create_conflict(failing: Failing, verb: str) -> bool:
+    """Whether a create would fail because of an object that need not be there."""
+    return failing.status == 409 and verb == "create" and not failing.committed
 
 
 def matcher(

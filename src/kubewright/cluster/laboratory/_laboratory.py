@@ -11,9 +11,19 @@ from typing import Final
 from kubewright.cluster._answers import Answer, NoAnswer
 from kubewright.cluster._calls import Call
 from kubewright.cluster._dispatch import Dispatcher
-from kubewright.cluster.laboratory._faults import Decision, Failing, Fault, Incoming, Outcome, matcher, refusal
+from kubewright.cluster.laboratory._faults import (
+    Decision,
+    Failing,
+    Fault,
+    Incoming,
+    Outcome,
+    is_create_conflict,
+    matcher,
+    refusal,
+    refuse_impossible,
+)
 from kubewright.cluster.laboratory._history import History, Request, Revision, current
-from kubewright.cluster.laboratory._kinds import Kind, resource_of, storage_of
+from kubewright.cluster.laboratory._kinds import Kind, known_resource_of, storage_of
 from kubewright.cluster.laboratory._snapshots import Snapshot, rewind, take
 from kubewright.cluster.laboratory._watches import Delayed, Disturbance, Dropped, Frozen, Gates, Reordered, Stale
 
@@ -81,8 +91,9 @@ class Laboratory:
             subresource: `status` or `scale`; "" for the object itself, both unless given.
             nth: which of them fails first.
             times: how many fail.
-            status: what the client gets: a status such as 409, 429, 500, 503, 504; `lost` for a connection that ends
-                without an answer; `timeout` for an answer that never comes, until the client gives up.
+            status: what the client gets: a status from 400 to 599, such as 409, 429, 500, 503, 504; `lost` for a
+                connection that ends without an answer; `timeout` for an answer that never comes, until the client
+                gives up. Creates do not fail with 409 unless `committed`: only an object that is there conflicts.
             committed: whether the request is done all the same.
             retry_after: the seconds of a Retry-After header; 1 for 429 unless given.
         """
@@ -90,19 +101,20 @@ class Laboratory:
             raise ValueError(f"nth and times count from 1, got nth={nth}, times={times}")
         matches = matcher(
             verb=verb,
-            resource=resource_of(kind) if kind else "",
+            resource=known_resource_of(self._state, kind) if kind else "",
             namespace=namespace,
             name=name,
             subresource=subresource,
             user=user,
         )
         failing = Failing(status, committed, retry_after)
+        refuse_impossible(failing, verb)
         fault: Fault
 
         def decide(incoming: Incoming) -> Failing | None:
             return failing if fault.seen >= nth and (times is None or fault.seen < nth + times) else None
 
-        fault = self._arranged(matches, decide)
+        fault = self._arranged(lambda one: matches(one) and not is_create_conflict(failing, one.verb), decide)
         return fault
 
     def on_request(self, decide: Decision) -> Fault:
