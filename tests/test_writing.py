@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright._writing import write_all
+from kubewright._writing import remove_own, write_all
 from tests.full_disk import no_file_larger_than
 
 
@@ -56,3 +56,12 @@ def test_a_file_keeps_its_mode_and_a_link_its_file(tmp_path: Path) -> None:
     assert script.stat().st_mode & 0o777 == 0o750
     assert (link.is_symlink(), (tmp_path / "real").read_text()) == (True, "new")
     assert sorted(os.listdir(tmp_path)) == ["link", "real", "run.sh"]
+
+
+def test_removes_only_its_own_file(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    remove_own(path, b"mine")
+    for content, stays in ((b"mine", False), (b"", False), (b"of another process", True)):
+        path.write_bytes(content)
+        remove_own(path, b"mine")
+        assert path.exists() == stays

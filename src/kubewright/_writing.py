@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
-__all__ = ["NotWritten", "write_all"]
+__all__ = ["NotWritten", "remove_own", "write_all"]
 
 
 class NotWritten(OSError):
@@ -25,6 +25,13 @@ class NotWritten(OSError):
 
     def __str__(self) -> str:
         return self._text
+
+
+def remove_own(path: Path, written: bytes) -> None:
+    """Remove a file if it still has the content that was written to it, or none. A file of another program stays."""
+    with contextlib.suppress(OSError):
+        if path.read_bytes() in (written, b""):
+            path.unlink()
 
 
 def write_all(folder: Path, texts: Mapping[str, str | None]) -> None:

@@ -117,12 +117,49 @@ def test_what_other_commands_have_generated_stays(
     assert {path: path.read_text() for path in before} == before
 
 
-def test_a_part_that_is_no_longer_wanted_goes_with_its_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["manifests", "foo.py", "--package", "kustomize"]) == 0
-    assert run(["manifests", "foo.py", "--check"]) == 3
-    assert "config/manager/manager.yaml is no longer generated\n" in capsys.readouterr().out
+def tree(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_manifests_keeps_a_package_up_to_date(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    image = "registry.example.com/foo:1.0.0"
+    assert run(["manifests", "foo.py", "--package", "kustomize", "--image", image]) == 0
+    before = tree(folder / "config")
+    assert run(["manifests", "foo.py", "--check"]) == 0
     assert run(["manifests", "foo.py"]) == 0
-    assert sorted(path.name for path in (folder / "config").iterdir()) == ["crd", "rbac"]
+    assert tree(folder / "config") == before
+    program = PROGRAM.replace("size: int", "length: int")
+    (folder / "foo.py").write_text(program)
+    assert run(["manifests", "foo.py"]) == 0
+    after = tree(folder / "config")
+    assert "length:" in after["crd/bases/example.com_foos.yaml"]
+    assert after["manager/kustomization.yaml"] == before["manager/kustomization.yaml"]  # with the image
+    assert run(["manifests", "foo.py", "--image", "registry.example.com/foo:2.0.0"]) == 0
+    assert "newTag: '2.0.0'" in tree(folder / "config")["manager/kustomization.yaml"]
+    assert "removed" not in capsys.readouterr().out
+
+
+def test_what_policies_wrote_stays_with_and_without_a_package(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "foo.py").write_text(PROGRAM.replace("class Spec", "@kw.constrain(kw.Rule('self.size > 0'))\nclass Spec"))
+    assert run(["manifests", "foo.py", "--policies"]) == 0
+    policy = folder / "config/policy/example.com_foos_v1.yaml"
+    written = policy.read_text()
+    for arguments in ([], ["--package", "kustomize"], []):
+        assert run(["manifests", "foo.py", *arguments]) == 0
+        assert policy.read_text() == written
+    assert "removed" not in capsys.readouterr().out
+
+
+def test_a_part_that_is_no_longer_wanted_goes_with_its_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "program_of_a_test.py").write_text(PROGRAM)
+    (folder / "packaging.py").write_text(PROJECT)
+    assert run(["manifests", "packaging.py", "--package", "kustomize"]) == 0
+    assert (folder / "config/network-policy").is_dir()
+    (folder / "packaging.py").write_text(PROJECT.replace(", network_policy=True", ""))
+    assert run(["manifests", "packaging.py", "--check"]) == 3
+    assert "config/network-policy/policy.yaml is no longer generated\n" in capsys.readouterr().out
+    assert run(["manifests", "packaging.py"]) == 0
+    assert not (folder / "config/network-policy").exists()
 
 
 def test_a_chart_tells_what_it_removes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

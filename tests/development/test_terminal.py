@@ -86,9 +86,9 @@ def test_on_a_terminal_there_is_a_live_table_with_colours_and_ctrl_c_ends_it(pro
     try:
         terminal.read_until("export KUBECONFIG=")
         terminal.read_until("notes: running")
-        terminal.read_until(r"Note default/sample  Said=first hello  ok, \d+ s ago")
+        terminal.read_until(r"Note default/sample  Said=first hello  ok, \d+s ago")
         save(program, PROGRAM + "    raise RuntimeError('no luck')\n")
-        terminal.read_until(r"Note default/sample  Said=first hello  failed \d+ s ago.*no luck")
+        terminal.read_until(r"Note default/sample  Said=first hello  failed \d+s ago.*no luck")
         terminal.press("\x03")
         assert terminal.ended() == 0
     finally:

@@ -75,3 +75,13 @@ def test_a_missing_pytest_is_told_in_one_line(
     assert run(["test"]) == 1
     expected = "Error: the tests need pytest, which is not installed: pip install pytest pytest-asyncio\n"
     assert capsys.readouterr().err == expected
+
+
+def test_outside_of_a_project_the_tests_must_be_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "test_other.py").write_text("def test_other() -> None:\n    pass\n")
+    for arguments in ([], ["-q"], ["-k", "other"]):
+        done = ran(tmp_path, *arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"there is no kubewright.toml in {tmp_path}, nor in a folder above it" in done.stderr
+        assert "name the tests, such as `kubewright test tests/`" in done.stderr
+    assert ran(tmp_path, "test_other.py").returncode == 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubewright._writing import remove_own
 from kubewright.cli._numbers import PORT, up_to
 from kubewright.cli._output import Output, output_option
 
@@ -102,7 +103,7 @@ def start(
         raise
     finally:
         if write_kubeconfig is not None:
-            write_kubeconfig.unlink(missing_ok=True)
+            remove_own(write_kubeconfig, b"")  # the empty file of a cluster that did not start
     output.line("The cluster has stopped.")
 
 
@@ -151,4 +152,8 @@ async def _serve(
         lost = f"keeps its state in {snapshot}" if snapshot else "forgets everything that is in it"
         output.line(f"Ctrl-C stops it; it {lost}.")
         output.document(url=url, kubeconfig=str(kubeconfig.absolute()))
-        await stopped.wait()
+        written = kubeconfig.read_bytes()
+        try:
+            await stopped.wait()
+        finally:
+            remove_own(kubeconfig, written)

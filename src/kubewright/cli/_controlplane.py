@@ -87,6 +87,7 @@ def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | No
       kubewright controlplane start --with-controllers --write-kubeconfig kubeconfig
     """
     from kubewright._certificates import write_private
+    from kubewright._writing import remove_own
     from kubewright.testing import ControlPlane, setup_binaries
     from kubewright.testing._versions import KUBECTL
 
@@ -111,7 +112,7 @@ def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | No
                 threading.Event().wait()
         finally:
             if write_kubeconfig is not None:
-                kubeconfig.unlink(missing_ok=True)
+                remove_own(kubeconfig, plane.kubeconfig.read_bytes())
     output.line("The control plane has stopped.")
 
 

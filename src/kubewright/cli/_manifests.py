@@ -12,7 +12,7 @@ import click
 from kubewright.cli._exit_codes import differs
 from kubewright.cli._folders import OUT_FOLDER
 from kubewright.cli._output import Output, output_option
-from kubewright.cli._projects import program_of, project_from, targets_argument, targets_or_project
+from kubewright.cli._projects import program_of, project_from, recorded_image, targets_argument, targets_or_project
 from kubewright.cli._standing import ProjectCommand
 
 if TYPE_CHECKING:
@@ -90,6 +90,9 @@ def command(
     With --package also the Deployment, its Services, webhooks and the rest: settings are those of a
     kubewright.manifests.Project among the names of FILE_OR_MODULE, or the usual ones.
 
+    In a folder that has a kustomize tree or policies already, all of it is written, without saying so again: nothing
+    is removed that was written with other options. The image stays, unless --image or a build names another.
+
     The same program always gives the same bytes. Either all files are written or none. Generated files that are no
     longer wanted are removed; files of your own are not touched.
 
@@ -103,16 +106,22 @@ def command(
       kubewright manifests foo.py --package helm --out chart
     """
     from kubewright.manifests import ForeignFile, compare, write
-    from kubewright.manifests._kustomize import FOLDERS
+    from kubewright.manifests._kustomize import FOLDERS, is_package
 
+    found = None if package else out or Path("config")
+    if found is not None and is_package(found):
+        package = "kustomize"  # definitions and roles are parts of it, and are another there
     if image and not package:
         raise click.UsageError("--image goes with --package: definitions and roles name no image")
     if namespace is not None and not _NAMESPACE.fullmatch(namespace):
         raise click.UsageError(f"--namespace is lower case letters, digits and '-', at most 63, not {namespace!r}")
     out = out or Path("chart" if package == "helm" else "config")
-    if policies and package:
+    if policies and package and found is None:
         raise click.UsageError("--policies goes without --package: what a package has, it applies")
-    files = _files(targets_or_project(targets), namespace, descriptions, exclude, package, image, policies=policies)
+    policies = policies or (package != "helm" and _has_policies(out))
+    files = _files(
+        targets_or_project(targets), namespace, descriptions, exclude, package, image, policies=policies, kept=found
+    )
     own = FOLDERS if package != "helm" else ()
     if check:
         drifts = compare(out, files, own=own)
@@ -147,9 +156,12 @@ def _files(
     image: str | None,
     *,
     policies: bool,
+    kept: Path | None,
 ) -> list[File]:
+    """The files. `kept` is the folder with the package that was found there, whose image stays."""
     from kubewright.crd import check_rules, crds_of
     from kubewright.manifests import chart_files, crd_files, kustomize_files, rbac_files
+    from kubewright.manifests._kustomize import image_in
 
     described: Literal["short"] | bool = "short" if descriptions == "short" else descriptions == "full"
     program = program_of(targets, exclude)
@@ -157,12 +169,21 @@ def _files(
     check_rules(*program.kinds)
     for crd in crds:
         _warn_of_size(crd, shorter=descriptions != "off")
+    more = _policy_files(program.kinds) if policies else []
     if package:
+        if kept is not None and image is None and not program.projects:
+            image = recorded_image(targets) or image_in(kept)
         project = project_from(targets, program=program, image=image, namespace=namespace, descriptions=described)
-        return kustomize_files(project) if package == "kustomize" else chart_files(project)
+        return [*kustomize_files(project), *more] if package == "kustomize" else chart_files(project)
     definitions = crd_files(crds, converted=program.converted)
-    files = [*definitions, *rbac_files(program.operators, program.kinds, namespace=namespace)]
-    return [*files, *_policy_files(program.kinds)] if policies else files
+    return [*definitions, *rbac_files(program.operators, program.kinds, namespace=namespace), *more]
+
+
+def _has_policies(out: Path) -> bool:
+    """Whether --policies was given before, so that its files stay up to date."""
+    from kubewright.manifests._write import is_generated
+
+    return any(is_generated(path) for path in (out / "policy").glob("*.yaml"))
 
 
 def _policy_files(kinds: Sequence[type[Object]]) -> list[File]:

@@ -66,7 +66,7 @@ def project_from(
 
     program = program or program_of(targets)
     if image is None and not program.projects:  # which say it themselves
-        image = _recorded_image(targets)
+        image = recorded_image(targets)
     try:
         if image is not None:
             Image.parse(image)  # an empty one, such as of a variable that is not set, is no wish for the usual one
@@ -78,7 +78,7 @@ def project_from(
     return project
 
 
-def _recorded_image(targets: Sequence[str]) -> str | None:
+def recorded_image(targets: Sequence[str]) -> str | None:
     """What the image of the project in this folder is called, as the last build was told; if this is about it."""
     try:
         record = Record.find(Path.cwd())

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kubewright._writing import remove_own
 from kubewright.client import Client, RetryPolicy, load_config
 
 __all__ = ["Place", "embedded_place", "given_place"]
@@ -39,6 +40,7 @@ async def embedded_place(*, rbac: bool, nodes: int, kubeconfig: Path | None) -> 
     async with Cluster(workloads=Workloads(nodes=nodes), rbac=rbac) as cluster:
         server = await cluster.serve()
         path = cluster.kubeconfig(kubeconfig).absolute()
+        written = path.read_bytes()
         try:
             with tempfile.TemporaryDirectory(prefix="kubewright-dev-") as folder:
                 async with cluster.client() as client:
@@ -50,7 +52,7 @@ async def embedded_place(*, rbac: bool, nodes: int, kubeconfig: Path | None) -> 
                         account_folder=folder if rbac else None,
                     )
         finally:
-            path.unlink(missing_ok=True)
+            remove_own(path, written)  # another process may have written the same file since
 
 
 @asynccontextmanager

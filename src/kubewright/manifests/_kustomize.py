@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from kubewright.api import Object, to_dict
@@ -27,9 +28,9 @@ from kubewright.manifests._monitoring import metrics_access, metrics_additions, 
 from kubewright.manifests._objects import configurations, definitions, policy_of
 from kubewright.manifests._project import Project, definition_name
 from kubewright.manifests._webhooks import webhook_addition, webhook_service
-from kubewright.manifests._write import File, text_file, yaml_file
+from kubewright.manifests._write import File, is_generated, text_file, yaml_file
 
-__all__ = ["FOLDERS", "kustomize_files"]
+__all__ = ["FOLDERS", "image_in", "is_package", "kustomize_files"]
 
 FOLDERS: Final = frozenset(
     [
@@ -51,6 +52,25 @@ _PLACEHOLDER: Final = "controller"
 """The image in the Deployment, which `images:` replaces: `kustomize edit set image controller=...`."""
 
 _MANAGER_PATCH: Final = "manager_patch.yaml"
+
+
+def is_package(folder: Path) -> bool:
+    """Whether a folder has a generated kustomize tree, and not definitions and roles alone."""
+    return is_generated(folder / "default" / "kustomization.yaml")
+
+
+def image_in(folder: Path) -> str | None:
+    """Returns the image of the kustomize tree in a folder, as it was generated or edited; None if there is none."""
+    import yaml
+
+    try:
+        content = yaml.safe_load((folder / "manager" / "kustomization.yaml").read_text(encoding="utf-8"))
+        [image] = [one for one in content["images"] if one["name"] == _PLACEHOLDER]
+        name = str(image["newName"])
+    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError):
+        return None
+    tag, digest = image.get("newTag"), image.get("digest")
+    return name + (f":{tag}" if tag else "") + (f"@{digest}" if digest else "")
 
 
 def kustomize_files(project: Project) -> list[File]:
