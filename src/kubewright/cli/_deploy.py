@@ -42,18 +42,25 @@ def command(
       kubewright deploy --image registry.example.com/guestbook:1.0.0
     """
     from kubewright.crd import InstallError, check_rules
-    from kubewright.deployment import NameTaken, deploy
+    from kubewright.deployment import NOTHING_RUNS, NameTaken, NotServed, deploy, runs_no_programs
 
     project = project_from(targets_or_project(targets), image=image, namespace=namespace)
     check_rules(*(project.kinds or ()))
 
-    async def work(client: Client) -> None:
+    async def work(client: Client) -> bool:
         with output.waiting(f"Deploying {project.name}"):
             await deploy(client, project, output.step)
+            return project.serves_webhooks and await runs_no_programs(client)
 
     try:
-        connected(kubeconfig, context, work)
-    except (InstallError, NameTaken) as error:
+        unreachable = connected(kubeconfig, context, work)
+    except (InstallError, NameTaken, NotServed) as error:
         raise click.ClickException(str(error)) from error
+    if unreachable:
+        click.echo(
+            "Warning: nothing listens where the API server calls the webhooks: the pods of this cluster run no program,"
+            f" so creates and updates of the kinds fail; {NOTHING_RUNS}.",
+            err=True,
+        )
     output.line(f"Deployed. See: kubectl --namespace {project.namespace} get pods")
     output.document(namespace=project.namespace, image=project.image, steps=output.steps)

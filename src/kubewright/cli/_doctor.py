@@ -26,7 +26,8 @@ _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 @cluster_options
 @output_option
 def command(targets: Sequence[str], kubeconfig: str | None, context: str | None, output: Output) -> None:
-    """Look at the cluster as a program will find it: reachable, new enough, its kinds defined, its calls allowed.
+    """Look at the cluster as a program will find it: reachable, new enough, its kinds defined, its webhooks
+    served, its calls allowed.
 
     Exits with 1 when something is in the way. Warnings are for what may be as it should.
 
@@ -42,7 +43,9 @@ def command(targets: Sequence[str], kubeconfig: str | None, context: str | None,
     async def work(client: Client) -> list[Finding]:
         found = []
         with output.waiting("Asking the cluster"):
-            async for finding in examine(client, program.operators, program.kinds, converted=program.converted):
+            async for finding in examine(
+                client, program.operators, program.kinds, converted=program.converted, projects=program.projects
+            ):
                 found.append(finding)
                 sign = click.style(f"{finding.state:<7}", fg=_COLOURS[finding.state])
                 advice = f"\n        {finding.advice}" if finding.advice else ""

@@ -122,11 +122,20 @@ class Callees:
         wanted = next((each for each in spec.get("ports") or () if each.get("port") == port), None)
         if wanted is None:
             raise _Unresolved(f'no service port {port} found for service "{name}"')
+        elsewhere = ""
         for entry in self._storage.entries("discovery.k8s.io/endpointslices", namespace):
             if (entry.labels or {}).get("kubernetes.io/service-name") == name:
-                for address in _ready(entry.decode(), wanted.get("name") or ""):
-                    return address
-        raise _Unresolved(f'no endpoints available for service "{name}"')
+                for host, address in _ready(entry.decode(), wanted.get("name") or ""):
+                    if _is_here(host):
+                        return address
+                    elsewhere = address
+        if not elsewhere:
+            raise _Unresolved(f'no endpoints available for service "{name}"')
+        raise _Unresolved(
+            f'nothing listens at {elsewhere}, the endpoint of service "{name}": pods of the embedded cluster run no'
+            f" program. Run the operator on this machine (`kubewright dev`, `kubewright run --webhook-url`, or"
+            " operator.running(...) in a test), or name its address in Cluster(services=...)"
+        )
 
     # How
 
@@ -266,14 +275,14 @@ def _refused(status: int, content: bytes, kind: str) -> str:
     return f"the server responded with the status code {status} but did not return more information"
 
 
-def _ready(piece: JSONObject, port_name: str) -> list[str]:
-    """The addresses of an EndpointSlice that are ready and on this machine."""
+def _ready(piece: JSONObject, port_name: str) -> list[tuple[str, str]]:
+    """The hosts of an EndpointSlice that are ready, each with its address."""
     port = next((each for each in piece.get("ports") or () if (each.get("name") or "") == port_name), None)
     if port is None or port.get("port") is None:
         return []
     ready = [each for each in piece.get("endpoints") or () if (each.get("conditions") or {}).get("ready") is not False]
     hosts = [each["addresses"][0] for each in ready if each.get("addresses")]
-    return [f"[{host}]:{port['port']}" if ":" in host else f"{host}:{port['port']}" for host in hosts if _is_here(host)]
+    return [(host, f"[{host}]:{port['port']}" if ":" in host else f"{host}:{port['port']}") for host in hosts]
 
 
 def _is_here(address: str) -> bool:

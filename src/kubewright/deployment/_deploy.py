@@ -8,6 +8,7 @@ from kubewright.api import apiextensions, core
 from kubewright.client import Client
 from kubewright.crd._serving import until_served
 from kubewright.deployment._ownership import FIELD_MANAGER, check_names, in_cluster, namespace_is_ours, title, whose
+from kubewright.deployment._serving import check_served
 from kubewright.manifests import Project, objects
 
 __all__ = ["Say", "deploy"]
@@ -21,10 +22,11 @@ _SERVED_WITHIN = 30.0
 async def deploy(client: Client, project: Project, say: Say) -> None:
     """Apply every object of a project. Definitions are served before anything else needs them.
 
-    Raises `NameTaken`, before anything is written, when an object of somebody else has a name that is needed. A
-    namespace that is there already stays as it is.
+    Raises `NameTaken`, before anything is written, when an object of somebody else has a name that is needed, and
+    `NotServed` when the cluster lacks a kind, such as cert-manager's. A namespace that is there already stays as it is.
     """
     everything = objects(project)
+    await check_served(client, everything)
     await check_names(client, project, everything)
     applying = client.writing_as(FIELD_MANAGER)
     for obj in everything:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from kubewright.api import Object, apiextensions, authorization, core, is_condition_true, to_dict
 from kubewright.client import ApiError, Client, Forbidden, NotFound
 from kubewright.controller._permissions import CLUSTER, OWN, WATCHED, Permission
 from kubewright.crd import crds_of
 from kubewright.crd._deletion import held_up, waits_for
+from kubewright.deployment._finding import Finding
+from kubewright.deployment._serving import not_served
+from kubewright.deployment._webhooks import webhook_findings
+from kubewright.manifests import Project, objects
 from kubewright.operator import Operator, for_reviewing
 
 __all__ = ["Finding", "examine"]
@@ -20,25 +23,18 @@ _NEWEST_MINOR: Final = 36
 Definition = apiextensions.CustomResourceDefinition
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at. `advice` says what to do about it, if something is to be done."""
-
-    state: Literal["ok", "warning", "error"]
-    what: str
-    advice: str = ""
-
-
 async def examine(
     client: Client,
     operators: Sequence[Operator],
     kinds: Sequence[type[Object]],
     *,
     converted: Collection[str] = (),
+    projects: Sequence[Project] = (),
 ) -> AsyncIterator[Finding]:
-    """Look at a cluster as a program will find it: version, definitions, namespaces, permissions of this account.
+    """Look at a cluster as a program will find it: version, definitions, webhooks, namespaces, permissions.
 
-    `converted` names definitions whose objects the program converts, as `kubewright.manifests.Program` has them.
+    `projects` are those that are deployed. `converted` names definitions whose objects the program converts, as
+    `kubewright.manifests.Program` has them.
     """
     try:
         version = await client.server_version()
@@ -50,6 +46,11 @@ async def examine(
     yield _version(version.git_version, version.minor)
     for definition in crds_of(*kinds, descriptions=False):
         yield await _definition(client, definition, converted)
+    async for finding in webhook_findings(client, kinds):
+        yield finding
+    for project in projects:
+        for missing in await not_served(client, objects(project)):
+            yield Finding("error", f"{missing.what}: `kubewright deploy` cannot work", missing.advice)
     for operator in operators:
         for namespace in operator.settings.namespaces:
             yield await _namespace(client, namespace)

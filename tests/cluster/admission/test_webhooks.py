@@ -65,9 +65,9 @@ async def test_a_service_whose_endpoints_are_pods_without_machines_is_not_called
     await raw("POST", CONFIGURATIONS, behind_a_service(hooks))
     failed = await raw("POST", MAPS, {"metadata": {"name": "a"}})
     url = "https://hooks.default.svc:443/deny?timeout=10s"
-    assert failed.body["message"] == (
+    assert failed.body["message"].startswith(
         'Internal error occurred: failed calling webhook "a.example.com": failed to call webhook: '
-        f'Post "{url}": no endpoints available for service "hooks"'
+        f'Post "{url}": nothing listens at 203.0.113.7:9443, the endpoint of service "hooks": pods of the embedded'
     )
 
 
