@@ -133,7 +133,7 @@ async def test_answers_408_to_a_body_that_does_not_arrive() -> None:
         await until(lambda: [each.state for each in server.connections] == ["body"])
         await clock.advance(61)
         status, headers, body = await client.response()
-        assert (status, headers["connection"], body) == (408, "close", b"the body did not arrive within 60 s\n")
+        assert (status, headers["connection"], body) == (408, "close", b"the body did not arrive within 1m\n")
         await until(lambda: [each.state for each in server.connections] == ["lingering"])
         await clock.advance(6)
         assert await client.is_closed()

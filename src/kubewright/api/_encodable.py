@@ -38,7 +38,7 @@ def not_encodable(value: object) -> list[Violation]:
 
 
 def _look(value: Any, path: str, found: list[Violation]) -> None:
-    kind = type(value)
+    kind: Any = type(value)
     if kind in _HARMLESS_EXACTLY:
         return
     if kind is float:

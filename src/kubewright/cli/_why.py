@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 import click

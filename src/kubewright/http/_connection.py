@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 
 import httptools
 
+from kubewright._durations import format_duration
 from kubewright.clock import Clock
 from kubewright.http._headers import Headers
 from kubewright.http._limits import ServerLimits
@@ -111,7 +112,7 @@ class ServerConnection(asyncio.Protocol):
             self.abort()
         elif self.state == "body":
             if elapsed >= limits.body_seconds and not self._reading_paused:
-                self._fail(BodyTimeout(f"the body did not arrive within {limits.body_seconds:g} s"))
+                self._fail(BodyTimeout(f"the body did not arrive within {format_duration(limits.body_seconds)}"))
         elif elapsed >= self._seconds.get(self.state, elapsed + 1):
             self.abort()
 

@@ -164,7 +164,7 @@ async def _stop(running: Running, failure: Exception | None) -> None:
     if failure is None or ending.done():
         return await ending
     code = _explain(failure)
-    logger.error("the operator does not end within %s; leaving", format_duration(patience))
+    logger.error("the operator does not end within %s; leaving", format_duration(patience or 0.0))
     logging.shutdown()
     os._exit(code)
 
