@@ -66,6 +66,17 @@ def test_writes_an_audit_log(tmp_path: Path) -> None:
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
+def test_the_kubeconfig_of_another_cluster_stays(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    with started("--write-kubeconfig", str(kubeconfig)) as (first, _):
+        with started("--write-kubeconfig", str(kubeconfig)):
+            first.send_signal(signal.SIGINT)
+            first.wait(timeout=PATIENCE)
+            with BlockingClient.connect(kubeconfig=kubeconfig) as client:
+                client.create(ConfigMap(metadata=ObjectMeta(name="a")))
+        assert not kubeconfig.exists()
+
+
 @pytest.mark.parametrize("arguments", [(), ("--rbac",)])
 def test_users_may_do_everything_or_what_roles_grant(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     kubeconfig = tmp_path / "config"
