@@ -228,3 +228,119 @@ async def test_run_gives_up_at_its_limit_and_cancels_the_work() -> None:
 async def test_run_says_when_nothing_can_ever_finish_the_work() -> None:
     with pytest.raises(TimeoutError, match="no timer is set"):
         await VirtualClock().run(asyncio.Event().wait())
+
+
+@given(st.floats(0, 1e8, allow_nan=False), st.floats(1e-15, 1e6, allow_nan=False))
+def test_component_that_waits_for_a_float_deadline_reaches_it(start: float, delay: float) -> None:
+    """It sets its timer again for the rest of the time, which may be a fraction of a nanosecond."""
+
+    async def scenario() -> None:
+        clock = VirtualClock()
+        await clock.advance(start)
+        deadline, looks = clock.monotonic() + delay, 0
+
+        def look() -> None:
+            nonlocal looks
+            looks += 1
+            if clock.monotonic() < deadline:
+                clock.call_later(deadline - clock.monotonic(), look)
+
+        clock.call_later(delay, look)
+        await clock.advance(delay + 1)
+        assert 1 <= looks <= 4
+        assert clock.next_timer is None
+        assert clock.monotonic() >= deadline
+
+    asyncio.run(scenario())
+
+
+@given(st.floats(0, 1e6, allow_nan=False), st.floats(0, 1e6, allow_nan=False))
+def test_advance_reaches_the_timer_of_the_same_delay(start: float, delay: float) -> None:
+    async def scenario() -> None:
+        clock, called = VirtualClock(), []
+        await clock.advance(start)
+        clock.call_later(delay, lambda: called.append(True))
+        await clock.advance(delay)
+        assert called == [True]
+
+    asyncio.run(scenario())
+
+
+async def test_advance_until_stops_at_the_timer_that_makes_the_predicate_true() -> None:
+    clock, done = VirtualClock(), []
+    clock.call_later(30, lambda: done.append("first"))
+    clock.call_later(90, lambda: done.append("second"))
+    await clock.advance_until(lambda: len(done) == 1)
+    assert clock.monotonic() == 30
+    await clock.advance_until(lambda: len(done) == 1)
+    assert clock.monotonic() == 30, "true already"
+
+
+async def test_advance_until_awaits_an_async_predicate_that_needs_time_itself() -> None:
+    clock, done = VirtualClock(), []
+    clock.call_later(30, lambda: done.append(True))
+
+    async def is_done() -> bool:
+        await clock.sleep(1)
+        return bool(done)
+
+    await clock.advance_until(is_done)
+    assert done
+    assert clock.monotonic() < 35
+
+
+async def test_advance_until_names_the_predicate_that_stays_false() -> None:
+    clock = VirtualClock()
+    clock.call_later(100, lambda: None)
+
+    def is_ready() -> bool:
+        return False
+
+    with pytest.raises(TimeoutError, match=r"is_ready is not true after 50 virtual seconds"):
+        await clock.advance_until(is_ready, limit=50)
+    with pytest.raises(TimeoutError, match=r"is_ready is not true, and no timer is set that could change that"):
+        await clock.advance_until(is_ready, limit=500)
+    assert clock.monotonic() == 100
+
+
+async def test_settle_runs_timers_that_are_due_and_does_not_move_time() -> None:
+    clock, called = VirtualClock(), []
+    clock.call_later(0, lambda: called.append("due"))
+    clock.call_later(1e-9, lambda: called.append("later"))
+    await clock.settle()
+    assert (called, clock.monotonic()) == (["due"], 0)
+
+
+async def test_deferrable_timer_runs_when_the_clock_stops_and_before_the_reason_for_that() -> None:
+    clock = VirtualClock()
+    calls: list[tuple[str, float]] = []
+
+    def note(name: str) -> Callable[[], None]:
+        return lambda: calls.append((name, clock.monotonic()))
+
+    clock.call_later(50, note("exact"))
+    clock.call_later(10, note("deferred"), deferrable=True)
+    clock.call_later(60, note("deferred to the end"), deferrable=True)
+    await clock.advance(100)
+    assert calls == [("deferred", 50), ("exact", 50), ("deferred to the end", 100)]
+
+
+async def test_deferrable_work_of_a_month_runs_once() -> None:
+    clock, beats = VirtualClock(), []
+
+    async def heartbeat() -> None:
+        while True:
+            await clock.sleep(10, deferrable=True)
+            beats.append(clock.monotonic())
+
+    task = asyncio.create_task(heartbeat())
+    await clock.advance(30 * 86_400)
+    assert beats == [30 * 86_400]
+    assert clock.next_timer == 10
+    task.cancel()
+
+
+async def test_run_moves_to_a_deferrable_timer_if_there_is_no_other() -> None:
+    clock = VirtualClock()
+    await clock.run(clock.sleep(10, deferrable=True))
+    assert clock.monotonic() == 10

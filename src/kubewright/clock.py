@@ -1,30 +1,44 @@
 """Time as a parameter.
 
 Everything in Kubewright that waits, times out or stamps takes a `Clock` instead of calling `time` or
-`asyncio.sleep` itself, so that a test can run an hour of backoff in a millisecond.
+`asyncio.sleep` itself, so that a test can run an hour of backoff in a millisecond. `SystemClock` is real time.
+`VirtualClock` moves only when a test moves it.
 
-`SystemClock` is the real one. `VirtualClock` stands still until a test moves it: `advance` runs every timer that
-falls due, in order, and lets the tasks that were waiting for it go on; `run` does so until something is finished.
+The rule of virtual time: **work outside the event loop holds it.** Virtual time cannot measure a thread, a process or
+a socket, so it does not move until such work ends, and a limit on such work counts real seconds.
+
+- Kubewright holds the clock for plain `def` reconcilers and handlers, for HTTP requests and TLS handshakes of its
+  clients, for calls of webhooks, and for credential plugins.
+- Work that calls back into the event loop does not hold the clock during that call (`serving`): a plain reconciler that
+  waits for a retry of its client waits for virtual time.
+- Async code that leaves the event loop marks that itself: `with ctx.clock.hold("GET the price"): await http.get(url)`.
+- An idle connection holds nothing, so a watch does not stop the clock.
 """
 
 from __future__ import annotations
 
 import asyncio
 import heapq
+import inspect
 import itertools
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
-from typing import Protocol, TypeVar
+from types import TracebackType
+from typing import Final, Protocol, TypeVar, cast
 
 __all__ = ["Clock", "SystemClock", "Timer", "VirtualClock", "check_clock"]
 
 T = TypeVar("T")
 
-_NANOSECONDS = 1_000_000_000
-_SETTLE_ROUNDS = 1_000
-_SETTLE_ROUNDS_BLIND = 100
+_NANOSECONDS: Final = 1_000_000_000
+_SETTLE_ROUNDS: Final = 1_000
+_SETTLE_ROUNDS_BLIND: Final = 100
 _TIMERS_AT_ONE_MOMENT = 100_000
+_LONGEST_HOLD: Final = 60.0
+_SHOWN_HOLDS: Final = 5
+_METHODS: Final = ("now", "monotonic", "sleep", "call_later", "limit", "hold", "serving")
 
 
 class Timer(Protocol):
@@ -43,16 +57,39 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Seconds since some moment; never goes backwards."""
 
-    async def sleep(self, seconds: float) -> None:
-        """Wait. A negative or zero time still yields once to other tasks."""
+    async def sleep(self, seconds: float, *, deferrable: bool = False) -> None:
+        """Wait. A negative or zero time still yields once to other tasks. See `call_later` for `deferrable`."""
 
-    def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
-        """Call back once, after that many seconds, in the event loop."""
+    def call_later(self, seconds: float, callback: Callable[[], object], *, deferrable: bool = False) -> Timer:
+        """Call back once, after that many seconds, in the event loop.
+
+        A deferrable call does not stop a virtual clock that passes its moment. It runs at the next moment at which the
+        clock stops for another reason, before the other calls of that moment. Use it for periodic work that nothing
+        observes between two such moments, such as a heartbeat.
+        """
+
+    def limit(self, seconds: float, callback: Callable[[], object]) -> Timer:
+        """Call back once, after that many seconds of this clock or of real time, whichever pass first.
+
+        Use it to limit work that may run outside the event loop, because such work holds a virtual clock.
+        """
+
+    def hold(self, work: str, name: Hashable | None = None) -> AbstractContextManager[object]:
+        """Keep virtual time from moving while the block runs: `with clock.hold("GET the price"): await ...`.
+
+        `work` names the work in the error of a clock that is held too long. `name` identifies it to `serving`.
+        """
+
+    def serving(self, name: Hashable) -> AbstractContextManager[object]:
+        """Suspend the hold of that name while the block runs, because its work waits for this event loop.
+
+        Does nothing if there is no such hold.
+        """
 
 
 def check_clock(given: Clock | None) -> Clock | None:
-    """A clock, where somebody may give one. Raises TypeError for what is none."""
-    missing = [name for name in ("now", "monotonic", "sleep", "call_later") if not callable(getattr(given, name, None))]
+    """Return the given clock. Raises TypeError for an object that is not a clock."""
+    missing = [name for name in _METHODS if not callable(getattr(given, name, None))]
     if given is not None and (missing or isinstance(given, type)):
         raise TypeError(f"clock is a Clock, such as VirtualClock(), not {given!r}")
     return given
@@ -69,13 +106,28 @@ class SystemClock:
         """The time of day, in UTC."""
         return datetime.now(UTC)
 
-    async def sleep(self, seconds: float) -> None:
+    async def sleep(self, seconds: float, *, deferrable: bool = False) -> None:
         """Wait that many seconds."""
         await asyncio.sleep(max(seconds, 0))
 
-    def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
+    def call_later(self, seconds: float, callback: Callable[[], object], *, deferrable: bool = False) -> Timer:
         """Schedule the callback on the running event loop."""
         return asyncio.get_running_loop().call_later(max(seconds, 0), callback)
+
+    def limit(self, seconds: float, callback: Callable[[], object]) -> Timer:
+        """Schedule the callback on the running event loop."""
+        return self.call_later(seconds, callback)
+
+    def hold(self, work: str, name: Hashable | None = None) -> AbstractContextManager[object]:
+        """Do nothing: real time cannot be held."""
+        return _NOTHING
+
+    def serving(self, name: Hashable) -> AbstractContextManager[object]:
+        """Do nothing: real time cannot be held."""
+        return _NOTHING
+
+
+_NOTHING: Final = nullcontext()
 
 
 class _VirtualTimer:
@@ -88,19 +140,88 @@ class _VirtualTimer:
         self.callback = None
 
 
-class VirtualClock:
-    """A clock that only a test moves. Timers due at the same moment run in the order in which they were set.
+class _Limit:
+    """A timer of a virtual clock and one of the event loop, of which the first to fire cancels the other."""
 
-    Time is counted in whole nanoseconds, so that tenths of seconds add up: ten times `advance(0.1)` reaches a timer
-    that was set for one second. An exception of a timer's callback comes out of `advance`, at the callback's moment.
-    It moves for timers alone: it does not wait for sockets, processes or threads.
+    def __init__(self, clock: VirtualClock, seconds: float, callback: Callable[[], object]) -> None:
+        self._callback = callback
+        self._timers = (
+            clock.call_later(seconds, self._fire),
+            asyncio.get_running_loop().call_later(max(seconds, 0), self._fire),
+        )
+
+    def _fire(self) -> None:
+        self.cancel()
+        self._callback()
+
+    def cancel(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+
+
+class _Hold:
+    """Work that holds a virtual clock, unless it is `served`. The number of blocks may exceed one: names may repeat."""
+
+    def __init__(self, clock: VirtualClock, work: str, name: Hashable) -> None:
+        self._clock = clock
+        self.work, self.name = work, name
+        self.blocks = 0
+        self.served = 0
+
+    def __enter__(self) -> None:
+        self.blocks += 1
+        self._clock._holds[self.name] = self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.blocks -= 1
+        self._clock._ended(self)
+
+
+class _Serving:
+    """See `Clock.serving`."""
+
+    def __init__(self, clock: VirtualClock, hold: _Hold) -> None:
+        self._clock, self._hold = clock, hold
+
+    def __enter__(self) -> None:
+        self._hold.served += 1
+        self._clock._wake()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._hold.served -= 1
+
+
+class VirtualClock:
+    """A clock that only a test moves, and that work outside the event loop holds; see the rule in this module.
+
+    - `advance(seconds)` runs each timer at its moment, and the tasks that it wakes, before the next one. Timers of the
+      same moment run in the order in which they were set.
+    - Time is counted in whole nanoseconds, so that tenths of seconds add up: ten times `advance(0.1)` reaches a timer
+      that was set for one second. A positive delay is at least one nanosecond.
+    - An exception of a timer's callback is raised by `advance`, at the callback's moment.
+    - Each method that moves time waits, in real time, for the work that holds the clock. It raises `TimeoutError` with
+      the names of that work if nothing of it ends for `longest_hold` real seconds.
+
+    Args:
+        start: the time of day at which the clock begins.
+        longest_hold: how many real seconds work outside the event loop may hold the clock.
     """
 
-    def __init__(self, start: datetime = datetime(2030, 1, 1, tzinfo=UTC)) -> None:
+    def __init__(
+        self, start: datetime = datetime(2030, 1, 1, tzinfo=UTC), *, longest_hold: float = _LONGEST_HOLD
+    ) -> None:
         self._start = start
+        self._longest_hold = longest_hold
         self._elapsed = 0
         self._order = itertools.count()
         self._timers: list[tuple[int, int, _VirtualTimer]] = []
+        self._deferrable: list[tuple[int, int, _VirtualTimer]] = []
+        self._holds: dict[Hashable, _Hold] = {}
+        self._waiter: asyncio.Future[None] | None = None
 
     def now(self) -> datetime:
         """The virtual time of day."""
@@ -110,36 +231,102 @@ class VirtualClock:
         """Seconds that this clock was advanced."""
         return self._elapsed / _NANOSECONDS
 
-    async def sleep(self, seconds: float) -> None:
+    async def sleep(self, seconds: float, *, deferrable: bool = False) -> None:
         """Wait until the clock has been advanced that far."""
         if seconds <= 0:
             await asyncio.sleep(0)
             return
         woken = asyncio.Event()
-        timer = self.call_later(seconds, woken.set)
+        timer = self.call_later(seconds, woken.set, deferrable=deferrable)
         try:
             await woken.wait()
         finally:
             timer.cancel()
 
-    def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
+    def call_later(self, seconds: float, callback: Callable[[], object], *, deferrable: bool = False) -> Timer:
         """Schedule the callback for a later `advance`."""
         timer = _VirtualTimer(callback)
-        due = self._elapsed + round(max(seconds, 0) * _NANOSECONDS)
-        heapq.heappush(self._timers, (due, next(self._order), timer))
+        due = self._elapsed + _nanoseconds(max(seconds, 0))
+        heapq.heappush(self._deferrable if deferrable else self._timers, (due, next(self._order), timer))
         return timer
+
+    def limit(self, seconds: float, callback: Callable[[], object]) -> Timer:
+        """Schedule the callback for a later `advance`, or for so many real seconds from now."""
+        return _Limit(self, seconds, callback)
+
+    # Holding
+
+    def hold(self, work: str, name: Hashable | None = None) -> AbstractContextManager[object]:
+        """Keep this clock from moving while the block runs."""
+        name = object() if name is None else name
+        return self._holds.get(name) or _Hold(self, work, name)
+
+    def serving(self, name: Hashable) -> AbstractContextManager[object]:
+        """Suspend the hold of that name while the block runs; does nothing if there is none."""
+        hold = self._holds.get(name)
+        return _NOTHING if hold is None else _Serving(self, hold)
+
+    @property
+    def held_by(self) -> list[str]:
+        """The work that holds this clock now."""
+        return [hold.work for hold in self._holds.values() if hold.blocks and not hold.served]
+
+    def _ended(self, hold: _Hold) -> None:
+        if not hold.blocks:
+            self._holds.pop(hold.name, None)
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def _until_something_is_released(self) -> None:
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(self._longest_hold):
+                await self._waiter
+        except TimeoutError:
+            held = self.held_by
+            more = f" and {len(held) - _SHOWN_HOLDS} more" if len(held) > _SHOWN_HOLDS else ""
+            raise TimeoutError(
+                f"virtual time is held for more than {self._longest_hold:g} real seconds by work outside the event"
+                f" loop: {'; '.join(held[:_SHOWN_HOLDS])}{more}. End that work, or allow for it with"
+                " VirtualClock(longest_hold=...)"
+            ) from None
+        finally:
+            self._waiter = None
+
+    # Moving
 
     @property
     def next_timer(self) -> float | None:
         """Seconds until the earliest timer, or None when nothing waits."""
-        due = self._next_due()
-        return None if due is None else (due - self._elapsed) / _NANOSECONDS
+        dues = [due for heap in (self._timers, self._deferrable) if (due := _next_due(heap)) is not None]
+        return (min(dues) - self._elapsed) / _NANOSECONDS if dues else None
 
     async def advance(self, seconds: float) -> None:
         """Move on by that many seconds, running each timer at its moment and then the tasks it woke."""
         if seconds < 0:
             raise ValueError(f"a clock never goes backwards: advance({seconds})")
-        await self._advance_to(self._elapsed + round(seconds * _NANOSECONDS))
+        await self._advance_to(self._elapsed + _nanoseconds(seconds))
+
+    async def advance_until(self, predicate: Callable[[], bool | Awaitable[bool]], *, limit: float = 86_400.0) -> None:
+        """Move from timer to timer until the predicate is true, for at most `limit` virtual seconds.
+
+        The predicate is a function without arguments, plain or async. It is asked first without moving, and then
+        whenever nothing is left to do at a moment. Raises `TimeoutError` if it is false at the limit, or if no timer is
+        left that could change that.
+        """
+        end = self._elapsed + _nanoseconds(limit)
+        await self.settle()
+        while not await self._is_true(predicate, end):
+            await self._step(end, f"{getattr(predicate, '__qualname__', predicate)} is not true", limit)
+
+    async def _is_true(self, predicate: Callable[[], bool | Awaitable[bool]], end: int) -> bool:
+        found = predicate()
+        if inspect.isawaitable(found):
+            return await self.run(cast("Awaitable[bool]", found), (end - self._elapsed) / _NANOSECONDS)
+        return found
 
     async def run(self, awaitable: Awaitable[T], limit: float = 86_400.0) -> T:
         """Await something, moving to the next timer whenever nothing else can run; at most `limit` seconds in all.
@@ -148,47 +335,92 @@ class VirtualClock:
         was awaited is then cancelled.
         """
         task = asyncio.ensure_future(awaitable)
-        end = self._elapsed + round(limit * _NANOSECONDS)
+        end = self._elapsed + _nanoseconds(limit)
         try:
             await self.settle()
             while not task.done():
-                due = self._next_due()
-                if due is None:
-                    raise TimeoutError("no timer is set, so nothing can finish what this clock was asked to run")
-                if due > end:
-                    raise TimeoutError(f"not finished after {limit} virtual seconds")
-                await self._advance_to(due)
+                await self._step(end, "not finished", limit)
             return await task
         finally:
             task.cancel()
 
     async def settle(self) -> None:
-        """Let every task run that can run without time passing. Bounded, so a busy loop cannot hang a test."""
-        # asyncio's own loop tells us when nothing is left to run. uvloop does not: there we go round often enough
-        # for any sensible chain of tasks that wake each other.
-        ready = getattr(asyncio.get_running_loop(), "_ready", None)
-        for round_ in range(_SETTLE_ROUNDS_BLIND if ready is None else _SETTLE_ROUNDS):
-            await asyncio.sleep(0)
-            # The first rounds let the loop look at its sockets as well: they are how other threads wake it.
-            if ready is not None and not ready and round_ >= 2:
-                return
+        """Run everything that can run without time passing: tasks, work that holds this clock, timers that are due.
 
-    def _next_due(self) -> int | None:
-        while self._timers and self._timers[0][2].callback is None:
-            heapq.heappop(self._timers)
-        return self._timers[0][0] if self._timers else None
+        Bounded, so a busy loop cannot hang a test.
+        """
+        await self._advance_to(self._elapsed)
+
+    async def _step(self, end: int, problem: str, limit: float) -> None:
+        """Move to the next timer; to a deferrable one only if there is no other."""
+        due = _next_due(self._timers)
+        if due is None:
+            due = _next_due(self._deferrable)
+        if due is None:
+            raise TimeoutError(f"{problem}, and no timer is set that could change that")
+        if due > end:
+            raise TimeoutError(f"{problem} after {limit:g} virtual seconds")
+        await self._advance_to(due)
 
     async def _advance_to(self, target: int) -> None:
-        await self.settle()
-        at_this_moment = 0
-        while (due := self._next_due()) is not None and due <= target:
-            at_this_moment = at_this_moment + 1 if due <= self._elapsed else 0
-            if at_this_moment > _TIMERS_AT_ONE_MOMENT:
+        await self._quiet()
+        while True:
+            due = _next_due(self._timers)
+            stop = target if due is None or due > target else max(due, self._elapsed)
+            self._elapsed = max(self._elapsed, stop)
+            await self._run_due()
+            if stop >= target:
+                return
+
+    async def _run_due(self) -> None:
+        """Run the timers that are due at this moment, in their order, those that were deferred first."""
+        for count in itertools.count():
+            heaps = [heap for heap in (self._timers, self._deferrable) if _is_due(heap, self._elapsed)]
+            if not heaps:
+                return
+            if count > _TIMERS_AT_ONE_MOMENT:
                 raise RuntimeError(f"timers keep setting timers for the same moment, {self.monotonic()} s")
-            timer = heapq.heappop(self._timers)[2]
-            self._elapsed = max(self._elapsed, due)
+            timer = heapq.heappop(min(heaps, key=lambda heap: heap[0][:2]))[2]
             callback, timer.callback = timer.callback, None
             if callback is not None:
                 callback()
-            await self.settle()
-        self._elapsed = max(self._elapsed, target)
+            await self._quiet()
+
+    async def _quiet(self) -> None:
+        """Let every task run that can, and wait for the work that holds this clock."""
+        for _ in range(_SETTLE_ROUNDS):
+            await _no_task_is_ready()
+            if not self.held_by:
+                return
+            await self._until_something_is_released()
+
+
+async def _no_task_is_ready() -> None:
+    # asyncio's own loop tells us when nothing is left to run. uvloop does not: there we go round often enough
+    # for any sensible chain of tasks that wake each other.
+    ready = getattr(asyncio.get_running_loop(), "_ready", None)
+    for round_ in range(_SETTLE_ROUNDS_BLIND if ready is None else _SETTLE_ROUNDS):
+        await asyncio.sleep(0)
+        # The first rounds let the loop look at its sockets as well: they are how other threads wake it.
+        if ready is not None and not ready and round_ >= 2:
+            return
+
+
+def _next_due(heap: list[tuple[int, int, _VirtualTimer]]) -> int | None:
+    while heap and heap[0][2].callback is None:
+        heapq.heappop(heap)
+    return heap[0][0] if heap else None
+
+
+def _is_due(heap: list[tuple[int, int, _VirtualTimer]], moment: int) -> bool:
+    due = _next_due(heap)
+    return due is not None and due <= moment
+
+
+def _nanoseconds(seconds: float) -> int:
+    """The nearest number of nanoseconds, but at least one for a positive time.
+
+    Rounding up would put 0.1 + 0.2 s, as floats, after 0.3 s. Rounding to zero would let a component that waits for the
+    rest of its deadline, less than a nanosecond away, set the same timer forever.
+    """
+    return max(round(seconds * _NANOSECONDS), 1) if seconds > 0 else 0

@@ -17,8 +17,9 @@ import pytest
 from kubewright.client._config import TLS, ClientConfig, Credentials, ExecPlugin
 from kubewright.client._config_errors import ConfigError
 from kubewright.client._exec import ExecCredential, run_plugin
-from kubewright.clock import Clock, SystemClock, VirtualClock
+from kubewright.clock import Clock, SystemClock
 from tests.patience import PATIENCE
+from tests.unheld_clock import UnheldClock
 
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"
@@ -283,7 +284,7 @@ class TestHanging:
                 await asyncio.sleep(0.001)
 
     async def test_its_time_is_limited_and_its_children_end_with_it(self, plugins: Plugins, started: Path) -> None:
-        clock = VirtualClock()
+        clock = UnheldClock()
         run = asyncio.ensure_future(plugins.run(self.hanging(plugins, started), clock=clock))
         processes = await self.running(started)
         await clock.advance(59)
@@ -295,7 +296,7 @@ class TestHanging:
             await self.ended(pid)
 
     async def test_a_child_that_escapes_with_the_pipes_does_not_hold_us(self, plugins: Plugins, started: Path) -> None:
-        clock = VirtualClock()
+        clock = UnheldClock()
         plugin = self.hanging(plugins, started, child_escapes=True)
         run = asyncio.ensure_future(plugins.run(plugin, clock=clock, timeout=0.5))
         parent, child = await self.running(started)
@@ -308,7 +309,7 @@ class TestHanging:
             os.kill(child, signal.SIGKILL)
 
     async def test_a_person_gets_more_time(self, plugins: Plugins, started: Path) -> None:
-        clock = VirtualClock()
+        clock = UnheldClock()
         plugin = plugins.plugin(f"open({str(started)!r}, 'w').write(str(os.getpid()))\nos.read(os.pipe()[0], 1)")
         run = asyncio.ensure_future(plugins.run(plugin, clock=clock, terminal=True))
         await self.running(started)

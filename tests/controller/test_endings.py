@@ -26,6 +26,7 @@ from kubewright.operator import Operator
 from kubewright.queue import ExponentialBackoff
 from tests.controller.conftest import Part, Thing, key, thing, until, working
 from tests.patience import PATIENCE
+from tests.unheld_clock import UnheldClock
 
 # How a reconcile ends
 
@@ -459,7 +460,7 @@ async def test_a_reconcile_that_takes_too_long_is_interrupted_and_retried(
 async def test_a_thread_meets_the_timeout_at_its_next_call_of_the_context(
     operator: Operator, caplog: pytest.LogCaptureFixture
 ) -> None:
-    clock = VirtualClock()
+    clock = UnheldClock()
     entered, expired = threading.Event(), threading.Event()
     met: list[BaseException] = []
 

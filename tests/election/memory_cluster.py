@@ -10,7 +10,8 @@ import asyncio
 import copy
 import json
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -148,7 +149,7 @@ class Process:
     def monotonic(self) -> float:
         return self.time.monotonic() * self.rate
 
-    async def sleep(self, seconds: float) -> None:
+    async def sleep(self, seconds: float, *, deferrable: bool = False) -> None:
         if seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -159,10 +160,19 @@ class Process:
         finally:
             timer.cancel()
 
-    def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
+    def call_later(self, seconds: float, callback: Callable[[], object], *, deferrable: bool = False) -> Timer:
         held = _HeldTimer(callback)
         held.timer = self.time.call_later(seconds / self.rate, lambda: self._due(held))
         return held
+
+    def limit(self, seconds: float, callback: Callable[[], object]) -> Timer:
+        return self.call_later(seconds, callback)
+
+    def hold(self, work: str, name: Hashable | None = None) -> AbstractContextManager[object]:
+        return self.time.hold(work, name)
+
+    def serving(self, name: Hashable) -> AbstractContextManager[object]:
+        return self.time.serving(name)
 
     def _due(self, timer: _HeldTimer) -> None:
         if self.paused:

@@ -18,6 +18,7 @@ from kubewright.api import ObjectMeta, Untyped, Violation, core, from_dict, to_d
 from kubewright.clock import VirtualClock
 from kubewright.webhook import AdmissionRequest, AdmissionWarning, FieldError, Refused, rule_for
 from tests.patience import PATIENCE
+from tests.unheld_clock import UnheldClock
 from tests.webhook.conftest import UID, asking, review
 from tests.webhook.kinds import Toy, ToySpec, ToyStatus, Wheel
 
@@ -473,7 +474,7 @@ async def test_a_handler_that_hangs_is_answered_for_in_time(caplog: pytest.LogCa
 
 
 async def test_a_plain_handler_that_blocks_holds_up_nobody_else() -> None:
-    operator, clock = made(), VirtualClock()
+    operator, clock = made(), UnheldClock()
     began, go_on = threading.Event(), threading.Event()
 
     @operator.validates(Toy)

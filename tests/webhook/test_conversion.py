@@ -12,9 +12,9 @@ import pytest
 
 import kubewright as kw
 from kubewright.api import ObjectMeta, to_dict
-from kubewright.clock import VirtualClock
 from kubewright.webhook import ConversionError, Conversions
 from tests.patience import PATIENCE
+from tests.unheld_clock import UnheldClock
 from tests.webhook.conftest import UID, Asker, asking
 from tests.webhook.kinds import OldToy, OldToySpec, Toy, ToySpec, Wheel
 
@@ -241,7 +241,7 @@ async def test_a_failure_is_told_whatever_its_text_is() -> None:
 
 
 async def test_a_conversion_that_hangs_is_answered_for_in_time() -> None:
-    operator, clock = kw.Operator("toys"), VirtualClock()
+    operator, clock = kw.Operator("toys"), UnheldClock()
     began, go_on = threading.Event(), threading.Event()
 
     @operator.converts(OldToy, Toy)

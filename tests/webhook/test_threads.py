@@ -14,6 +14,7 @@ from kubewright.observe import Metrics, Sources
 from kubewright.webhook._threads import HandlerThreads, Share
 from tests.controller.conftest import until
 from tests.patience import PATIENCE
+from tests.unheld_clock import UnheldClock
 from tests.webhook.conftest import asking, review
 from tests.webhook.kinds import Toy, ToySpec
 
@@ -164,7 +165,7 @@ async def test_a_webhook_that_is_slow_does_not_keep_others_from_their_answers() 
 
 
 async def test_reviews_are_answered_while_as_many_handlers_hang_as_may_run_at_a_time() -> None:
-    operator, clock, hang = kw.Operator("toys"), VirtualClock(), Hang()
+    operator, clock, hang = kw.Operator("toys"), UnheldClock(), Hang()
     counting = threading.Lock()
 
     @operator.validates(Toy)

@@ -7,7 +7,7 @@ is, how much is kept when nobody reads, how long to wait, and what it means that
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import cast
 
 import httptools
@@ -107,6 +107,11 @@ class Connection(asyncio.Protocol):
                 return b""
             await self._until_news()
         return self._take()
+
+    @property
+    def address(self) -> Hashable:
+        """The address of this end of the connection, which the server sees as its peer's."""
+        return self.transport.get_extra_info("sockname") if self.transport is not None else None
 
     @property
     def reusable(self) -> bool:

@@ -11,6 +11,7 @@ from kubewright.client._heads import head_of, query_text
 from kubewright.client._http_response import HttpResponse
 from kubewright.client._pool import Pool
 from kubewright.client._transport import Request
+from kubewright.clock import Clock, SystemClock
 
 __all__ = ["Exchange", "NotConnected", "request_head"]
 
@@ -31,11 +32,15 @@ class Exchange:
     Args:
         lost: returns the exception to raise when a body breaks off.
         max_response_bytes: the limit of `HttpResponse.read`.
+        clock: held while a connection is opened and an answer is waited for. Default: none.
     """
 
-    def __init__(self, lost: Callable[[Exception], Exception], max_response_bytes: int) -> None:
+    def __init__(
+        self, lost: Callable[[Exception], Exception], max_response_bytes: int, clock: Clock | None = None
+    ) -> None:
         self._lost = lost
         self._max_response_bytes = max_response_bytes
+        self._clock = clock or SystemClock()
 
     async def send(self, pool: Pool, identity: Identity, request: Request, head: bytes) -> HttpResponse:
         """Sends a request and waits for the head of the answer.
@@ -52,7 +57,8 @@ class Exchange:
                 # The server closes a connection now and then in the very moment when it is used again.
                 if error.answered or not request.repeatable:
                     raise
-        connection = await _opened(pool, identity, timeout)
+        with self._clock.hold(f"the connection for {request}"):
+            connection = await _opened(pool, identity, timeout)
         if timeout is not None and not request.stream:
             timeout += began - asyncio.get_running_loop().time()
         return await self._on(connection, pool, request, head, timeout)
@@ -60,19 +66,23 @@ class Exchange:
     async def _on(
         self, connection: Connection, pool: Pool, request: Request, head: bytes, timeout: float | None
     ) -> HttpResponse:
+        # Named by its own end of the connection: a server in this process knows by that what holds the clock.
+        hold = self._clock.hold(str(request), connection.address)
         try:
-            await connection.ask(
-                head,
-                request.body or b"",
-                timeout=timeout,
-                between=request.stream,
-                bodiless=request.method == "HEAD",
-                before=request.before_send,
-            )
+            with hold:
+                await connection.ask(
+                    head,
+                    request.body or b"",
+                    timeout=timeout,
+                    between=request.stream,
+                    bodiless=request.method == "HEAD",
+                    before=request.before_send,
+                )
         except BaseException:
             pool.give_back(connection)
             raise
-        return HttpResponse(connection, pool, self._lost, stream=request.stream, max_bytes=self._max_response_bytes)
+        limit = self._max_response_bytes
+        return HttpResponse(connection, pool, self._lost, stream=request.stream, max_bytes=limit, hold=hold)
 
 
 def request_head(request: Request, prefix: str, headers: Sequence[tuple[str, str]]) -> bytes:

@@ -182,11 +182,10 @@ class _Run(asyncio.SubprocessProtocol):
 
     async def finish(self, clock: Clock, limit: float) -> bytes:
         """What the plugin printed, once it has ended well."""
-        timer = clock.call_later(
-            limit, lambda: self._end(f"did not finish within {format_duration(limit)} and was ended")
-        )
+        timer = clock.limit(limit, lambda: self._end(f"did not finish within {format_duration(limit)} and was ended"))
         try:
-            await asyncio.shield(self._over)
+            with clock.hold(self.name):
+                await asyncio.shield(self._over)
         finally:
             timer.cancel()
             if not self._over.done():

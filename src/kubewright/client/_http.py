@@ -44,7 +44,7 @@ class HttpTransport:
         except ValueError:  # without its text, which shows the URL of the proxy
             raise ConfigError(f"{config.server} is not the URL of a server, or its proxy's is none") from None
         self._dialer = Dialer(self._server, proxy)
-        self._exchange = Exchange(self._lost, config.max_response_bytes)
+        self._exchange = Exchange(self._lost, config.max_response_bytes, clock)
         self._pool: Pool | None = None
         self._prefix, self._headers = self._server.path, [("Host", self._server.name)]
         if proxy is not None and not self._server.secure:  # the proxy is asked for the whole URL

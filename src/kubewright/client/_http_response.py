@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing
 
 from kubewright.client._bursts import Bursts
 from kubewright.client._connection import Broken, Connection
@@ -30,6 +30,7 @@ class HttpResponse:
         *,
         stream: bool,
         max_bytes: int,
+        hold: AbstractContextManager[object],
     ) -> None:
         self.status = connection.status
         self.headers = connection.headers
@@ -38,13 +39,21 @@ class HttpResponse:
         self._lost = lost
         self._stream = stream
         self._max_bytes = max_bytes
+        self._hold = hold
 
     def warnings(self) -> list[str]:
         """The values of the `Warning` headers."""
         return self.headers.all("Warning")
 
     async def read(self) -> bytes:
-        """Returns the whole body. Raises `TooLarge` when it has more than `max_bytes` after decompression."""
+        """Returns the whole body. Raises `TooLarge` when it has more than `max_bytes` after decompression.
+
+        Reading it holds the clock, as asking for it does.
+        """
+        with self._hold:
+            return await self._read()
+
+    async def _read(self) -> bytes:
         whole: bytes | bytearray = b""
         async with aclosing(self.chunks()) as pieces:
             async for piece in pieces:

@@ -4,7 +4,7 @@ A `clientConfig` has a URL, or names a Service. A Service of an embedded cluster
 looks it up: first among the addresses that the program has named (`Cluster(services=...)`), then among the endpoints of
 the Service that are addresses of this machine.
 
-Time limits are by the machine's clock, whatever the cluster's: the other side is a real program.
+Time limits count real seconds, because the other side is a real program. A call holds the cluster's clock.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from kubewright.client import ConfigError, ConnectionLost, Request, TooLarge
+from kubewright.clock import Clock
 from kubewright.cluster._answers import encode
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._storage import Storage
@@ -69,14 +70,22 @@ class UnusableConfig(CallError):
 class Callees:
     """The webhooks that one cluster calls. `services` maps `namespace/name` to `host:port`."""
 
-    def __init__(self, storage: Storage, services: dict[str, str] | None = None) -> None:
-        self.services: dict[str, str] = dict(services or {})
+    def __init__(self, storage: Storage, clock: Clock) -> None:
+        self.services: dict[str, str] = {}
         self._storage = storage
+        self._clock = clock
         self._origins: dict[tuple[str, str, str], HttpOrigin] = {}
 
     async def post(self, config: JSONObject, body: JSONObject, seconds: int) -> bytes:
         """Send a review, and the body of a good answer. Raises `CallError`."""
         url, address, name = self._place(config, seconds)
+        # Named by the review's uid: a webhook server in this process knows by that what holds the clock.
+        with self._clock.hold(f"the webhook at {url}", body["request"]["uid"]):
+            return await self._post(config, body, seconds, url, address, name)
+
+    async def _post(
+        self, config: JSONObject, body: JSONObject, seconds: int, url: str, address: Any, name: str
+    ) -> bytes:
         try:
             target = address() if callable(address) else address
             origin = await self._origin(url, target, name, config.get("caBundle") or "")

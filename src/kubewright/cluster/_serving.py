@@ -117,7 +117,8 @@ class Serving:
         except Failure as failure:
             return _response(self._dispatcher.refuse(request, failure, user, uri=uri, source=incoming.peer))
         try:
-            answer = await self._dispatcher.handle(request, user, uri=uri, source=incoming.peer)
+            with self._dispatcher.state.clock.serving(incoming.peer_address):
+                answer = await self._dispatcher.handle(request, user, uri=uri, source=incoming.peer)
         except NoAnswer:
             raise DropConnection from None
         return _response(answer)

@@ -60,7 +60,7 @@ class State:
         self.managers: dict[tuple[ResourceType, str], FieldManager] = {}
         self.admission = Chain()
         """What has a say in every write; see `kubewright.cluster.admission`."""
-        self.callees = Callees(self.storage)
+        self.callees = Callees(self.storage, clock)
         """The webhooks that are called."""
         self.gate: Gate | None = None
         """What stands between writes and the watches of clients: a laboratory, if there is one."""

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import traceback
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
@@ -121,7 +121,7 @@ class Controller(Generic[R]):
             handler.remove()
         self.queue.shutdown(drain=False)
         if grace > 0:
-            patience = self._environment.clock.call_later(grace, self.interrupt)
+            patience = self._environment.clock.limit(grace, self.interrupt)
             try:
                 await self.queue.drained()
             finally:
@@ -498,11 +498,16 @@ class Controller(Generic[R]):
         # To be awaited by who calls it, and not in here: a coroutine more for each reconcile would be felt.
         subject: Any = session.key if form.by_key else session.object
         if form.blocking:
-            assert self._executor is not None
-            run = copy_context().run
-            return in_thread(self._executor, run, form.function, subject, BlockingContext(session))
+            return self._in_thread(form.function, subject, session)
         called: Awaitable[Any] = form.function(subject, Context(session))
         return called
+
+    async def _in_thread(self, function: Callable[..., Any], subject: Any, session: Session[R]) -> Any:
+        """Call a plain function in a thread, which holds the clock, except while it waits for its context."""
+        assert self._executor is not None
+        work = f"the plain reconciler of {session.info.kind} {session.key}"
+        with self._environment.clock.hold(work, session):
+            return await in_thread(self._executor, copy_context().run, function, subject, BlockingContext(session))
 
     # Telling
 

@@ -1,4 +1,4 @@
-"""A time limit for one reconcile, on the injected clock."""
+"""A time limit for one reconcile, on the injected clock; for a thread also in real time, since it holds that clock."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class Deadline:
         self._task = asyncio.current_task()
         assert self._task is not None
         self._cancelling = self._task.cancelling()
-        self._timer = self._session.environment.clock.call_later(self._seconds, self._expire)
+        clock = self._session.environment.clock
+        self._timer = (clock.limit if self._blocking else clock.call_later)(self._seconds, self._expire)
         return self
 
     def _expire(self) -> None:

@@ -127,7 +127,7 @@ class Session(msgspec.Struct, Generic[R], eq=False):
         if self._stopped is not None:
             work.close()
             raise self._stopped
-        self._pending = future = asyncio.run_coroutine_threadsafe(work, self.environment.loop)
+        self._pending = future = asyncio.run_coroutine_threadsafe(self._served(work), self.environment.loop)
         try:
             return future.result()
         except CancelledError:
@@ -135,6 +135,11 @@ class Session(msgspec.Struct, Generic[R], eq=False):
             raise
         finally:
             self._pending = None
+
+    async def _served(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await what a thread waits for. Meanwhile the thread does not hold the clock, which the work may need."""
+        with self.environment.clock.serving(self):
+            return await work
 
     def check(self) -> None:
         """Raise what the session was stopped with."""

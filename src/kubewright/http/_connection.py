@@ -82,7 +82,7 @@ class ServerConnection(asyncio.Protocol):
         self._failure: Exception | None = None
         self._reading_paused = False
         self._last = False  # nothing after the requests that have arrived is read
-        self._peer: tuple[str, Any] = ("", None)
+        self._peer: tuple[str, Any, Any] = ("", None, None)
         self._target = b""
         self._pairs: list[tuple[bytes, bytes]] = []
         self._in_head = False  # a request has begun, and its headers are not complete
@@ -122,7 +122,7 @@ class ServerConnection(asyncio.Protocol):
         """Starts to read the first request."""
         self.transport = self._writer.transport = cast("asyncio.Transport", transport)
         address = transport.get_extra_info("peername")
-        self._peer = (str(address[0]) if address else "", transport.get_extra_info("peercert"))
+        self._peer = (str(address[0]) if address else "", address, transport.get_extra_info("peercert"))
         self.enter("head")
 
     def data_received(self, data: bytes) -> None:
@@ -201,7 +201,7 @@ class ServerConnection(asyncio.Protocol):
             headers=Headers(self._pairs),
             keep_alive=version == "1.1" and self._parser.should_keep_alive() and not self._parser.should_upgrade(),
         )
-        request.peer, request.certificate = self._peer
+        request.peer, request.peer_address, request.certificate = self._peer
         self._receiving = request
         if self._current is not None:
             if len(self._queue) >= self._limits.pipelined:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Hashable, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -61,6 +61,7 @@ class ServerRequest:
         "method",
         "path",
         "peer",
+        "peer_address",
         "query",
         "version",
     )
@@ -78,6 +79,8 @@ class ServerRequest:
         """The announced size; 0 for a chunked body."""
         self.peer = ""
         """The client's address, without the port."""
+        self.peer_address: Hashable = None
+        """The client's address as the socket has it: what `getsockname` returns at the other end."""
         self.certificate: Any = None
         """The client's verified certificate as `ssl.SSLSocket.getpeercert` returns it; None without one."""
         self.arrived: list[bytes] = []

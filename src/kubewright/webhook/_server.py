@@ -92,7 +92,7 @@ class WebhookServer:
         self._host, self._wanted_port = host, port
         self._client_ca = client_ca
         self._clock = clock = clock or SystemClock()
-        self._threads = HandlerThreads()
+        self._threads = HandlerThreads(clock=clock)
         self.stats = WebhookStats(hanging=self._threads.hanging)
         alone = len(webhooks.handlers) + bool(webhooks.conversions.steps) == 1
         self._admissions: Mapping[str, Admission] = {
@@ -198,9 +198,10 @@ class WebhookServer:
             logger.warning("%s at %s: %s", request.peer, path, error)
             return _refusal(path, uid_in(body), str(error), error.code), "failed"
         try:
-            if isinstance(asked, ConversionAsked):
-                return await self._convert(asked, body, seconds)
-            answer, result = await self._admissions[path].answer(asked, seconds)
+            with self._clock.serving(asked.uid):
+                if isinstance(asked, ConversionAsked):
+                    return await self._convert(asked, body, seconds)
+                answer, result = await self._admissions[path].answer(asked, seconds)
             return admission_review(answer), result
         except Exception:
             logger.exception("the answer at %s cannot be sent, and is a refusal", path)

@@ -18,6 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 from kubewright._foreign import submitted
+from kubewright.clock import Clock, SystemClock
 from kubewright.controller._controller import THREADS
 
 __all__ = ["HandlerThreads", "Share"]
@@ -31,10 +32,14 @@ _MOST: Final = 128
 
 
 class HandlerThreads:
-    """Threads for plain handlers: `at_a_time` that are waited for, and at `most` so many with those that hang."""
+    """Threads for plain handlers: `at_a_time` that are waited for, and at `most` so many with those that hang.
 
-    def __init__(self, *, at_a_time: int = _AT_A_TIME, most: int = _MOST) -> None:
+    A call holds the clock until it returns or its caller is canceled.
+    """
+
+    def __init__(self, *, at_a_time: int = _AT_A_TIME, most: int = _MOST, clock: Clock | None = None) -> None:
         self._at_a_time, self._most = at_a_time, most
+        self._clock = clock or SystemClock()
         self._turns = asyncio.Semaphore(at_a_time)
         self._executor = ThreadPoolExecutor(most, thread_name_prefix=f"{THREADS}webhook")
         self._hanging: set[Future[Any]] = set()
@@ -44,12 +49,13 @@ class HandlerThreads:
         parts = 1 if alone else 2
         return Share(self, webhook, at_a_time=self._at_a_time // parts, most=self._most // parts)
 
-    async def call(self, function: Callable[[], T], leave: Callable[[Future[T]], object]) -> T:
+    async def call(self, function: Callable[[], T], leave: Callable[[Future[T]], object], webhook: str = "") -> T:
         """Call a function in a thread, when it is its turn. One that goes on when this is cancelled goes to `leave`."""
         async with self._turns:
             call = submitted(self._executor, function)
             try:
-                return await asyncio.wrap_future(call)
+                with self._clock.hold(f"a plain handler of the webhook {webhook}"):
+                    return await asyncio.wrap_future(call)
             except asyncio.CancelledError:
                 if not call.cancel():
                     self._leave(call)
@@ -107,7 +113,7 @@ class Share:
         await self._room.acquire()
         try:
             async with self._turns:
-                return await self._threads.call(lambda: function(*arguments), leave)
+                return await self._threads.call(lambda: function(*arguments), leave, self._webhook)
         finally:
             if not left:
                 self._room.release()

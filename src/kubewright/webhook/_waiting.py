@@ -1,4 +1,4 @@
-"""Waiting for somebody else's code, but not for ever, on the injected clock."""
+"""Limits the time of handlers, which may run outside the event loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TookTooLong(Exception):
 
 
 async def within(clock: Clock, seconds: float, work: Awaitable[T]) -> T:
-    """What the work gives, or `TookTooLong`.
+    """What the work gives, or `TookTooLong` after so many seconds of the clock or of real time.
 
     The work is cancelled then, and not waited for: it may not heed that, and a thread cannot.
     """
@@ -30,7 +30,7 @@ async def within(clock: Clock, seconds: float, work: Awaitable[T]) -> T:
             either.set_result(None)
 
     task.add_done_callback(wake)
-    timer = clock.call_later(seconds, wake)
+    timer = clock.limit(seconds, wake)
     try:
         await either
         if task.done():
