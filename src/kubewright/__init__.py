@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from kubewright.controller import BlockingContext as BlockingContext
     from kubewright.controller import Contested as Contested
     from kubewright.controller import Context as Context
+    from kubewright.controller import Dependency as Dependency
     from kubewright.controller import NotDeclared as NotDeclared
     from kubewright.controller import NotOwned as NotOwned
     from kubewright.controller import Owned as Owned
@@ -118,6 +119,7 @@ _HOMES = {
     "BlockingContext": "kubewright.controller",
     "Contested": "kubewright.controller",
     "Context": "kubewright.controller",
+    "Dependency": "kubewright.controller",
     "NotDeclared": "kubewright.controller",
     "NotOwned": "kubewright.controller",
     "Owned": "kubewright.controller",

@@ -28,7 +28,7 @@ from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Final, Protocol, TypeVar, cast
 
-__all__ = ["Clock", "SystemClock", "Timer", "VirtualClock", "check_clock"]
+__all__ = ["Clock", "SystemClock", "Timer", "VirtualClock", "check_clock", "settle"]
 
 T = TypeVar("T")
 
@@ -393,6 +393,14 @@ class VirtualClock:
             if not self.held_by:
                 return
             await self._until_something_is_released()
+
+
+async def settle(clock: Clock) -> None:
+    """Run everything that can run at this moment: see `VirtualClock.settle`; in real time, the tasks that are ready."""
+    if isinstance(clock, VirtualClock):
+        await clock.settle()
+    else:
+        await _no_task_is_ready()
 
 
 async def _no_task_is_ready() -> None:

@@ -21,7 +21,7 @@ from kubewright.controller._environment import CachedKinds
 from kubewright.events import EventRecorder
 from kubewright.observe import Observer
 from kubewright.operator import Operator
-from kubewright.operator._running import _kinds_of
+from kubewright.operator._kinds import cached_kinds
 from tests.patience import PATIENCE
 
 R = TypeVar("R", bound=Object)
@@ -84,7 +84,7 @@ class Stage:
         )
         self.controllers: list[Controller[Any]] = []
         for registration in operator.registrations():
-            for kind, labels in _kinds_of(registration):
+            for kind, labels in cached_kinds(registration):
                 informer = self.informers.setdefault(kind, Informer(self.client, kind, clock=clock))
                 self.kinds.add(kind, labels, informer)
             self.controllers.append(Controller(registration, environment))

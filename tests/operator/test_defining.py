@@ -8,7 +8,7 @@ from kubewright.controller import Context, Watch
 from kubewright.crd import InstallError
 from kubewright.operator import ExitCode, Operator
 from kubewright.operator._run import _explain
-from kubewright.operator._running import defined_kinds
+from kubewright.operator._kinds import defined_kinds
 
 
 @resource("defining.example.com/v1", plural="definables")

@@ -216,6 +216,20 @@ class Informer(Generic[R]):
         health.undecodable += self._undecodable_count
         return health
 
+    async def behind(self) -> int:
+        """Ask the server how many of its objects this cache shows in another state, or not at all.
+
+        It lists all objects. Use it in tests: in production, an object that changes is behind for a moment each time.
+        """
+        confirmed = {key: self._store.get(key) for key in self._store.ordered_keys()}
+        states = {key: found.resource_version for key, found in confirmed.items() if found is not None}
+        listed: dict[ObjectKey, int] = {}
+        for reflector in self._reflectors:
+            for raw in await reflector.listed():
+                snapshot = self._intake.snapshot(raw)
+                listed[snapshot.key] = snapshot.resource_version
+        return len(listed.items() ^ states.items())
+
     @property
     def info(self) -> ResourceInfo:
         """The kind."""

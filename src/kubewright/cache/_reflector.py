@@ -136,6 +136,11 @@ class Reflector(Generic[R]):
         await self._list_pages()
         return await self._watch(initial=False)
 
+    async def listed(self) -> list[bytes]:
+        """Ask the server for the objects that the store is to hold."""
+        page = await self._source.page("", None)
+        return [self._intake.named(bytes(item)) for item in page.items or ()]
+
     # Failures
 
     async def _delay_after(self, error: Exception | None, stood: float) -> float:

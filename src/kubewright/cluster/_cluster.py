@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from kubewright.client import Client
-from kubewright.clock import Clock, SystemClock, Timer
+from kubewright.clock import Clock, SystemClock, Timer, settle
 from kubewright.cluster._builtin import builtin_types
 from kubewright.cluster._calls import User
 from kubewright.cluster._dispatch import Dispatcher
@@ -286,9 +286,19 @@ class Cluster:
         return self._laboratory
 
     async def settled(self) -> None:
-        """Wait until the controllers have done everything that follows from the writes so far."""
-        if self._controllers is not None:
-            await self._controllers.settled()
+        """Wait until nothing is left to do at this moment, and let no virtual time pass.
+
+        Then the controllers and the workloads have done everything that follows from the writes so far.
+        """
+        while True:
+            before = self._running.state.storage.revision
+            await settle(self._clock)
+            if self._controllers is not None:
+                await self._controllers.settled()
+            if self._workloads is not None:
+                await self._workloads.settled()
+            if self._running.state.storage.revision == before:
+                return
 
     def compact(self) -> int:
         """Forget all history: watches and lists of the past get 410. Answers with the revision it begins at now."""

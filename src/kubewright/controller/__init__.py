@@ -5,7 +5,8 @@
 - `Context` and `BlockingContext`, `Result`, `TerminalError`, `ReconcileTimeout`, `NotOwned` and its relatives;
 - predicates for `when=`: `generation_changed`, `labels_changed`, `annotations_changed`, `resource_version_changed`,
   combined with `&`, `|`, `~`, and `predicate` to make one of a function;
-- `Owns` and `Watch`, for `owns=` and `watches=`.
+- `Owns` and `Watch`, for `owns=` and `watches=`;
+- `Dependency`, for what `operator.provides` and `ctx.use` hand to reconcilers.
 
 `kubewright.operator` puts controllers together and runs them.
 """
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from kubewright.controller._context import Context as Context
     from kubewright.controller._controller import Controller as Controller
     from kubewright.controller._controller import ControllerStats as ControllerStats
+    from kubewright.controller._dependencies import Dependencies as Dependencies
+    from kubewright.controller._dependencies import Dependency as Dependency
+    from kubewright.controller._dependencies import Replacement as Replacement
+    from kubewright.controller._dependencies import start_dependencies as start_dependencies
     from kubewright.controller._environment import Environment as Environment
     from kubewright.controller._environment import NotCached as NotCached
     from kubewright.controller._mapping import Owned as Owned
@@ -58,6 +63,8 @@ _HOMES = {
     "Context": "_context",
     "Controller": "_controller",
     "ControllerStats": "_controller",
+    "Dependencies": "_dependencies",
+    "Dependency": "_dependencies",
     "Environment": "_environment",
     "NotCached": "_environment",
     "NotDeclared": "_permissions",
@@ -70,6 +77,7 @@ _HOMES = {
     "Reader": "_mapping",
     "ReconcileTimeout": "_reconcile",
     "Registration": "_registration",
+    "Replacement": "_dependencies",
     "Result": "_reconcile",
     "TerminalError": "_reconcile",
     "Watch": "_mapping",
@@ -79,6 +87,7 @@ _HOMES = {
     "owner_keys": "_mapping",
     "predicate": "_predicates",
     "resource_version_changed": "_predicates",
+    "start_dependencies": "_dependencies",
 }
 
 __all__ = [*_HOMES]

@@ -14,6 +14,7 @@ from kubewright.api import Object, Untyped
 from kubewright.cache import Labels, ObjectKey
 from kubewright.client import BlockingClient, Client, Propagation, Trace
 from kubewright.clock import Clock
+from kubewright.controller._dependencies import Dependency
 from kubewright.controller._session import ObjectLogger, Session
 
 if TYPE_CHECKING:
@@ -65,6 +66,13 @@ class _Face(Generic[R_co]):
     def clock(self) -> Clock:
         """The time; a test may have put its own here. In a plain function use `now` and `monotonic` of it alone."""
         return self._session.environment.clock
+
+    def use(self, dependency: Dependency[T]) -> T:
+        """What the operator provides under this key in this run: `ctx.use(http)`. See `Operator.provides`.
+
+        Raises LookupError for a dependency that the operator does not provide.
+        """
+        return self._session.environment.dependencies.use(dependency)
 
     @property
     def trace(self) -> Trace:

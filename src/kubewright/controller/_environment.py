@@ -16,6 +16,7 @@ from kubewright.client import Client
 from kubewright.clock import Clock
 from kubewright.controller._apply import Applier
 from kubewright.controller._declared import Declared
+from kubewright.controller._dependencies import Dependencies
 from kubewright.controller._former_finalizers import FormerFinalizers
 from kubewright.events import EventRecorder
 from kubewright.observe import Observer
@@ -132,5 +133,6 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """Whether this process leads, in this very moment; None when it need not."""
     declared: Declared = msgspec.field(default_factory=Declared)
     former_finalizers: FormerFinalizers = msgspec.field(default_factory=FormerFinalizers)
+    dependencies: Dependencies = msgspec.field(default_factory=Dependencies)
     observer: Observer = msgspec.field(default_factory=Observer)
     """Hears of every reconcile. The client has its hooks."""

@@ -17,7 +17,7 @@ from kubewright.cache import IndexFunction, Labels, ObjectKey
 from kubewright.cache._store import NAMESPACE_INDEX, OWNER_INDEX
 from kubewright.client import Client
 from kubewright.clock import Clock, check_clock
-from kubewright.controller import Owns, Registration, Watch
+from kubewright.controller import Owns, Registration, Replacement, Watch
 from kubewright.controller._finalizers import finalizer_name
 from kubewright.controller._handlers import Form, Handlers, form_of, handlers_of
 from kubewright.controller._options import check_kind, check_labels
@@ -40,13 +40,13 @@ from kubewright.controller._registration import (
 from kubewright.observe import Metrics
 from kubewright.operator._clusters import HasClient, HasKubeconfig
 from kubewright.operator._decorators import ObjectDecorator, ReconcileDecorator
+from kubewright.operator._has_components import HasComponents
 from kubewright.operator._has_webhooks import HasWebhooks
-from kubewright.operator._health import Check, check_check
+from kubewright.operator._kinds import defined_kinds
 from kubewright.operator._pages import is_secure
 from kubewright.operator._permissions import for_installing, for_leading, for_reviewing, needed, permissions_of
-from kubewright.operator._running import Running, defined_kinds
+from kubewright.operator._running import Running
 from kubewright.operator._settings import Options, Settings, check_options
-from kubewright.operator._stages import STAGES, Component, Stage, check_component, check_stage
 from kubewright.queue import RateLimiter
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ F = TypeVar("F")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
-class Operator(HasWebhooks):
+class Operator(HasWebhooks, HasComponents):
     """A program that keeps objects as they should be: a name, its controllers, and settings of how it runs.
 
     Every setting can also be given to `run` and `running`, where it wins over what is given here; `run` also reads
@@ -130,9 +130,6 @@ class Operator(HasWebhooks):
         self._deleted: list[tuple[type[Object], Form]] = []
         self.needed: list[Permission] = []
         self.indexed: list[tuple[type[Object], str, IndexFunction[Any]]] = []
-        self.components: dict[Stage, list[Component]] = {stage: [] for stage in STAGES}
-        self.health_checks: dict[str, Check] = {}
-        self.ready_checks: dict[str, Check] = {}
         self.metrics = Metrics()
         self.has_roles = True
         """Whether roles are written for it: not so for a cluster's own controllers, which may do everything."""
@@ -357,48 +354,28 @@ class Operator(HasWebhooks):
             first_of(kind).deleted.append(form)
         return made
 
-    def health_check(self, name: str, check: Check) -> None:
-        """One more check of `/healthz`: when it fails, the process is beyond help, and is to be started again.
-
-        A check is a function, plain or async. None or True means well; a text is why it failed, for all to read; after
-        False or an exception, why is only in the log. It must be quick, and a plain one must not block.
-        """
-        check_check(name, check, self.health_checks)
-        self.health_checks[name] = check
-
-    def ready_check(self, name: str, check: Check) -> None:
-        """One more check of `/readyz`: when it fails, this replica cannot work for now. As `health_check` otherwise."""
-        check_check(name, check, self.ready_checks)
-        self.ready_checks[name] = check
-
-    def attach(self, component: Component, *, stage: Stage = "others") -> None:
-        """Let something else start and stop with the operator: a server, a poller, a connection.
-
-        Args:
-            component: a function that is given the `Running` and makes an async context manager, which is entered at
-                the start and left at the end. A function with `@contextlib.asynccontextmanager` is one.
-            stage: when: "webhooks" before the caches, "others" when the caches are in sync, "leader" when this replica
-                leads, before its controllers start. What is attached first starts first, and stops last.
-        """
-        check_stage(stage)
-        check_component(component)
-        self.components[stage].append(component)
-
     def running(
         self,
         cluster: Client | HasClient | HasKubeconfig | None = None,
+        *,
+        clock: Clock | None = None,
+        replace: Sequence[Replacement] = (),
         **options: Unpack[Options],
     ) -> Running:
-        """The operator inside this program, as in a test: `async with operator.running(client) as running`.
+        """The operator inside this program, as in a test: `async with operator.running(cluster) as running`.
 
         Args:
             cluster: a client, which stays open; or what makes clients, such as an embedded `Cluster`; or anything with
                 a kubeconfig, such as a `ControlPlane`. Without one, the cluster that the settings name.
+            clock: the time of this run. Default: the operator's, which is real time by default.
+            replace: values that take the place of dependencies in this run: `http.replaced_by(fake)`.
             options: settings for this run, instead of the operator's. Unless `install_crds` is False, the kinds that
-                it reconciles are defined in the cluster first.
+                it reconciles are defined in the cluster first. Other kinds that it owns, watches or reads, and that
+                have a definition in the program, are defined if the cluster does not have them.
         """
         settings = self.settings_with(**options)
-        return Running(self, cluster, install_crds=settings.install_crds is not False, settings=settings)
+        install = settings.install_crds is not False
+        return Running(self, cluster, install_crds=install, settings=settings, clock=clock, replace=replace)
 
     def run(self, **options: Unpack[Options]) -> None:
         """Run as a program until SIGTERM or SIGINT: the first lets running reconciles finish, a second one does not.

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from kubewright.clock import SystemClock
 from kubewright.observe import DEBUG_PATH, DebugPages, is_loopback
 from kubewright.operator._health import Check, HealthPage
 from kubewright.operator._http_server import Asked, Handler, Page
@@ -119,7 +118,7 @@ def _debug_page(operator: Operator, running: Running, *, checks_host: bool) -> H
 
 
 def _health_pages(operator: Operator, running: Running) -> dict[str, Handler]:
-    clock = operator.clock or SystemClock()
+    clock = running.clock
     ready: dict[str, Check] = {
         "caches": lambda: _missing_caches(running),
         "stopping": lambda: "the operator is stopping" if running.stopping else None,

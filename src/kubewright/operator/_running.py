@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from kubewright._durations import format_duration
 from kubewright.api import Object, info_of
-from kubewright.cache import Caches, Labels, ObjectKey
-from kubewright.client import Client, Forbidden, RetryPolicy, load_config
-from kubewright.clock import SystemClock
-from kubewright.controller import Applier, Controller, Environment, Registration
+from kubewright.cache import Caches, ObjectKey
+from kubewright.client import Client, load_config
+from kubewright.clock import Clock, SystemClock, check_clock
+from kubewright.controller import (
+    Applier,
+    Controller,
+    Dependencies,
+    Environment,
+    Registration,
+    Replacement,
+    start_dependencies,
+)
 from kubewright.controller._declared import Declared
 from kubewright.controller._environment import CachedKinds
 from kubewright.controller._mapping import as_key_of
@@ -24,22 +31,23 @@ from kubewright.observe import Inspection, LogBook, Observer, Sources
 from kubewright.operator._clusters import HasClient, HasKubeconfig, check_cluster, makes_clients
 from kubewright.operator._gate import Gate
 from kubewright.operator._http_server import HttpServer
+from kubewright.operator._kinds import cached_kinds, define_kinds
 from kubewright.operator._leadership import make_elector, record_election
 from kubewright.operator._logbook import keeping_logs
 from kubewright.operator._serving import serve_pages
 from kubewright.operator._settings import SettingError, Settings
+from kubewright.operator._settling import Settles, wait_until_settled
 from kubewright.operator._stages import Stage
-from kubewright.operator._syncing import sync
+from kubewright.operator._syncing import reach, sync
 from kubewright.operator._tracing import tracing_of
 from kubewright.operator._webhooks import WebhookRun
 
 if TYPE_CHECKING:
-    from kubewright.api.apiextensions.v1 import CustomResourceConversion
     from kubewright.election import ElectionEvent, LeaderElector
     from kubewright.events import EventRecorder, EventVersion
     from kubewright.operator._operator import Operator
 
-__all__ = ["Running", "defined_kinds"]
+__all__ = ["Running"]
 
 R = TypeVar("R", bound=Object)
 
@@ -65,9 +73,16 @@ class Running:
         install_crds: bool = False,
         reach_first: bool = False,
         settings: Settings | None = None,
+        clock: Clock | None = None,
+        replace: Sequence[Replacement] = (),
     ) -> None:
         self.settings = settings or operator.settings
         self._operator = operator
+        self._given_clock = check_clock(clock) or operator.clock
+        self.clock: Clock = self._given_clock or SystemClock()
+        """The time of this run."""
+        self._replaced = replace
+        self._dependencies = Dependencies()
         self._install_crds = install_crds
         self._reach_first = reach_first
         self._cluster = check_cluster(cluster)
@@ -82,10 +97,10 @@ class Running:
         self.elector: LeaderElector | None = None
         self.controllers: list[Controller[Any]] = []
         self.servers: list[HttpServer] = []
-        self.webhooks = WebhookRun(operator, self.settings, testing=not reach_first)
+        self.webhooks = WebhookRun(operator, self.settings, testing=not reach_first, clock=self.clock)
         self.observer = Observer()
         self.recorder: EventRecorder | None = None
-        self.started_at = (operator.clock or SystemClock()).now()
+        self.started_at = self.clock.now()
         self.sources = self._sources()
         """What metrics and pages tell of."""
         self.logs = LogBook()
@@ -111,7 +126,7 @@ class Running:
 
     async def _start(self) -> None:
         """Start everything in order. What is open when the stack unwinds is closed in the reverse order."""
-        operator, settings, clock = self._operator, self.settings, self._operator.clock or SystemClock()
+        operator, settings, clock = self._operator, self.settings, self.clock
         self.started_at = clock.now()
         registrations = operator.registrations(settings)
         if not registrations and not operator.has_webhooks:
@@ -120,19 +135,26 @@ class Running:
         self.observer = observer = Observer(connected.host, tracing=tracing_of(settings))
         client = connected.writing_as(operator.name).with_hooks(*observer.hooks)
         self.elector = make_elector(
-            settings, connected, operator.name, on_event=self._hear, clock=operator.clock, rng=operator.rng
+            settings, connected, operator.name, on_event=self._hear, clock=self._given_clock, rng=operator.rng
         )
         operator.metrics.sources = self.sources
         self._stack.callback(operator.metrics.leave, self.sources)
+        self._dependencies = await start_dependencies(operator.dependencies, self._replaced, self._stack)
         self.servers += await serve_pages(operator, self, client, self._stack)
         await self.webhooks.serve(client, self._stack)
         await self._enter("webhooks")
         if self._reach_first:
             logger.info("operator %s works with %s", operator.name, connected.host)
-            await _reach(client, settings.sync_timeout)
+            await reach(client, settings.sync_timeout)
         if self._install_crds:
-            kinds, conversions = self._own_kinds(registrations), await self.webhooks.conversions(client)
-            await _install(client, kinds, settings.install_timeout, conversions)
+            await define_kinds(
+                client,
+                registrations,
+                self._operator.webhooks.kinds() if self._operator.has_webhooks else [],
+                timeout=settings.install_timeout,
+                conversions=await self.webhooks.conversions(client),
+                absent_ones=not self._reach_first,
+            )
         await self.webhooks.tell(client, self._stack)
         client = Gate(operator, settings).around(client)
         self.caches = caches = Caches(
@@ -140,7 +162,7 @@ class Running:
         )
         environment = self._environment(client, registrations)
         for registration in registrations:
-            for kind, labels in _kinds_of(registration):
+            for kind, labels in cached_kinds(registration):
                 environment.caches.add(kind, labels, caches.informer(kind, labels=labels))
             self.controllers.append(Controller(registration, environment))
         for kind, name, function in operator.indexed:
@@ -172,13 +194,13 @@ class Running:
             return await self._stack.enter_async_context(cluster.client())
         kubeconfig = settings.kubeconfig if cluster is None else cast("HasKubeconfig", cluster).kubeconfig
         config = load_config(kubeconfig=kubeconfig, context=settings.context, server=settings.server)
-        client = Client(config, clock=self._operator.clock, rng=self._operator.rng)
+        client = Client(config, clock=self._given_clock, rng=self._operator.rng)
         return await self._stack.enter_async_context(client)
 
     def _environment(self, client: Client, registrations: Sequence[Registration[Any]]) -> Environment:
         """What the controllers share. All that they write, also events, they write only while this replica leads."""
         operator, elector = self._operator, self.elector
-        clock, kinds = operator.clock or SystemClock(), CachedKinds(self.settings.namespaces)
+        clock, kinds = self.clock, CachedKinds(self.settings.namespaces)
         self._client = client if elector is None else elector.fence(client)
         self.recorder = self._record_with(self._client)
         return Environment(
@@ -192,17 +214,14 @@ class Running:
             leads=None if elector is None else lambda: elector.is_leader,
             declared=Declared(registrations, operator.needed),
             observer=self.observer,
+            dependencies=self._dependencies,
         )
 
     def _record_with(self, client: Client) -> EventRecorder:
         from kubewright.events import EventRecorder  # with all of core/v1: not needed to import an operator
 
         operator, version = self._operator, cast("EventVersion", self.settings.event_version)
-        return EventRecorder(client, operator.name, version=version, clock=operator.clock, rng=operator.rng)
-
-    def _own_kinds(self, registrations: Sequence[Registration[Any]]) -> list[type[Object]]:
-        handled = self._operator.webhooks.kinds() if self._operator.has_webhooks else []
-        return list(dict.fromkeys([*defined_kinds(registrations), *handled]))
+        return EventRecorder(client, operator.name, version=version, clock=self.clock, rng=operator.rng)
 
     def _sources(self) -> Sources:
         """Where metrics come from, as far as it is there at the time of asking."""
@@ -214,7 +233,7 @@ class Running:
             electors=lambda: [self.elector] if self.elector is not None else (),
             webhooks=lambda: [self.webhooks.server.stats] if self.webhooks.server is not None else (),
             certificates=lambda: [self.webhooks.server.certificate] if self.webhooks.server is not None else (),
-            clock=self._operator.clock,
+            clock=self._given_clock,
         )
 
     def _listen(self) -> None:
@@ -289,7 +308,7 @@ class Running:
 
     async def _leave_leading(self) -> None:
         """End what is attached for the leader; but what hangs there must not hide that the lease is gone."""
-        clock, grace = self._operator.clock or SystemClock(), self.settings.grace
+        clock, grace = self.clock, self.settings.grace
         ending, time = asyncio.ensure_future(self._leader_stack.aclose()), asyncio.ensure_future(clock.sleep(grace))
         await asyncio.wait([ending, time], return_when=asyncio.FIRST_COMPLETED)
         time.cancel()
@@ -330,6 +349,27 @@ class Running:
             await _ended(*waits)
 
     # Looking and prodding
+
+    async def settled(self, timeout: float = 30.0) -> None:
+        """Wait until nothing is left to do at this moment, and let no virtual time pass.
+
+        Then every queue is empty, no reconcile runs, every cache shows what the cluster has, the embedded cluster that
+        this run was given is settled, too, and no timer of a virtual clock is due. Keys that come back later do not
+        count: `advance` the clock to reach them.
+
+        Raises `TimeoutError` with what is left after so many real seconds.
+        """
+        if self.caches is None:
+            raise RuntimeError(_NOT_RUNNING)
+        remote = self._client is not None and self._client.config is not None
+        await wait_until_settled(
+            self._operator.name,
+            self.clock,
+            self.controllers,
+            caches=self.caches if remote else None,
+            cluster=self._cluster if isinstance(self._cluster, Settles) else None,
+            timeout=timeout,
+        )
 
     @property
     def client(self) -> Client:
@@ -372,47 +412,3 @@ async def _ended(*tasks: asyncio.Future[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _reach(client: Client, within: float) -> None:
-    """Fail at once, and in one sentence, where no cache could ever fill: bad credentials, something else's address.
-
-    A server that is away is tried again, but not for longer than the caches would have.
-    """
-    retry = RetryPolicy(deadline=min(RetryPolicy().deadline, within))
-    asking = client.through(lambda transport: transport, retry=retry, timeout=min(60.0, within))
-    with contextlib.suppress(Forbidden):  # whoever may not ask for the version may still do the work
-        await asking.server_version()
-
-
-async def _install(
-    client: Client, kinds: Sequence[type[Object]], timeout: float, conversions: Mapping[str, CustomResourceConversion]
-) -> None:
-    """Define the kinds that Kubernetes does not have by itself; those that this run converts, converted by it."""
-    from kubewright.crd import install  # with all of apiextensions/v1: not needed in production
-
-    if kinds:
-        await install(client, *kinds, timeout=timeout, conversions=conversions)
-
-
-def defined_kinds(registrations: Sequence[Registration[Any]]) -> list[type[Object]]:
-    """The kinds that are reconciled and have a definition in the program, and those of their groups that are used.
-
-    Kinds of other groups that are watched or read belong to somebody else, who defines them.
-    """
-    found = {one.kind: info_of(one.kind) for one in registrations if hasattr(one.kind, "__definition__")}
-    groups = {info.group for info in found.values()}
-    for kind in (kind for one in registrations for kind, _ in _kinds_of(one) if hasattr(kind, "__definition__")):
-        info = info_of(kind)
-        if info.group in groups and not any((info.group, info.kind) == (one.group, one.kind) for one in found.values()):
-            found[kind] = info
-    return list(found)
-
-
-def _kinds_of(registration: Registration[Any]) -> Sequence[tuple[type[Object], Labels | None]]:
-    return [
-        (registration.kind, registration.labels),
-        *((owns.kind, owns.labels) for owns in registration.owns),
-        *((watch.kind, watch.labels) for watch in registration.watches),
-        *((kind, None) for kind in registration.reads),
-    ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 
 from kubewright._durations import format_duration
 from kubewright.cache import Caches, CacheSyncError
+from kubewright.client import Client, Forbidden, RetryPolicy
 
-__all__ = ["sync"]
+__all__ = ["reach", "sync"]
 
 logger = logging.getLogger("kubewright.operator")
 
@@ -27,3 +29,14 @@ async def sync(caches: Caches, timeout: float) -> None:
                 raise CacheSyncError(timeout, error.reasons) from None
             for kind, reason in error.reasons.items():
                 logger.warning("still waiting for %s, for %s more: %s", kind, format_duration(left), reason)
+
+
+async def reach(client: Client, within: float) -> None:
+    """Fail at once, and in one sentence, where no cache could ever fill: bad credentials, something else's address.
+
+    A server that is away is tried again, but not for longer than the caches would have.
+    """
+    retry = RetryPolicy(deadline=min(RetryPolicy().deadline, within))
+    asking = client.through(lambda transport: transport, retry=retry, timeout=min(60.0, within))
+    with contextlib.suppress(Forbidden):  # whoever may not ask for the version may still do the work
+        await asking.server_version()

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from kubewright.api import Object, info_of
 from kubewright.client import Client, NotFound
-from kubewright.clock import SystemClock
+from kubewright.clock import Clock
 from kubewright.operator._gate import Gate
 from kubewright.operator._settings import SettingError, Settings
 from kubewright.operator._values import split_address
@@ -49,7 +49,7 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost")
 class WebhookRun:
     """What a run does about webhooks. `server` is there from `serve` on; nothing is if there are no webhooks."""
 
-    def __init__(self, operator: Operator, settings: Settings, *, testing: bool) -> None:
+    def __init__(self, operator: Operator, settings: Settings, *, testing: bool, clock: Clock) -> None:
         self._operator = operator
         self._settings = settings
         self._testing = testing and settings.webhook_bind is None and settings.webhook_url is None
@@ -58,7 +58,7 @@ class WebhookRun:
         self.server: WebhookServer | None = None
         self.reachable: Reachable | None = None
         """How the API server is told to reach them by this run; None when somebody else tells it."""
-        self._clock = operator.clock or SystemClock()
+        self._clock = clock
         self._behind_service = False
         self._asked_until: float | None = None
         self._may_close = asyncio.Event()
@@ -80,7 +80,7 @@ class WebhookRun:
                 port=port,
                 client_ca=settings.webhook_client_ca,
                 client=Gate(operator, settings).around(client),
-                clock=operator.clock,
+                clock=self._clock,
             )
             self.server = await stack.enter_async_context(server)
         except OSError as error:

@@ -94,6 +94,7 @@ class RunningWorkloads:
             for number in range(1, settings.nodes + 1)
         ]
         self._scheduler = Scheduler(client, self.nodes, clock=clock)
+        self._controllers: kw.Running | None = None
 
     async def start(self) -> Self:
         """Begin; when it returns, the nodes are there and the controllers know what the cluster has."""
@@ -102,9 +103,15 @@ class RunningWorkloads:
                 await stack.enter_async_context(node)
             if self.nodes:
                 await stack.enter_async_context(self._scheduler)
-            await stack.enter_async_context(self._operator.running(self._client, install_crds=False))
+            running = self._operator.running(self._client, install_crds=False)
+            self._controllers = await stack.enter_async_context(running)
             self._stack = stack.pop_all()
         return self
+
+    async def settled(self) -> None:
+        """Wait until the controllers have nothing left to do. The nodes work within the event loop."""
+        if self._controllers is not None:
+            await self._controllers.settled()
 
     async def stop(self) -> None:
         """End: the controllers first, so that they do not see the nodes go."""

@@ -1,0 +1,99 @@
+"""Dependencies: what reconcilers use besides the cluster, such as an HTTP client or a bucket, and tests replace.
+
+    @operator.provides
+    async def http() -> AsyncIterator[httpx.AsyncClient]:
+        async with httpx.AsyncClient() as client:
+            yield client
+
+    @operator.reconciles(Price)
+    async def sync(price: Price, ctx: kw.Context[Price]) -> None:
+        response = await ctx.use(http).get(price.spec.url)
+
+    async with operator.running(cluster, replace=[http.replaced_by(fake)]): ...
+
+A `Dependency` is a typed key. The value belongs to one run of the operator, so two runs in one process share nothing,
+and a test assigns to no global.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+__all__ = ["Dependencies", "Dependency", "Replacement", "start_dependencies"]
+
+T = TypeVar("T")
+
+
+class Dependency(Generic[T]):
+    """The key of a value that `ctx.use` returns. `operator.provides` makes it from the function that makes the value.
+
+    Raises TypeError unless that is an async function without parameters that yields the value.
+    """
+
+    __slots__ = ("name", "start")
+
+    def __init__(self, start: Callable[[], AsyncIterator[T]]) -> None:
+        self.name: str = getattr(start, "__name__", repr(start))
+        if not inspect.isasyncgenfunction(start) or inspect.signature(start).parameters:
+            raise TypeError(
+                f"provides takes an async function without parameters that yields the value once, not {self.name}:"
+                " `async def http() -> AsyncIterator[Client]: ... yield client`, without @asynccontextmanager"
+            )
+        self.start = start
+
+    def replaced_by(self, value: T) -> Replacement:
+        """The value for one run, instead of what the function makes: `running(cluster, replace=[this])`."""
+        return Replacement(self, value)
+
+    def __repr__(self) -> str:
+        return f"<Dependency {self.name}>"
+
+
+class Replacement(msgspec.Struct, frozen=True, eq=False):
+    """A value that takes the place of a dependency in one run. The caller keeps it, and closes it."""
+
+    dependency: Dependency[Any]
+    value: Any
+
+
+class Dependencies:
+    """The values of one run."""
+
+    def __init__(self, values: Mapping[Dependency[Any], Any] | None = None) -> None:
+        self._values = dict(values or {})
+
+    def use(self, dependency: Dependency[T]) -> T:
+        """Return the value. Raises LookupError for a dependency that the operator does not provide."""
+        try:
+            value: T = self._values[dependency]
+        except (KeyError, TypeError):
+            known = ", ".join(each.name for each in self._values) or "none"
+            raise LookupError(
+                f"{dependency!r} is not a dependency of this operator; it provides: {known}. Decorate the function that"
+                " makes it with @operator.provides, and pass the decorated function to ctx.use"
+            ) from None
+        return value
+
+
+async def start_dependencies(
+    provided: Iterable[Dependency[Any]], replaced: Iterable[Replacement], stack: AsyncExitStack
+) -> Dependencies:
+    """Start the dependencies that are not replaced, in their order, until the stack unwinds.
+
+    Raises ValueError for a replacement of a dependency that the operator does not provide.
+    """
+    provided = list(provided)
+    values: dict[Dependency[Any], Any] = {}
+    for each in replaced:
+        if each.dependency not in provided:
+            raise ValueError(f"replace: {each.dependency!r} is not a dependency of this operator")
+        values[each.dependency] = each.value
+    for dependency in provided:
+        if dependency not in values:
+            values[dependency] = await stack.enter_async_context(asynccontextmanager(dependency.start)())
+    return Dependencies(values)

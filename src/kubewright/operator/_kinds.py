@@ -1,0 +1,96 @@
+"""The kinds that a run caches, and those that it defines in the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kubewright.api import Object, info_of
+from kubewright.cache import Labels
+from kubewright.client import Client, NotFound
+from kubewright.controller import Registration
+
+if TYPE_CHECKING:
+    from kubewright.api.apiextensions.v1 import CustomResourceConversion
+
+__all__ = ["cached_kinds", "define_kinds", "defined_kinds"]
+
+
+async def define_kinds(
+    client: Client,
+    registrations: Sequence[Registration[Any]],
+    handled: Sequence[type[Object]],
+    *,
+    timeout: float,
+    conversions: Mapping[str, CustomResourceConversion],
+    absent_ones: bool,
+) -> None:
+    """Define `defined_kinds` and those that webhooks handle; the ones that this run converts, converted by it.
+
+    With `absent_ones` also the other kinds that are used, if the cluster does not define them: a test needs them, and
+    the operator that they belong to does not run there.
+    """
+    own = list(dict.fromkeys([*defined_kinds(registrations), *handled]))
+    await _install(client, own, timeout, conversions)
+    if absent_ones:
+        known = {_identity(kind) for kind in own}
+        others = [kind for kind in _used_kinds(registrations) if _identity(kind) not in known]
+        await _install(client, await _absent(client, others), timeout, {})
+
+
+async def _install(
+    client: Client, kinds: Sequence[type[Object]], timeout: float, conversions: Mapping[str, CustomResourceConversion]
+) -> None:
+    from kubewright.crd import install  # with all of apiextensions/v1: not needed in production
+
+    if kinds:
+        await install(client, *kinds, timeout=timeout, conversions=conversions)
+
+
+async def _absent(client: Client, kinds: Sequence[type[Object]]) -> list[type[Object]]:
+    from kubewright.api.apiextensions.v1 import CustomResourceDefinition
+
+    absent = []
+    for kind in kinds:
+        info = info_of(kind)
+        try:
+            await client.get(CustomResourceDefinition, f"{info.plural}.{info.group}")
+        except NotFound:
+            absent.append(kind)
+    return absent
+
+
+def defined_kinds(registrations: Sequence[Registration[Any]]) -> list[type[Object]]:
+    """The kinds that are reconciled and have a definition in the program, and those of their groups that are used.
+
+    Kinds of other groups that are watched or read belong to another operator, which defines them.
+    """
+    found = {_identity(one.kind): one.kind for one in registrations if hasattr(one.kind, "__definition__")}
+    groups = {group for group, _ in found}
+    for kind in _used_kinds(registrations):
+        if info_of(kind).group in groups:
+            found.setdefault(_identity(kind), kind)
+    return list(found.values())
+
+
+def _used_kinds(registrations: Sequence[Registration[Any]]) -> list[type[Object]]:
+    """The kinds with a definition in the program that are reconciled, owned, watched or read, one version of each."""
+    found: dict[tuple[str, str], type[Object]] = {}
+    for kind in (kind for one in registrations for kind, _ in cached_kinds(one) if hasattr(kind, "__definition__")):
+        found.setdefault(_identity(kind), kind)
+    return list(found.values())
+
+
+def _identity(kind: type[Object]) -> tuple[str, str]:
+    info = info_of(kind)
+    return info.group, info.kind
+
+
+def cached_kinds(registration: Registration[Any]) -> Sequence[tuple[type[Object], Labels | None]]:
+    """What the controller of this registration reads from caches, each with its label selector."""
+    return [
+        (registration.kind, registration.labels),
+        *((owns.kind, owns.labels) for owns in registration.owns),
+        *((watch.kind, watch.labels) for watch in registration.watches),
+        *((kind, None) for kind in registration.reads),
+    ]

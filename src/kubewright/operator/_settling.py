@@ -1,0 +1,82 @@
+"""When a run is settled: nothing is left to do at this moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final, Protocol, runtime_checkable
+
+from kubewright.cache import Caches
+from kubewright.clock import Clock, settle
+from kubewright.controller import Controller
+
+__all__ = ["Settles", "wait_until_settled"]
+
+_LOOK_SECONDS: Final = 0.002
+
+
+@runtime_checkable
+class Settles(Protocol):
+    """A cluster that does work itself, as an embedded one does."""
+
+    async def settled(self) -> None:
+        """Wait until it has nothing left to do."""
+
+
+async def wait_until_settled(
+    operator: str,
+    clock: Clock,
+    controllers: Sequence[Controller[Any]],
+    *,
+    caches: Caches | None,
+    cluster: Settles | None,
+    timeout: float,
+) -> None:
+    """Wait until the queues are empty, no reconcile runs, and the caches show what the cluster has.
+
+    `caches` are those whose events come over a network. Others deliver within the event loop, which is waited for.
+    """
+    scope = asyncio.timeout(timeout)
+    try:
+        async with scope:
+            while not await _is_settled(clock, controllers, caches, cluster):  # noqa: ASYNC110 - of many parts
+                await asyncio.sleep(_LOOK_SECONDS)
+    except TimeoutError:
+        if not scope.expired():
+            raise  # of the clock, which names the work that holds it
+        raise TimeoutError(
+            f"operator {operator} is not settled after {timeout:g} real seconds: {_unsettled(controllers)}. A reconcile"
+            " that waits for virtual time ends when the clock advances"
+        ) from None
+
+
+async def _is_settled(
+    clock: Clock, controllers: Sequence[Controller[Any]], caches: Caches | None, cluster: Settles | None
+) -> bool:
+    before = _handled(controllers)
+    await settle(clock)
+    if cluster is not None:
+        await cluster.settled()
+    if _handled(controllers) != before or _is_busy(controllers):
+        return False
+    for informer in caches.informers if caches is not None else ():
+        if await informer.behind():
+            return False
+    return not _is_busy(controllers)
+
+
+def _is_busy(controllers: Sequence[Controller[Any]]) -> bool:
+    return not all(controller.idle for controller in controllers)
+
+
+def _unsettled(controllers: Sequence[Controller[Any]]) -> str:
+    work = [
+        f"{each.name}: {len(each.queue)} keys ready, {each.stats.active} reconciles running"
+        for each in controllers
+        if not each.idle
+    ]
+    return "; ".join(work) or "a cache does not show what the cluster has"
+
+
+def _handled(controllers: Sequence[Controller[Any]]) -> int:
+    return sum(sum(controller.stats.reconciles.values()) for controller in controllers)
