@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from kubewright.api import JSON, Resource, core
+from kubewright.api import JSON, ObjectMeta, Resource, core
 from kubewright.api._resource import resource
+from kubewright.api.apiextensions.v1 import CustomResourceDefinition
+from kubewright.cluster import Cluster
 from kubewright.controller import Context, Watch
-from kubewright.crd import InstallError
+from kubewright.crd import InstallError, install
 from kubewright.operator import ExitCode, Operator
-from kubewright.operator._run import _explain
 from kubewright.operator._kinds import defined_kinds
+from kubewright.operator._run import _explain
 
 
 @resource("defining.example.com/v1", plural="definables")
@@ -53,3 +55,45 @@ def test_kinds_of_its_groups_that_it_uses_are_defined_with_those_that_it_reconci
 
 def test_a_definition_that_is_not_served_ends_the_program_as_one_that_is_not_ready() -> None:
     assert _explain(InstallError("definables.defining.example.com", "not served after 30s")) is ExitCode.NOT_READY
+
+
+async def test_running_defines_a_kind_that_is_only_watched_beside_a_built_in_one() -> None:
+    @resource("watched.example.com/v1")
+    class Watched(Resource[JSON, None]):
+        """Of this program, and reconciled by nothing."""
+
+    operator, seen = Operator("watcher"), list[str]()
+
+    @operator.reconciles(
+        core.ConfigMap, watches=[Watch(Watched, map=lambda obj: [("default", obj.metadata.name)])], reads=[Definable]
+    )
+    async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None:
+        seen.append(ctx.trigger)
+
+    place = ObjectMeta(name="a", namespace="default")
+    async with Cluster() as cluster, cluster.client() as client:
+        await client.create(core.ConfigMap(metadata=place))
+        async with operator.running(cluster) as running:
+            await client.create(Watched(metadata=place, spec={}))
+            await running.settled()
+            assert "Watched created" in seen or "Watched added" in seen, seen
+            assert await client.list(Definable) == []
+
+
+async def test_running_leaves_the_definition_of_another_operator_as_it_is() -> None:
+    @resource("foreign.example.com/v1", plural="foreigners")
+    class Foreigner(Resource[JSON, None]):
+        """Somebody else's, who has defined more of it."""
+
+    operator = Operator("watcher")
+
+    @operator.reconciles(core.ConfigMap, reads=[Foreigner])
+    async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
+
+    async with Cluster() as cluster, cluster.client() as client:
+        await install(client, Foreigner)
+        before = await client.get(CustomResourceDefinition, "foreigners.foreign.example.com")
+        async with operator.running(cluster):
+            pass
+        after = await client.get(CustomResourceDefinition, "foreigners.foreign.example.com")
+        assert after.metadata.resource_version == before.metadata.resource_version

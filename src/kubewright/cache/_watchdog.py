@@ -39,7 +39,7 @@ class Watchdog:
         self._task = task
         self._cancelling = task.cancelling()
         self.heard()
-        self._timer = self._clock.call_later(self._seconds, self._look)
+        self._timer = self._clock.call_later(self._seconds, self._look, deferrable=True)
         return self
 
     def __exit__(
@@ -54,7 +54,7 @@ class Watchdog:
     def _look(self) -> None:
         left = self._last + self._seconds - self._clock.monotonic()
         if left > 0.001:  # less than that may be nothing but rounding
-            self._timer = self._clock.call_later(left, self._look)
+            self._timer = self._clock.call_later(left, self._look, deferrable=True)
         else:
             self._fired = True
             self._task.cancel()

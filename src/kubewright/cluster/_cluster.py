@@ -44,6 +44,7 @@ __all__ = ["ADMIN", "Cluster", "ClusterError"]
 ADMIN: Final = User("kubewright-admin", ("system:masters", "system:authenticated"))
 _SAVE_SECONDS: Final = 10.0
 _DEFAULT_HISTORY: Final = 10_000
+_LEASES: Final = "coordination.k8s.io/leases"
 
 
 class ClusterError(RuntimeError):
@@ -189,12 +190,17 @@ class Cluster:
 
         settings = self._with_workloads if isinstance(self._with_workloads, Workloads) else Workloads()
         client = Client(transport=SigningTransport(self.transport(warnings=False)), clock=self._clock)
-        running = RunningWorkloads(settings, client, clock=self._clock, rng=self._rng)
+        running = RunningWorkloads(
+            settings, client, clock=self._clock, rng=self._rng, leases_are_watched=self._leases_are_watched
+        )
         try:
             self._workloads = await running.start()
         except BaseException:
             await self.stop()
             raise
+
+    def _leases_are_watched(self) -> bool:
+        return any(watcher.storage == _LEASES for watcher in self._running.state.streams)
 
     async def __aenter__(self) -> Self:
         return await self.start()

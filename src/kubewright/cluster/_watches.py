@@ -135,15 +135,20 @@ class Watcher:
         self._closed = True
 
     def start(self, timeout: int | None) -> None:
-        """Set the timers: a watch does not last for ever, and says from time to time how far it has come."""
+        """Set the timers: a watch does not last for ever, and says from time to time how far it has come.
+
+        A client that takes bookmarks resumes where it was, so to it neither of them is an event. They are deferrable,
+        unless a laboratory has to do with watches: a watch that stalls is told by the bookmark that does not come.
+        """
         state = self._state
         state.streams.add(self)
         if self._closed:
             return
         seconds = timeout if timeout else _SHORTEST * (1 + state.rng.random())
-        self._timers.append(state.clock.call_later(seconds, self.end))
+        deferrable = self._bookmarks and state.gate is None
+        self._timers.append(state.clock.call_later(seconds, self.end, deferrable=deferrable))
         if self._bookmarks:
-            self._timers.append(state.clock.call_later(BOOKMARK_SECONDS, self._regular_bookmark))
+            self._set_bookmark_timer()
 
     def _subscribe(self) -> None:
         call = self._call
@@ -277,7 +282,13 @@ class Watcher:
         if not self._closed:
             if not self._unread:  # a bookmark says that everything before it was told
                 self.bookmark()
-            self._timers[-1] = self._state.clock.call_later(BOOKMARK_SECONDS, self._regular_bookmark)
+            self._timers.pop()
+            self._set_bookmark_timer()
+
+    def _set_bookmark_timer(self) -> None:
+        deferrable = self._state.gate is None
+        timer = self._state.clock.call_later(BOOKMARK_SECONDS, self._regular_bookmark, deferrable=deferrable)
+        self._timers.append(timer)
 
     def _put(self, frame: bytes, event: Event | None) -> None:
         gate = self._state.gate

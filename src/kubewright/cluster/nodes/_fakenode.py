@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Self
 
@@ -53,7 +54,8 @@ class FakeNode:
     block runs. What a scheduler and a kubelet would tell of all that is in events.
 
     It lives on the event loop of the test and uses `client`. It survives restarts of the API server. An error that it
-    cannot handle is raised at the end of the block. With `schedules=False`, somebody else puts pods on it.
+    cannot handle is raised at the end of the block. With `schedules=False`, another scheduler puts pods on it. If
+    `lease_is_watched` returns False, a virtual clock need not stop for the renewals of the lease.
     """
 
     def __init__(
@@ -65,12 +67,14 @@ class FakeNode:
         plan: Plan | None = None,
         schedules: bool = True,
         clock: Clock | None = None,
+        lease_is_watched: Callable[[], bool] = lambda: True,
     ) -> None:
         self.name = name
         self.plan: Plan = plan or PodPlan()
         self._client = client
         self._namespace = namespace
         self._schedules = schedules
+        self._lease_is_watched = lease_is_watched
         self._clock = clock or SystemClock()
         self._chores = Chores(f"the fake node {name}", self._clock)
         self._pods: dict[str, _Known] = {}
@@ -164,7 +168,8 @@ class FakeNode:
 
     async def _renew_lease(self) -> None:
         while True:
-            await self._clock.sleep(_HEARTBEAT_SECONDS)
+            # Without a watch, a renewal shows only at a moment at which something else happens. It is made then.
+            await self._clock.sleep(_HEARTBEAT_SECONDS, deferrable=not self._lease_is_watched())
             await self._chores.insist(self._renew_lease_once)
 
     async def _renew_lease_once(self) -> None:

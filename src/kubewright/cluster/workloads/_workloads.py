@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final, Self
@@ -85,12 +86,27 @@ class RunningWorkloads:
         nodes: the nodes, for tests that let a pod fail or restart by hand.
     """
 
-    def __init__(self, settings: Workloads, client: Client, *, clock: Clock, rng: random.Random) -> None:
+    def __init__(
+        self,
+        settings: Workloads,
+        client: Client,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        leases_are_watched: Callable[[], bool],
+    ) -> None:
         self._operator = controller_manager(clock, rng)
         self._client = client
         self._stack = AsyncExitStack()
         self.nodes = [
-            FakeNode(client, name=f"node-{number}", plan=settings.plan, schedules=False, clock=clock)
+            FakeNode(
+                client,
+                name=f"node-{number}",
+                plan=settings.plan,
+                schedules=False,
+                clock=clock,
+                lease_is_watched=leases_are_watched,
+            )
             for number in range(1, settings.nodes + 1)
         ]
         self._scheduler = Scheduler(client, self.nodes, clock=clock)
