@@ -77,6 +77,28 @@ async def test_work_that_waits_for_the_event_loop_does_not_hold_the_clock() -> N
     assert clock.held_by == []
 
 
+async def test_foreign_code_holds_the_clock_except_while_it_sleeps() -> None:
+    clock, elapsed = VirtualClock(), list[float]()
+
+    async def handler() -> None:
+        with clock.serving("call", foreign=True):
+            await asyncio.to_thread(time.sleep, 0)  # it calls a service
+            elapsed.append(clock.monotonic())
+            await asyncio.gather(clock.sleep(5), clock.sleep(7))
+            elapsed.append(clock.monotonic())
+            await asyncio.to_thread(time.sleep, 0)
+            elapsed.append(clock.monotonic())
+
+    async def caller() -> None:
+        with clock.hold("a call", "call"):
+            await handler()
+
+    calling = asyncio.create_task(caller())
+    await clock.advance(3600)
+    await calling
+    assert elapsed == [0, 7, 7]
+
+
 async def test_serving_an_unknown_call_changes_nothing() -> None:
     clock = VirtualClock()
     with clock.hold("a call", "one"), clock.serving("another"):

@@ -171,8 +171,8 @@ class Process:
     def hold(self, work: str, name: Hashable | None = None) -> AbstractContextManager[object]:
         return self.time.hold(work, name)
 
-    def serving(self, name: Hashable) -> AbstractContextManager[object]:
-        return self.time.serving(name)
+    def serving(self, name: Hashable, *, foreign: bool = False) -> AbstractContextManager[object]:
+        return self.time.serving(name, foreign=foreign)
 
     def _due(self, timer: _HeldTimer) -> None:
         if self.paused:

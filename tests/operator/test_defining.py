@@ -5,6 +5,7 @@ from __future__ import annotations
 from kubewright.api import JSON, ObjectMeta, Resource, core
 from kubewright.api._resource import resource
 from kubewright.api.apiextensions.v1 import CustomResourceDefinition
+from kubewright.cache import ObjectKey
 from kubewright.cluster import Cluster
 from kubewright.controller import Context, Watch
 from kubewright.crd import InstallError, install
@@ -64,9 +65,7 @@ async def test_running_defines_a_kind_that_is_only_watched_beside_a_built_in_one
 
     operator, seen = Operator("watcher"), list[str]()
 
-    @operator.reconciles(
-        core.ConfigMap, watches=[Watch(Watched, map=lambda obj: [("default", obj.metadata.name)])], reads=[Definable]
-    )
+    @operator.reconciles(core.ConfigMap, watches=[Watch(Watched, map=ObjectKey.of)], reads=[Definable])
     async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None:
         seen.append(ctx.trigger)
 

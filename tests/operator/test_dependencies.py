@@ -105,8 +105,7 @@ async def test_using_an_unknown_dependency_names_the_known_ones(caplog: pytest.L
 
 
 def test_rejects_functions_that_do_not_yield_a_value() -> None:
-    operator, anything = kw.Operator("post"), Any
-    provides: anything = operator.provides
+    provides: Any = kw.Operator("post").provides
 
     async def returns() -> Mail:
         return Mail("a")

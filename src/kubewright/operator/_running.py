@@ -36,7 +36,7 @@ from kubewright.operator._leadership import make_elector, record_election
 from kubewright.operator._logbook import keeping_logs
 from kubewright.operator._serving import serve_pages
 from kubewright.operator._settings import SettingError, Settings
-from kubewright.operator._settling import Settles, wait_until_settled
+from kubewright.operator._settling import wait_until_settled
 from kubewright.operator._stages import Stage
 from kubewright.operator._syncing import reach, sync
 from kubewright.operator._tracing import tracing_of
@@ -367,7 +367,7 @@ class Running:
             self.clock,
             self.controllers,
             caches=self.caches if remote else None,
-            cluster=self._cluster if isinstance(self._cluster, Settles) else None,
+            cluster=self._cluster,
             timeout=timeout,
         )
 

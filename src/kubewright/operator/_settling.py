@@ -10,13 +10,13 @@ from kubewright.cache import Caches
 from kubewright.clock import Clock, settle
 from kubewright.controller import Controller
 
-__all__ = ["Settles", "wait_until_settled"]
+__all__ = ["wait_until_settled"]
 
 _LOOK_SECONDS: Final = 0.002
 
 
 @runtime_checkable
-class Settles(Protocol):
+class _Settles(Protocol):
     """A cluster that does work itself, as an embedded one does."""
 
     async def settled(self) -> None:
@@ -29,7 +29,7 @@ async def wait_until_settled(
     controllers: Sequence[Controller[Any]],
     *,
     caches: Caches | None,
-    cluster: Settles | None,
+    cluster: object,
     timeout: float,
 ) -> None:
     """Wait until the queues are empty, no reconcile runs, and the caches show what the cluster has.
@@ -51,11 +51,11 @@ async def wait_until_settled(
 
 
 async def _is_settled(
-    clock: Clock, controllers: Sequence[Controller[Any]], caches: Caches | None, cluster: Settles | None
+    clock: Clock, controllers: Sequence[Controller[Any]], caches: Caches | None, cluster: object
 ) -> bool:
     before = _handled(controllers)
     await settle(clock)
-    if cluster is not None:
+    if isinstance(cluster, _Settles):
         await cluster.settled()
     if _handled(controllers) != before or _is_busy(controllers):
         return False

@@ -198,7 +198,7 @@ class WebhookServer:
             logger.warning("%s at %s: %s", request.peer, path, error)
             return _refusal(path, uid_in(body), str(error), error.code), "failed"
         try:
-            with self._clock.serving(asked.uid):
+            with self._clock.serving(asked.uid, foreign=True):
                 if isinstance(asked, ConversionAsked):
                     return await self._convert(asked, body, seconds)
                 answer, result = await self._admissions[path].answer(asked, seconds)

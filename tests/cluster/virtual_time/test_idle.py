@@ -48,21 +48,21 @@ async def test_idle_month_of_ten_nodes_and_a_hundred_pods_fires_few_timers() -> 
     async def sync(deployment: apps.Deployment, ctx: kw.Context[apps.Deployment]) -> None:
         seen.append(ctx.trigger)
 
-    async with Cluster(clock=clock, workloads=Workloads(nodes=10)) as cluster, cluster.client() as client:
-        async with operator.running(cluster, clock=clock) as running:
-            await client.create(deployment(100))
-            await clock.advance(2 * 3600)  # events of the start are gone
-            await running.settled()
-            assert (await client.get(apps.Deployment, "web", "default")).status.ready_replicas == 100
-            clock.fired = 0
-            seen.clear()
-            await clock.advance(30 * DAY)
-            assert clock.fired < 500, "they were 2.6 million renewals of leases alone"
-            for node in await client.list(core.Node):
-                lease = await client.get(Lease, node.metadata.name, "kube-node-lease")
-                assert lease.spec.renew_time is not None
-                assert clock.now() - lease.spec.renew_time < HEARTBEAT
-            assert seen == []
+    cluster = Cluster(clock=clock, workloads=Workloads(nodes=10))
+    async with cluster, cluster.client() as client, operator.running(cluster, clock=clock) as running:
+        await client.create(deployment(100))
+        await clock.advance(2 * 3600)  # events of the start are gone
+        await running.settled()
+        assert (await client.get(apps.Deployment, "web", "default")).status.ready_replicas == 100
+        clock.fired = 0
+        seen.clear()
+        await clock.advance(30 * DAY)
+        assert clock.fired < 500, "renewals of leases alone were 2.6 million"
+        for node in await client.list(core.Node):
+            lease = await client.get(Lease, node.metadata.name, "kube-node-lease")
+            assert lease.spec.renew_time is not None
+            assert clock.now() - lease.spec.renew_time < HEARTBEAT
+        assert seen == []
 
 
 async def test_lease_is_fresh_at_every_moment_at_which_something_happens() -> None:

@@ -1,19 +1,4 @@
-"""Time as a parameter.
-
-Everything in Kubewright that waits, times out or stamps takes a `Clock` instead of calling `time` or
-`asyncio.sleep` itself, so that a test can run an hour of backoff in a millisecond. `SystemClock` is real time.
-`VirtualClock` moves only when a test moves it.
-
-The rule of virtual time: **work outside the event loop holds it.** Virtual time cannot measure a thread, a process or
-a socket, so it does not move until such work ends, and a limit on such work counts real seconds.
-
-- Kubewright holds the clock for plain `def` reconcilers and handlers, for HTTP requests and TLS handshakes of its
-  clients, for calls of webhooks, and for credential plugins.
-- Work that calls back into the event loop does not hold the clock during that call (`serving`): a plain reconciler that
-  waits for a retry of its client waits for virtual time.
-- Async code that leaves the event loop marks that itself: `with ctx.clock.hold("GET the price"): await http.get(url)`.
-- An idle connection holds nothing, so a watch does not stop the clock.
-"""
+"""`VirtualClock`: time that a test moves."""
 
 from __future__ import annotations
 
@@ -21,14 +6,15 @@ import asyncio
 import heapq
 import inspect
 import itertools
-import time
 from collections.abc import Awaitable, Callable, Hashable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
-from typing import Final, Protocol, TypeVar, cast
+from typing import Final, TypeVar
 
-__all__ = ["Clock", "SystemClock", "Timer", "VirtualClock", "check_clock", "settle"]
+from kubewright.clock._clock import Clock, Timer
+from kubewright.clock._holds import SERVED, Holds
+
+__all__ = ["VirtualClock", "settle"]
 
 T = TypeVar("T")
 
@@ -37,97 +23,6 @@ _SETTLE_ROUNDS: Final = 1_000
 _SETTLE_ROUNDS_BLIND: Final = 100
 _TIMERS_AT_ONE_MOMENT = 100_000
 _LONGEST_HOLD: Final = 60.0
-_SHOWN_HOLDS: Final = 5
-_METHODS: Final = ("now", "monotonic", "sleep", "call_later", "limit", "hold", "serving")
-
-
-class Timer(Protocol):
-    """A call that has been scheduled; `cancel` is harmless after it ran."""
-
-    def cancel(self) -> None:
-        """Forget the call."""
-
-
-class Clock(Protocol):
-    """What Kubewright asks of time. Not thread-safe: use it from the event loop's thread."""
-
-    def now(self) -> datetime:
-        """The time of day, in UTC."""
-
-    def monotonic(self) -> float:
-        """Seconds since some moment; never goes backwards."""
-
-    async def sleep(self, seconds: float, *, deferrable: bool = False) -> None:
-        """Wait. A negative or zero time still yields once to other tasks. See `call_later` for `deferrable`."""
-
-    def call_later(self, seconds: float, callback: Callable[[], object], *, deferrable: bool = False) -> Timer:
-        """Call back once, after that many seconds, in the event loop.
-
-        A deferrable call does not stop a virtual clock that passes its moment. It runs at the next moment at which the
-        clock stops for another reason, before the other calls of that moment. Use it for periodic work that nothing
-        observes between two such moments, such as a heartbeat.
-        """
-
-    def limit(self, seconds: float, callback: Callable[[], object]) -> Timer:
-        """Call back once, after that many seconds of this clock or of real time, whichever pass first.
-
-        Use it to limit work that may run outside the event loop, because such work holds a virtual clock.
-        """
-
-    def hold(self, work: str, name: Hashable | None = None) -> AbstractContextManager[object]:
-        """Keep virtual time from moving while the block runs: `with clock.hold("GET the price"): await ...`.
-
-        `work` names the work in the error of a clock that is held too long. `name` identifies it to `serving`.
-        """
-
-    def serving(self, name: Hashable) -> AbstractContextManager[object]:
-        """Suspend the hold of that name while the block runs, because its work waits for this event loop.
-
-        Does nothing if there is no such hold.
-        """
-
-
-def check_clock(given: Clock | None) -> Clock | None:
-    """Return the given clock. Raises TypeError for an object that is not a clock."""
-    missing = [name for name in _METHODS if not callable(getattr(given, name, None))]
-    if given is not None and (missing or isinstance(given, type)):
-        raise TypeError(f"clock is a Clock, such as VirtualClock(), not {given!r}")
-    return given
-
-
-class SystemClock:
-    """The time of this machine."""
-
-    # Seconds of the monotonic clock. The function itself, without a method around it: the work queue asks for the
-    # time twice for each key.
-    monotonic = staticmethod(time.monotonic)
-
-    def now(self) -> datetime:
-        """The time of day, in UTC."""
-        return datetime.now(UTC)
-
-    async def sleep(self, seconds: float, *, deferrable: bool = False) -> None:
-        """Wait that many seconds."""
-        await asyncio.sleep(max(seconds, 0))
-
-    def call_later(self, seconds: float, callback: Callable[[], object], *, deferrable: bool = False) -> Timer:
-        """Schedule the callback on the running event loop."""
-        return asyncio.get_running_loop().call_later(max(seconds, 0), callback)
-
-    def limit(self, seconds: float, callback: Callable[[], object]) -> Timer:
-        """Schedule the callback on the running event loop."""
-        return self.call_later(seconds, callback)
-
-    def hold(self, work: str, name: Hashable | None = None) -> AbstractContextManager[object]:
-        """Do nothing: real time cannot be held."""
-        return _NOTHING
-
-    def serving(self, name: Hashable) -> AbstractContextManager[object]:
-        """Do nothing: real time cannot be held."""
-        return _NOTHING
-
-
-_NOTHING: Final = nullcontext()
 
 
 class _VirtualTimer:
@@ -159,42 +54,6 @@ class _Limit:
             timer.cancel()
 
 
-class _Hold:
-    """Work that holds a virtual clock, unless it is `served`. The number of blocks may exceed one: names may repeat."""
-
-    def __init__(self, clock: VirtualClock, work: str, name: Hashable) -> None:
-        self._clock = clock
-        self.work, self.name = work, name
-        self.blocks = 0
-        self.served = 0
-
-    def __enter__(self) -> None:
-        self.blocks += 1
-        self._clock._holds[self.name] = self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.blocks -= 1
-        self._clock._ended(self)
-
-
-class _Serving:
-    """See `Clock.serving`."""
-
-    def __init__(self, clock: VirtualClock, hold: _Hold) -> None:
-        self._clock, self._hold = clock, hold
-
-    def __enter__(self) -> None:
-        self._hold.served += 1
-        self._clock._wake()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._hold.served -= 1
-
-
 class VirtualClock:
     """A clock that only a test moves, and that work outside the event loop holds; see the rule in this module.
 
@@ -215,13 +74,11 @@ class VirtualClock:
         self, start: datetime = datetime(2030, 1, 1, tzinfo=UTC), *, longest_hold: float = _LONGEST_HOLD
     ) -> None:
         self._start = start
-        self._longest_hold = longest_hold
         self._elapsed = 0
         self._order = itertools.count()
         self._timers: list[tuple[int, int, _VirtualTimer]] = []
         self._deferrable: list[tuple[int, int, _VirtualTimer]] = []
-        self._holds: dict[Hashable, _Hold] = {}
-        self._waiter: asyncio.Future[None] | None = None
+        self._holds = Holds(longest_hold)
 
     def now(self) -> datetime:
         """The virtual time of day."""
@@ -239,7 +96,8 @@ class VirtualClock:
         woken = asyncio.Event()
         timer = self.call_later(seconds, woken.set, deferrable=deferrable)
         try:
-            await woken.wait()
+            with SERVED.get():
+                await woken.wait()
         finally:
             timer.cancel()
 
@@ -258,43 +116,16 @@ class VirtualClock:
 
     def hold(self, work: str, name: Hashable | None = None) -> AbstractContextManager[object]:
         """Keep this clock from moving while the block runs."""
-        name = object() if name is None else name
-        return self._holds.get(name) or _Hold(self, work, name)
+        return self._holds.hold(work, name)
 
-    def serving(self, name: Hashable) -> AbstractContextManager[object]:
-        """Suspend the hold of that name while the block runs; does nothing if there is none."""
-        hold = self._holds.get(name)
-        return _NOTHING if hold is None else _Serving(self, hold)
+    def serving(self, name: Hashable, *, foreign: bool = False) -> AbstractContextManager[object]:
+        """Suspend the hold of that name while the block runs, or sleeps; does nothing if there is none."""
+        return self._holds.serving(name, foreign=foreign)
 
     @property
     def held_by(self) -> list[str]:
         """The work that holds this clock now."""
-        return [hold.work for hold in self._holds.values() if hold.blocks and not hold.served]
-
-    def _ended(self, hold: _Hold) -> None:
-        if not hold.blocks:
-            self._holds.pop(hold.name, None)
-            self._wake()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    async def _until_something_is_released(self) -> None:
-        self._waiter = asyncio.get_running_loop().create_future()
-        try:
-            async with asyncio.timeout(self._longest_hold):
-                await self._waiter
-        except TimeoutError:
-            held = self.held_by
-            more = f" and {len(held) - _SHOWN_HOLDS} more" if len(held) > _SHOWN_HOLDS else ""
-            raise TimeoutError(
-                f"virtual time is held for more than {self._longest_hold:g} real seconds by work outside the event"
-                f" loop: {'; '.join(held[:_SHOWN_HOLDS])}{more}. End that work, or allow for it with"
-                " VirtualClock(longest_hold=...)"
-            ) from None
-        finally:
-            self._waiter = None
+        return self._holds.work
 
     # Moving
 
@@ -325,7 +156,7 @@ class VirtualClock:
     async def _is_true(self, predicate: Callable[[], bool | Awaitable[bool]], end: int) -> bool:
         found = predicate()
         if inspect.isawaitable(found):
-            return await self.run(cast("Awaitable[bool]", found), (end - self._elapsed) / _NANOSECONDS)
+            return await self.run(found, (end - self._elapsed) / _NANOSECONDS)
         return found
 
     async def run(self, awaitable: Awaitable[T], limit: float = 86_400.0) -> T:
@@ -390,9 +221,9 @@ class VirtualClock:
         """Let every task run that can, and wait for the work that holds this clock."""
         for _ in range(_SETTLE_ROUNDS):
             await _no_task_is_ready()
-            if not self.held_by:
+            if not self._holds.work:
                 return
-            await self._until_something_is_released()
+            await self._holds.until_something_is_released()
 
 
 async def settle(clock: Clock) -> None:
