@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+import kubewright
 from kubewright.clock import SystemClock, VirtualClock
 from tests.patience import PATIENCE
 
@@ -144,3 +147,13 @@ async def test_system_clock_holds_nothing() -> None:
         called = asyncio.Event()
         clock.limit(0, called.set)
         await called.wait()
+
+
+def test_rooms_of_an_operator_hold_the_clock_where_they_leave_the_event_loop() -> None:
+    rooms = ("cache", "client", "cluster", "controller", "crd", "election", "events", "operator", "queue", "webhook")
+    leaving = re.compile(r"\b(to_thread|run_in_executor|subprocess_exec|wrap_future|in_thread|open_connection)\(")
+    root = Path(kubewright.__file__).parent
+    files = [path for room in rooms for path in (root / room).rglob("*.py")]
+    found = {str(path.relative_to(root)): path.read_text() for path in files if leaving.search(path.read_text())}
+    assert len(found) >= 4
+    assert [path for path, text in found.items() if ".hold(" not in text] == []

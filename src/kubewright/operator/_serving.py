@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from kubewright.client import Client
-from kubewright.clock import SystemClock
 from kubewright.operator._http_server import HttpServer
 from kubewright.operator._pages import DEBUG_PAGES, Site, sites_of
 from kubewright.operator._settings import SettingError
@@ -51,7 +50,7 @@ async def _secured(
     from kubewright.operator._serving_certificate import certificate_for
     from kubewright.webhook import serving_context
 
-    clock = operator.clock or SystemClock()
+    clock = running.clock
     authorizer = Authorizer(TokenReviews(client, operator.name), clock)
     stack.push_async_callback(authorizer.close)
     certificate = certificate_for(running.settings.metrics_cert_path, operator.name, clock)

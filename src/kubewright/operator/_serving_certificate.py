@@ -140,7 +140,8 @@ class SelfSignedCertificate:
 
     async def _renew(self) -> None:
         now = self._clock.now()
-        self._pair, self._made = await self._issue(self._name, now), now
+        with self._clock.hold("the process that makes the metrics certificate"):
+            self._pair, self._made = await self._issue(self._name, now), now
         logger.info(
             "metrics are served with a self-signed certificate, SHA-256 fingerprint %s, until %s",
             fingerprint_of(self._pair.certificate),
