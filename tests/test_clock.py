@@ -49,7 +49,7 @@ async def _append(target: list[str], value: str) -> None:
 
 async def test_virtual_time_stands_still_until_it_is_advanced() -> None:
     clock = VirtualClock(datetime(2031, 5, 1, tzinfo=UTC))
-    await clock.settle()
+    await clock.settled()
     assert clock.monotonic() == 0
     assert clock.now() == datetime(2031, 5, 1, tzinfo=UTC)
     await clock.advance(1.5)
@@ -105,10 +105,10 @@ async def test_a_sleeping_task_goes_on_at_its_moment_and_may_sleep_again() -> No
 async def test_a_cancelled_sleep_leaves_no_timer() -> None:
     clock = VirtualClock()
     task = asyncio.create_task(clock.sleep(5))
-    await clock.settle()
+    await clock.settled()
     assert clock.next_timer == 5
     task.cancel()
-    await clock.settle()
+    await clock.settled()
     assert task.cancelled()
     assert clock.next_timer is None
 
@@ -166,7 +166,7 @@ async def test_settling_ends_although_a_task_is_always_busy() -> None:
             await asyncio.sleep(0)
 
     task = asyncio.create_task(busy())
-    await VirtualClock().settle()
+    await VirtualClock().settled()
     task.cancel()
 
 
@@ -221,7 +221,7 @@ async def test_run_gives_up_at_its_limit_and_cancels_the_work() -> None:
     task = asyncio.ensure_future(clock.sleep(100))
     with pytest.raises(TimeoutError, match=r"not finished after 50 virtual seconds"):
         await clock.run(task, limit=50)
-    await clock.settle()
+    await clock.settled()
     assert task.cancelled()
 
 
@@ -303,11 +303,11 @@ async def test_advance_until_names_the_predicate_that_stays_false() -> None:
     assert clock.monotonic() == 100
 
 
-async def test_settle_runs_timers_that_are_due_and_does_not_move_time() -> None:
+async def test_settled_runs_timers_that_are_due_and_does_not_move_time() -> None:
     clock, called = VirtualClock(), []
     clock.call_later(0, lambda: called.append("due"))
     clock.call_later(1e-9, lambda: called.append("later"))
-    await clock.settle()
+    await clock.settled()
     assert (called, clock.monotonic()) == (["due"], 0)
 
 

@@ -44,17 +44,14 @@ async def test_a_missing_permission_is_named_with_the_kind_and_the_user(control_
     """Other than a missing definition, which has a test beside the example."""
     testresource = next(system.operator for system in SYSTEMS if system.name == "testresource")
     async with Client.connect(kubeconfig=control_plane.add_user("nobody")) as client:
-        testresource.clock = clock = VirtualClock()
-        try:
-            running = testresource.running(client, install_crds=False, sync_timeout=0.01)
-            start = asyncio.create_task(running.__aenter__())
-            while running.caches is None or not any(one.health.last_error for one in running.caches.informers):  # noqa: ASYNC110
-                await asyncio.sleep(0.02)  # until the cache knows what is wrong
-            await clock.advance(0.01)
-            with pytest.raises(CacheSyncError, match=r"TestResource .*testresources.* is forbidden.*nobody"):
-                await start
-        finally:
-            testresource.clock = None
+        clock = VirtualClock()
+        running = testresource.running(client, install_crds=False, sync_timeout=0.01, clock=clock)
+        start = asyncio.create_task(running.__aenter__())
+        while running.caches is None or not any(one.health.last_error for one in running.caches.informers):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)  # until the cache knows what is wrong
+        await clock.advance(0.01)
+        with pytest.raises(CacheSyncError, match=r"TestResource .*testresources.* is forbidden.*nobody"):
+            await start
         with pytest.raises(Forbidden, match="customresourcedefinitions"):
             async with testresource.running(client):
                 pass

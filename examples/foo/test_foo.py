@@ -184,18 +184,15 @@ async def test_an_empty_deployment_name_is_logged_and_not_retried_until_the_foo_
 async def test_a_resync_of_an_unchanged_foo_makes_no_api_call(client: Client, namespace: str) -> None:
     sent: list[str] = []
     noting = client.with_hooks(lambda request: sent.append(str(request)) if request.verb != "watch" else None)
-    operator.clock = clock = VirtualClock()
-    try:
-        async with operator.running(noting, namespaces=[namespace]) as running:
-            await client.create(make(namespace))
-            await client.wait_for(Foo, "example", lambda found: found.status.available_replicas == 2, namespace)
-            controller = running.controller(Foo)
-            await until(lambda: controller.idle)
-            sent.clear()
-            for _ in range(3):
-                before = controller.stats.reconciles["success"]
-                await clock.advance(30)
-                await until(lambda: controller.idle and controller.stats.reconciles["success"] > before)  # noqa: B023
-        assert [request for request in sent if "events" not in request] == []
-    finally:
-        operator.clock = None
+    clock = VirtualClock()
+    async with operator.running(noting, namespaces=[namespace], clock=clock) as running:
+        await client.create(make(namespace))
+        await client.wait_for(Foo, "example", lambda found: found.status.available_replicas == 2, namespace)
+        controller = running.controller(Foo)
+        await until(lambda: controller.idle)
+        sent.clear()
+        for _ in range(3):
+            before = controller.stats.reconciles["success"]
+            await clock.advance(30)
+            await until(lambda: controller.idle and controller.stats.reconciles["success"] > before)  # noqa: B023
+    assert [request for request in sent if "events" not in request] == []

@@ -112,20 +112,17 @@ async def test_a_network_that_was_deleted_while_the_operator_was_down_is_cleaned
 async def test_drift_in_neutron_is_repaired_by_the_next_resync(
     client: Client, namespace: str, server: NeutronServer
 ) -> None:
-    operator.clock = clock = VirtualClock()
-    try:
-        async with operator.running(client, namespaces=[namespace]) as running:
-            made = await client.create(make(namespace))
-            wanted = [("one", [made.metadata.uid], [("192.168.0.0/16", "192.168.0.1")])]
-            await synced(client, namespace)
-            for disturb in (rename, lose_the_tag, add_a_subnet, change_the_gateway, lose_the_network, make_it_twice):
-                await until(lambda: running.controller(Network).idle)
-                disturb(server)
-                assert external(server) != wanted
-                await clock.advance(30)
-                await until(lambda: external(server) == wanted)
-    finally:
-        operator.clock = None
+    clock = VirtualClock()
+    async with operator.running(client, namespaces=[namespace], clock=clock) as running:
+        made = await client.create(make(namespace))
+        wanted = [("one", [made.metadata.uid], [("192.168.0.0/16", "192.168.0.1")])]
+        await synced(client, namespace)
+        for disturb in (rename, lose_the_tag, add_a_subnet, change_the_gateway, lose_the_network, make_it_twice):
+            await until(lambda: running.controller(Network).idle)
+            disturb(server)
+            assert external(server) != wanted
+            await clock.advance(30)
+            await until(lambda: external(server) == wanted)
 
 
 def rename(server: NeutronServer) -> None:

@@ -310,5 +310,5 @@ async def informed(
     """The same, running, after all that can happen at once has happened."""
     clock = VirtualClock()
     async with informer_of(server, clock, **options) as informer:
-        await clock.settle()
+        await clock.settled()
         yield informer, clock

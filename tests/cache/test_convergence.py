@@ -167,13 +167,13 @@ class Run:
                     assert shown is None or shown.uid != gone["metadata"]["uid"]
             case ("lapse", unseen):
                 # What nobody watches, and what the server has forgotten when somebody asks.
-                await self.clock.settle()
+                await self.clock.settled()
                 self.server.cut()
                 for change in unseen:
                     await self.do(change)
                 self.server.expire()
             case ("settle",):
-                await self.clock.settle()
+                await self.clock.settled()
             case ("pass", seconds):
                 await self.clock.advance(seconds)
             case ("down", seconds):
@@ -319,7 +319,7 @@ def test_the_store_equals_the_server_after_anything(
             # Long enough for any backoff and for the watchdog. A bookmark says how far the stream is.
             await clock.advance(400)
             server.bookmark()
-            await clock.settle()
+            await clock.settled()
             assert informer.synced
             run.check()
             run.listen()

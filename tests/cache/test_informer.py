@@ -38,7 +38,7 @@ async def test_each_handler_hears_every_object_once_and_then_every_change_in_ord
     early: list[ConfigMapChange] = []
     informer.add_handler(early.append)
     async with informer:
-        await clock.settle()
+        await clock.settled()
         late: list[ConfigMapChange] = []
         registration = informer.add_handler(late.append)
         assert registration.synced
@@ -47,7 +47,7 @@ async def test_each_handler_hears_every_object_once_and_then_every_change_in_ord
         server.put("shop", "a")
         server.delete("shop", "b")
         server.put("shop", "a")
-        await clock.settle()
+        await clock.settled()
         news = [("added", "c", False), ("updated", "a", False), ("deleted", "b", False), ("updated", "a", False)]
         assert told(early)[2:] == told(late)[2:] == news
         first, second = early[3], early[5]
@@ -63,7 +63,7 @@ async def test_a_deletion_carries_the_last_state() -> None:
         informer.add_handler(changes.append)
         server.put("shop", "a", labels={"last": "yes"})
         server.delete("shop", "a")
-        await clock.settle()
+        await clock.settled()
         assert changes[-1].type == "deleted"
         assert changes[-1].new is None
         assert changes[-1].snapshot.labels == {"last": "yes"}
@@ -81,7 +81,7 @@ async def test_a_handler_that_raises_is_logged_and_hurts_nobody(caplog: pytest.L
         informer.add_handler(broken)
         informer.add_handler(changes.append)
         server.put("shop", "b")
-        await clock.settle()
+        await clock.settled()
         assert told(changes) == [("added", "a", True), ("added", "b", False)]
         assert "broken failed on ConfigMap shop/b (added)" in caplog.text
         assert "boom" in caplog.text
@@ -116,7 +116,7 @@ async def test_handlers_may_come_and_go_inside_a_handler() -> None:
         registration = informer.add_handler(once)
         server.put("shop", "b")
         server.put("shop", "c")
-        await clock.settle()
+        await clock.settled()
         assert told(outer) == [("added", "a", True), ("added", "b", False)]
         assert told(inner) == [("added", "a", True), ("added", "b", True), ("added", "c", False)]
 
@@ -202,7 +202,7 @@ async def test_selectors_and_indexes_find_what_they_should() -> None:
             lister.by_index("nope", "x")
         server.put("shop", "a", labels={"app": "db"}, owner="u-2")
         server.delete("bank", "c")
-        await clock.settle()
+        await clock.settled()
         assert names(lister.list(labels="app=web")) == []
         assert names(lister.list(labels="app=db")) == ["a", "b"]
         assert lister.by_owner("u-1") == []
@@ -275,7 +275,7 @@ async def test_reads_are_safe_from_threads_while_the_watch_writes() -> None:
         for number in range(400):
             server.put("shop", f"o-{number % 60}", labels={"app": "web" if number % 2 else "db"}, owner="u-1")
             server.delete("shop", f"o-{(number * 7) % 60}")
-            await clock.settle()
+            await clock.settled()
         stop = True
         assert all(rounds >= 5 for rounds in await asyncio.gather(*readers))
 
@@ -292,7 +292,7 @@ async def test_namespaces_have_a_watch_each_and_one_store() -> None:
         assert informer.lister.keys() == [("a", "x"), ("b", "x")]
         server.put("c", "y")
         server.put("b", "y")
-        await clock.settle()
+        await clock.settled()
         assert informer.lister.keys() == [("a", "x"), ("b", "x"), ("b", "y")]
 
 
@@ -341,7 +341,7 @@ async def test_reads_see_our_writes_at_once_and_handlers_only_what_is_confirmed(
         assert informer.lister.keys() == [("shop", "a"), ("shop", "new")]
         assert len(informer.lister) == 2
         assert told(changes) == [("added", "a", True)]
-        await clock.settle()
+        await clock.settled()
         assert told(changes)[1:] == [("updated", "a", False), ("added", "new", False)]
         assert len(informer._overlay) == 0
 
@@ -351,7 +351,7 @@ async def test_our_write_does_not_hide_a_newer_one() -> None:
     async with informed(server) as (informer, clock):
         ours = raw(server.put("shop", "a", labels={"by": "us"}))
         server.put("shop", "a", labels={"by": "them"})
-        await clock.settle()
+        await clock.settled()
         informer.written(ours)
         shown = informer.lister.get("a", "shop")
         assert shown is not None
@@ -363,7 +363,7 @@ async def test_a_late_answer_does_not_raise_the_dead() -> None:
     async with informed(server) as (informer, clock):
         ours = raw(server.put("shop", "b"))
         server.delete("shop", "b")
-        await clock.settle()
+        await clock.settled()
         informer.written(ours)
         assert informer.lister.get("b", "shop") is None
 
@@ -379,7 +379,7 @@ async def test_our_deletion_hides_that_very_object() -> None:
         assert len(informer.lister) == 0
         informer.written(raw(server.put("shop", "a", labels={"second": "life"})))
         assert len(informer.lister.list(labels="second=life")) == 1
-        await clock.settle()
+        await clock.settled()
         assert len(informer._overlay) == 0
         assert len(informer.lister.list(labels="second=life")) == 1
 
@@ -391,7 +391,7 @@ async def test_an_object_that_something_keeps_is_shown_again_as_deleting() -> No
         informer.removed(("shop", "a"), uid)
         assert informer.lister.get("a", "shop") is None
         server.put("shop", "a", deletionTimestamp="2030-01-01T00:00:00Z")
-        await clock.settle()
+        await clock.settled()
         shown = informer.lister.snapshot(("shop", "a"))
         assert shown is not None
         assert shown.deleting
@@ -403,16 +403,16 @@ async def test_the_answer_that_removed_the_last_finalizer_means_gone() -> None:
     server = server_with("a")
     async with informed(server) as (informer, clock):
         server.put("shop", "a", deletionTimestamp="2030-01-01T00:00:00Z")
-        await clock.settle()
+        await clock.settled()
         answer = json.loads(json.dumps(server.named(server.objects["shop", "a"])))
         del answer["metadata"]["finalizers"]
         informer.written(raw(answer))
         assert informer.lister.get("a", "shop") is None
         server.put("shop", "a")  # a write of somebody else, on its way when we removed the finalizer
-        await clock.settle()
+        await clock.settled()
         assert informer.lister.get("a", "shop") is None
         server.delete("shop", "a")
-        await clock.settle()
+        await clock.settled()
         assert len(informer._overlay) == 0
 
 
@@ -436,12 +436,12 @@ async def test_a_write_that_leaves_the_selection_hides_the_object() -> None:
         informer.written(raw(server.put("shop", "b", labels={"app": "db"})))
         assert informer.lister.list() == []
         server.bookmark()
-        await clock.settle()
+        await clock.settled()
         assert informer.lister.list() == []
         assert len(informer._overlay) == 0
         left = raw(server.put("shop", "a", labels={"app": "db"}))
         server.put("shop", "a", labels={"app": "web"})
-        await clock.settle()
+        await clock.settled()
         informer.written(left)
         assert len(informer.lister.list()) == 1
 
@@ -467,14 +467,14 @@ async def test_an_informer_can_run_again_and_goes_on_where_it_was() -> None:
     server, clock = server_with("a"), VirtualClock()
     informer = informer_of(server, clock)
     async with informer:
-        await clock.settle()
+        await clock.settled()
         with pytest.raises(RuntimeError, match="is running already"):
             await informer.run()
     assert informer.health.state == "stopped"
     server.delete("shop", "a")
     server.put("shop", "b")
     async with informer:
-        await clock.settle()
+        await clock.settled()
         assert informer.lister.keys() == [("shop", "b")]
     assert server.watches == []
 

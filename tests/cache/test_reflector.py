@@ -42,7 +42,7 @@ async def test_everything_is_read_as_a_stream_and_then_watched() -> None:
         assert informer.synced
         assert len(informer.lister) == 3
         server.put("shop", "new")
-        await clock.settle()
+        await clock.settled()
         assert informer.lister.get("new", "shop") is not None
         assert asked(server) == ["stream"]
         assert informer.health.resource_version == str(server.revision)
@@ -101,7 +101,7 @@ async def test_a_bookmark_moves_the_point_from_which_a_watch_goes_on() -> None:
     async with informed(server) as (_, clock):
         server.revision += 500
         server.bookmark()
-        await clock.settle()
+        await clock.settled()
         server.end()
         await clock.advance(5)
         assert asked(server) == ["stream", f"watch from {server.revision}"]
@@ -220,13 +220,13 @@ async def test_a_deletion_inside_a_streaming_list_waits_for_its_end() -> None:
         changes: list[Change[core.ConfigMap]] = []
         informer.add_handler(changes.append)
         server.delete("shop", "o-0000")
-        await clock.settle()
+        await clock.settled()
         assert not informer.synced
         assert [change.type for change in changes] == ["added", "added"]
         watch = server.watches[0]
         watch._pieces.append(server.end_mark)
         watch._news.set()
-        await clock.settle()
+        await clock.settled()
         assert informer.synced
         assert [(change.type, change.missed) for change in changes[2:]] == [("deleted", False)]
         assert informer.lister.keys() == [("shop", "o-0001")]
@@ -281,7 +281,7 @@ async def test_reconnects_are_spread_and_become_rarer() -> None:
     async with informed(server) as (informer, clock):
         server.forbidden = {"watch"}
         server.end()
-        await clock.settle()
+        await clock.settled()
         seen = len(server.requests)
         times: list[float] = []
         while len(times) < 8:
@@ -344,7 +344,7 @@ async def test_a_watch_that_the_server_ends_after_its_time_is_no_failure(caplog:
                 await clock.advance(30)
                 server.bookmark()
             server.end()
-            await clock.settle()
+            await clock.settled()
             assert len(server.watches) == 1, "opened again at once, however often it has ended"
             assert (informer.health.state, informer.health.last_error) == ("watching", "")
             assert informer.health.restarts == restarts
@@ -455,7 +455,7 @@ async def test_a_watch_that_somebody_else_cancels_is_opened_again(caplog: pytest
         server.watches[0].finish(asyncio.CancelledError())
         await clock.advance(1)
         server.put("shop", "new")
-        await clock.settle()
+        await clock.settled()
         assert informer.lister.keys() == [("shop", "new")]
         assert "unexpected error" in caplog.text
 
@@ -471,7 +471,7 @@ async def test_one_unreadable_line_does_not_stop_the_watch(caplog: pytest.LogCap
         )
         server.watches[0].send("ADDED", {"metadata": {"name": "odd", "namespace": "shop", "labels": {"a": 1}}})
         server.put("shop", "good")
-        await clock.settle()
+        await clock.settled()
         assert informer.lister.keys() == [("shop", "deep"), ("shop", "good"), ("shop", "odd")]
         assert [obj.metadata.name for obj in informer.lister.list()] == ["good"]
         assert informer.health.undecodable >= 4

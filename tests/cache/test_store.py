@@ -49,7 +49,7 @@ async def test_a_lazy_list_decodes_each_object_when_its_turn_comes() -> None:
         assert next(found).metadata.name == "a"
         assert informer.health.undecodable == 0
         server.delete("shop", "c")
-        await clock.settle()
+        await clock.settled()
         assert next(found).metadata.name == "c", "what belongs to the list is decided when it is asked for"
         assert informer.health.undecodable == 1
 
@@ -181,7 +181,7 @@ async def test_no_event_makes_a_task() -> None:
         try:
             for number in range(100):
                 server.put("shop", f"o-{number}")
-            await clock.settle()
+            await clock.settled()
         finally:
             asyncio.get_running_loop().set_task_factory(None)
         assert len(changes) == len(informer.lister) == 100
@@ -201,6 +201,6 @@ async def test_the_events_of_one_piece_are_stored_and_told_without_a_pause() -> 
         while len(turns) < 100 and turn < 1000:
             await asyncio.sleep(0)
             turn += 1
-        await clock.settle()
+        await clock.settled()
         assert len(turns) == 100
         assert len(set(turns)) == 1, "other tasks ran between two events of one piece"

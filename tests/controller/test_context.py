@@ -29,7 +29,7 @@ async def test_the_logger_is_bound_to_the_object(
 
     async with working(operator, clock) as stage:
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
     [record] = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert record.getMessage() == "Thing default/one: 50 % of all"
     fields = record.__dict__
@@ -45,7 +45,7 @@ async def test_the_clock_is_the_one_that_the_operator_was_given(operator: Operat
 
     async with working(operator, clock) as stage:
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
     assert clocks == [clock]
 
 
@@ -59,7 +59,7 @@ async def test_what_a_traceback_shows_of_a_context_is_not_its_content(operator: 
 
     async with working(operator, clock) as stage:
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
     content, *others = shown
     assert "resourceVersion" in content
     assert not [text for text in others if "resourceVersion" in text]
@@ -86,7 +86,7 @@ async def test_what_is_no_object_is_told_by_everything_that_writes(operator: Ope
 
     async with working(operator, clock) as stage:
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
     expected = "an object is needed here, such as core.ConfigMap(...), not "
     assert told == [expected + given for given in ("the class Thing", "a list", "the class Thing", "a str", "a str")]
 
@@ -104,7 +104,7 @@ async def refusals(operator: Operator, clock: VirtualClock, parent: Object, chil
 
     async with working(operator, clock) as stage:
         stage.put(parent)
-        await clock.settle()
+        await clock.settled()
     return told
 
 

@@ -77,9 +77,9 @@ async def test_a_class_is_made_anew_at_each_start_and_its_methods_are_called(
     for _ in range(2):
         async with working(operator, clock) as stage:
             stage.put(thing())
-            await clock.settle()
+            await clock.settled()
             stage.remove(thing())
-            await clock.settle()
+            await clock.settled()
     assert len(made) == 2
     assert seen == [("reconcile", "one"), ("deleted", "one")] * 2
 
@@ -97,13 +97,13 @@ async def test_the_key_form_is_called_for_absent_objects_and_those_in_deletion(
 
     async with working(operator, clock) as stage:
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
         stage.put(thing(deletion_timestamp=datetime(2030, 1, 1, tzinfo=UTC), finalizers=["other.com/one"]))
-        await clock.settle()
+        await clock.settled()
         stage.remove(thing())
-        await clock.settle()
+        await clock.settled()
         stage.controller.enqueue(key("never-was"))
-        await clock.settle()
+        await clock.settled()
     assert seen == [(key(), True), (key(), True), (key(), False), (key("never-was"), False)]
 
 
@@ -119,7 +119,7 @@ async def test_the_object_form_is_not_called_for_objects_in_deletion_or_absent_o
     async with working(operator, clock) as stage:
         stage.put(thing(deletion_timestamp=datetime(2030, 1, 1, tzinfo=UTC), finalizers=["foregroundDeletion"]))
         stage.controller.enqueue(key("never-was"))
-        await clock.settle()
+        await clock.settled()
         assert stage.controller.stats.reconciles == {"success": 2}
     assert seen == []
 
@@ -158,7 +158,7 @@ async def test_a_deleted_object_reaches_the_callback_with_its_last_state_until_i
 
     async with working(operator, clock) as stage:
         stage.put(thing(size=1))
-        await clock.settle()
+        await clock.settled()
         stage.remove(thing(size=7))
         await clock.advance(60)
     assert told == [(7, 1), (7, 2)]
@@ -179,10 +179,10 @@ async def test_an_object_made_anew_before_its_end_was_told_is_told_first_and_rec
 
     async with working(operator, clock) as stage:
         stage.put(thing(uid="first"))
-        await clock.settle()
+        await clock.settled()
         stage.remove(thing(uid="first"))
         stage.put(thing(uid="second"))
-        await clock.settle()
+        await clock.settled()
     assert seen == [("reconciled", "first"), ("deleted", "first"), ("reconciled", "second")]
 
 
@@ -204,10 +204,10 @@ async def test_an_object_does_not_wait_for_the_end_of_the_one_before_it_to_be_to
 
     async with working(operator, clock) as stage:
         stage.put(thing(uid="first"))
-        await clock.settle()
+        await clock.settled()
         stage.remove(thing(uid="first"))
         stage.put(thing(uid="second"))
-        await clock.settle()
+        await clock.settled()
         assert seen == [("reconciled", "first"), ("deleted", "first"), ("reconciled", "second")]
         ending = "terminal_error" if isinstance(error, TerminalError) else "error"
         assert stage.controller.stats.reconciles == {"success": 1, ending: 1}
@@ -233,7 +233,7 @@ async def test_a_callback_is_called_again_although_the_next_object_failed_for_go
 
     async with working(operator, clock) as stage:
         stage.put(thing(uid="first"))
-        await clock.settle()
+        await clock.settled()
         stage.remove(thing(uid="first"))
         stage.put(thing(uid="second"))
         await clock.advance(60)
@@ -250,7 +250,7 @@ async def test_a_deletion_callback_needs_no_reconciler(operator: Operator, clock
     async with working(operator, clock) as stage:
         stage.put(thing())
         stage.remove(thing())
-        await clock.settle()
+        await clock.settled()
     assert told == ["one"]
 
 
@@ -308,10 +308,10 @@ async def test_an_undecodable_object_is_told_once_for_each_generation_and_withou
         ]
         assert stage.controller.stats.reconciles["terminal_error"] > 100
         put(stage, 3, 2, "hunter2")
-        await clock.settle()
+        await clock.settled()
         assert len(lines()) == 2
         put(stage, 4, 3, "5")
-        await clock.settle()
+        await clock.settled()
         assert stage.controller.stats.reconciles["success"] == 1
         assert "hunter2" not in str(stage.recorded())
     assert "hunter2" not in caplog.text
@@ -328,7 +328,7 @@ async def test_what_a_reconciler_reads_and_does_not_fit_is_logged_without_its_va
 
     async with working(operator, clock) as stage:
         stage.put(thing("a"))
-        await clock.settle()
+        await clock.settled()
     assert "Ration one: spec.size: the value is not a quantity" in caplog.text
     assert "hunter2" not in caplog.text
 
@@ -347,7 +347,7 @@ async def test_a_kind_that_is_not_cached_is_refused_with_what_to_do(operator: Op
 
     async with working(operator, clock) as stage:
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
     assert errors == [
         "Part is not cached: add reads=[Part] (or owns=, watches=) to the reconciler, "
         "or ask the server with ctx.client.get(Part, ...)"

@@ -76,7 +76,7 @@ async def test_a_failure_is_one_full_log_line_with_its_traceback(
 
     async with working(operator, clock) as stage:
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
     [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert record.getMessage() == (
         "Thing default/one: reconcile failed, attempt 1, retrying in 5ms: RuntimeError: no such zone"
@@ -119,7 +119,7 @@ async def test_each_reconcile_is_a_line_for_those_who_want_details(
     with caplog.at_level(logging.DEBUG, "kubewright.controller"):
         async with working(operator, clock) as stage:
             stage.put(thing())
-            await clock.settle()
+            await clock.settled()
     lines = [record.getMessage() for record in caplog.records if record.levelno == logging.DEBUG]
     assert lines == ["Thing default/one: reconciled in 0s: success; trigger: added"]
 

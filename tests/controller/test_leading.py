@@ -71,7 +71,7 @@ async def test_the_grace_period_passes_on_the_injected_clock(operator: Operator,
 
     on = stage(operator, clock, [True])
     on.put(thing())
-    await clock.settle()
+    await clock.settled()
     stopping = asyncio.create_task(on.controller.stop(grace=600))
     await clock.advance(599)
     assert not stopping.done()

@@ -50,7 +50,7 @@ async def test_the_initial_list_and_resyncs_go_behind_live_changes(operator: Ope
     stage.put(thing("live"))
     stage.synced()
     stage.controller.start()
-    await clock.settle()
+    await clock.settled()
     assert order == [("live", "added"), ("a", "initial"), ("b", "initial")]
     order.clear()
     await clock.advance(60)
@@ -68,7 +68,7 @@ async def test_a_predicate_decides_which_changes_count(operator: Operator, clock
     async with working(operator, clock) as stage:
         for size, generation in ((1, 1), (2, 1), (3, 2)):
             stage.put(thing(size=size, generation=generation))
-            await clock.settle()
+            await clock.settled()
     assert sizes == [1, 3]
 
 
@@ -89,13 +89,13 @@ async def test_predicates_compare_confirmed_states_so_our_own_write_hides_nobody
 
     async with working(operator, clock) as stage:
         stage.put(thing(size=1, generation=1))
-        await clock.settle()
+        await clock.settled()
         # Somebody asks for size 2, and we write a label on top of that before we have heard of it.
         ours = thing(size=2, generation=2, labels={"seen": "yes"}, resource_version="1000")
         stage.informers[Thing].written(ours)
         assert stage.informers[Thing].lister.snapshots()[0].generation == 2
         stage.put(thing(size=2, generation=2))
-        await clock.settle()
+        await clock.settled()
         # Compared with what readers see, nothing would have changed, and nobody would have reconciled size 2.
         assert compared == [(1, 2)]
         assert sizes == [1, 2]
@@ -119,7 +119,7 @@ async def test_a_predicate_that_fails_lets_the_change_pass(
 
     async with working(operator, clock) as stage:
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
     assert seen == ["one"]
     assert error.__name__ in caplog.text
 
@@ -141,10 +141,10 @@ async def test_a_map_function_that_fails_spoils_that_state_only(
 
     async with working(operator, clock) as stage:
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
         stage.put(part("one", "broken"))
         stage.put(part("one", "whole"))
-        await clock.settle()
+        await clock.settled()
     assert triggers == ["added", "Part added"]
     assert error.__name__ in caplog.text
     place = f"mapped (test_waking.py:{mapped.__code__.co_firstlineno})"
@@ -186,7 +186,7 @@ async def test_what_a_map_function_answers_must_be_a_key_that_the_kind_can_have(
 
     async with working(operator, clock) as stage:
         stage.put(part("one"))
-        await clock.settle()
+        await clock.settled()
     if told is None:
         assert not caplog.records
         assert len(seen) == (found is not None)
@@ -206,13 +206,13 @@ async def test_owned_objects_wake_their_owner_and_say_so(operator: Operator, clo
 
     async with working(operator, clock) as stage:
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
         stage.put(part("one"))
-        await clock.settle()
+        await clock.settled()
         stage.put(part("one"))  # nothing that the predicate lets pass
-        await clock.settle()
+        await clock.settled()
         stage.remove(part("one"))
-        await clock.settle()
+        await clock.settled()
     assert triggers == ["added", "Part added", "Part deleted"]
 
 
@@ -228,7 +228,7 @@ async def test_owned_objects_are_read_by_their_owner(operator: Operator, clock: 
         stage.put(part("one", "q"))
         stage.put(part("other", "r"))
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
     assert owned[-1] == ["p", "q"]
 
 
@@ -247,16 +247,16 @@ async def test_a_watched_object_wakes_what_a_function_names_before_and_after_a_c
     async with working(operator, clock) as stage:
         for size, name in enumerate(("zero", "one", "two")):
             stage.put(thing(name, size))
-        await clock.settle()
+        await clock.settled()
         seen.clear()
         shared = part("nobody")
         shared.spec.size = 1
         stage.put(shared)
-        await clock.settle()
+        await clock.settled()
         assert seen == ["one"]
         shared.spec.size = 2
         stage.put(shared)
-        await clock.settle()
+        await clock.settled()
         assert seen == ["one", "one", "two"]
 
 
@@ -276,11 +276,11 @@ async def test_a_map_function_of_the_object_alone_will_do_and_one_answer_alone(
 
     async with working(operator, clock) as stage:
         stage.put(thing("a"))
-        await clock.settle()
+        await clock.settled()
         shared = part("nobody")
         shared.metadata.labels = {"for": "a"}
         stage.put(shared)
-        await clock.settle()
+        await clock.settled()
     assert seen == ["a", "a"]
 
 
@@ -327,7 +327,7 @@ async def test_what_a_trigger_names_wrongly_is_told_and_the_rest_goes_on(
         seen.append(name.name)
 
     async with working(operator, clock):
-        await clock.settle()
+        await clock.settled()
     assert seen == ["one", "two"]
     assert "'alone' is the key of no Thing. They live in a namespace" in caplog.text
     assert "a/b/c" in caplog.text
@@ -347,9 +347,9 @@ def test_a_queue_of_a_module_brings_its_keys_in_each_event_loop(operator: Operat
     async def run(name: str) -> None:
         clock = VirtualClock()
         async with working(operator, clock):
-            await clock.settle()  # somebody waits for the queue, in this loop
+            await clock.settled()  # somebody waits for the queue, in this loop
             queue.put_nowait(key(name))
-            await clock.settle()
+            await clock.settled()
 
     async def end_while_somebody_waits() -> None:
         forgotten.send(None)

@@ -132,7 +132,7 @@ async def live_through(
     for event in events:
         await until(event.at)
         replicas[event.process].suffer(event)
-        await time.settle()
+        await time.settled()
         may_write()
     # Peace: after the longest trouble, an old lease, and a look by those who wait, somebody leads and goes on leading.
     await until(TROUBLE_ENDS + 40 + 30)

@@ -314,7 +314,7 @@ async def test_what_is_being_written_when_it_ends_is_counted_too() -> None:
     recorder.start()
     for number in range(3):
         recorder.record(config_map(), f"Reason{number}", "last words")
-    await clock.settle()
+    await clock.settled()
     await recorder.close(timeout=0.01)
     assert recorder.stats.dropped == {"stopped": 3}
 
@@ -344,7 +344,7 @@ async def test_a_line_that_is_too_long_drops_events_and_says_how_many(caplog: py
     assert (recorder.stats.waiting, recorder.stats.dropped) == (1_000, {"line_full": 10})
     async with recorder:
         await clock.run(recorder.flush(), limit=10**6)
-        await clock.settle()
+        await clock.settled()
     assert "10 events were dropped" in caplog.text
 
 

@@ -73,11 +73,11 @@ async def test_the_queue_state_follows_the_key(operator: Operator, clock: Virtua
         )
         assert (waiting.state, waiting.priority, waiting.trigger) == ("waiting", 0, "added")
         stage.put(thing("one", size=2))
-        await clock.settle()
+        await clock.settled()
         again = stage.controller.inspect(key("one")).queue
         assert (again.state, again.runs_again, again.trigger) == ("running", True, "updated")
         gate.set()
-        await clock.settle()
+        await clock.settled()
         delayed = stage.controller.inspect(key("two"))
         assert (delayed.queue.state, delayed.next_retry) == ("delayed", clock.now() + timedelta(seconds=60))
 
@@ -169,7 +169,7 @@ async def test_what_is_inspected_is_json_without_values(
 
     async with working(operator, clock, transport=server) as stage:
         stage.put(thing(size=737373))
-        await clock.settle()
+        await clock.settled()
         text = msgspec.json.encode(stage.controller.inspect(key())).decode()
     content = json.loads(text)
     assert content["queue"]["state"] == "idle"
@@ -186,7 +186,7 @@ async def test_debug_pages_answer_in_json(operator: Operator, clock: VirtualCloc
     async with working(operator, clock) as stage:
         for name in ("one", "two"):
             stage.put(thing(name))
-        await clock.settle()
+        await clock.settled()
         pages = DebugPages(Sources(controllers=lambda: stage.controllers))
 
         def ask(path: str) -> tuple[int, dict[str, object]]:

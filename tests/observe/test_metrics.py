@@ -181,7 +181,7 @@ async def test_the_cache_tells_its_size_its_watch_and_what_does_not_fit(
     labels = {"group": "example.com", "version": "v1", "kind": "Thing", "selector": ""}
     async with working(operator, clock) as stage:
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
         [informer] = stage.informers.values()
         health = informer._reflectors[0].health
         health.state, health.quiet_since, health.restarts, health.relists = "watching", clock.monotonic(), 2, 1
@@ -227,7 +227,7 @@ async def test_events_that_were_dropped_or_aggregated_are_counted(operator: Oper
 
     async with working(operator, clock) as stage:
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
         metrics = metrics_of(stage)
         component = "thing-operator"
         assert value(metrics, "kubewright_events_recorded_total", component=component) == 30

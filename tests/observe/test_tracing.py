@@ -67,7 +67,7 @@ async def test_a_reconcile_is_a_span_and_its_requests_are_inside(
 
     async with working(operator, clock, transport=server, observer=Observer(tracing=Tracing(provider))) as stage:
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
     own, request, reconcile = exporter.get_finished_spans()
     assert reconcile.name == "reconcile thing"
     assert attributes(reconcile) == {
@@ -129,7 +129,7 @@ async def test_a_trace_that_is_not_sampled_says_so_to_the_server(
     tracing = Tracing(TracerProvider(sampler=ALWAYS_OFF))
     async with working(operator, clock, transport=server, observer=Observer(tracing=tracing)) as stage:
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
     assert server.requests[0].headers["traceparent"].endswith("-00")
 
 
@@ -158,7 +158,7 @@ async def test_without_an_sdk_the_trace_has_ids_of_its_own(
     tracing = Tracing(otel.NoOpTracerProvider())
     async with working(operator, clock, transport=server, observer=Observer(tracing=tracing)) as stage:
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
         assert stage.controller.stats.reconciles == {"success": 1}
     _, trace_id, span_id, flags = server.requests[0].headers["traceparent"].split("-")
     assert (len(trace_id.strip("0")) > 0, len(span_id.strip("0")) > 0, flags) == (True, True, "01")

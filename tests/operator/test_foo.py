@@ -57,8 +57,8 @@ async def test_a_resync_of_an_unchanged_object_makes_no_api_call(
         async with example.operator.running(client, install_crds=False) as running:
             await deployment(client, namespace)
             await settled(running)
-    example.operator.clock = clock = VirtualClock()
-    async with example.operator.running(calls.client, install_crds=False) as running:
+    clock = VirtualClock()
+    async with example.operator.running(calls.client, install_crds=False, clock=clock) as running:
         await settled(running)
         stats = running.controller(example.Foo).stats
         assert calls.writes() == [f"patch deployments.apps {namespace}/web"]  # it makes sure of the object, once

@@ -99,7 +99,7 @@ async def test_so_does_a_line_that_a_reconciler_writes_elsewhere(logs: tuple[Lin
 
     async with working(operator, clock) as stage:
         stage.put(thing("till"))
-        await clock.settle()
+        await clock.settled()
     [line] = [line for line in map(json.loads, logs[0].lines) if line["logger"] == "somewhere.else"]
     assert (line["controller"], line["kind"], line["namespace"], line["name"]) == ("thing", "Thing", "default", "till")
     assert line["message"] == f"from {line['trace']}"

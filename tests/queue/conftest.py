@@ -22,7 +22,7 @@ def queue(clock: VirtualClock) -> WorkQueue[str]:
 async def take(queue: WorkQueue[str]) -> str | None:
     """The next key, or None when a worker would have to wait."""
     getting = asyncio.ensure_future(queue.get())
-    await VirtualClock().settle()
+    await VirtualClock().settled()
     if getting.done():
         return getting.result()
     getting.cancel()

@@ -20,7 +20,7 @@ async def test_a_delayed_key_is_ready_at_its_time_and_not_before(queue: WorkQueu
 
 async def test_a_waiting_worker_is_woken_when_a_delay_ends(queue: WorkQueue[str], clock: VirtualClock) -> None:
     getting = asyncio.ensure_future(queue.get())
-    await clock.settle()
+    await clock.settled()
     queue.add_after("a", 3600)
     assert await clock.run(getting) == "a"
     assert clock.monotonic() == 3600

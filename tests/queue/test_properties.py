@@ -116,7 +116,7 @@ class QueueAndModel(RuleBasedStateMachine):
         return self.loop.run_until_complete(work)
 
     def settle(self) -> None:
-        self.run(self.clock.settle())
+        self.run(self.clock.settled())
 
     async def work_once(self) -> None:
         try:

@@ -13,7 +13,7 @@ from tests.queue.conftest import add_all, take
 
 async def test_a_worker_waits_until_there_is_a_key(queue: WorkQueue[str], clock: VirtualClock) -> None:
     getting = asyncio.ensure_future(queue.get())
-    await clock.settle()
+    await clock.settled()
     assert not getting.done()
     queue.add("a")
     assert await getting == "a"
@@ -21,20 +21,20 @@ async def test_a_worker_waits_until_there_is_a_key(queue: WorkQueue[str], clock:
 
 async def test_each_key_wakes_one_worker(queue: WorkQueue[str], clock: VirtualClock) -> None:
     workers = [asyncio.ensure_future(queue.get()) for _ in range(3)]
-    await clock.settle()
+    await clock.settled()
     add_all(queue, "ab")
-    await clock.settle()
+    await clock.settled()
     assert sorted(worker.result() for worker in workers if worker.done()) == ["a", "b"]
     queue.add("c")
-    await clock.settle()
+    await clock.settled()
     assert all(worker.done() for worker in workers)
 
 
 async def test_a_cancelled_get_takes_nothing(queue: WorkQueue[str], clock: VirtualClock) -> None:
     getting = asyncio.ensure_future(queue.get())
-    await clock.settle()
+    await clock.settled()
     getting.cancel()
-    await clock.settle()
+    await clock.settled()
     queue.add("a")
     assert await take(queue) == "a"
 
@@ -49,10 +49,10 @@ async def test_a_get_cancelled_in_the_moment_of_waking_passes_the_key_on(
     queue: WorkQueue[str], clock: VirtualClock
 ) -> None:
     first, second = asyncio.ensure_future(queue.get()), asyncio.ensure_future(queue.get())
-    await clock.settle()
+    await clock.settled()
     queue.add("a")  # wakes the first ...
     first.cancel()  # ... which is cancelled before it runs
-    await clock.settle()
+    await clock.settled()
     assert first.cancelled()
     assert second.done()
     assert second.result() == "a"
@@ -170,7 +170,7 @@ async def test_draining_still_runs_once_more_what_was_added_while_running(
     queue.add("a")
     queue.shutdown()
     idle = asyncio.ensure_future(queue.get())  # waits: the key will be ready again
-    await clock.settle()
+    await clock.settled()
     assert not idle.done()
     queue.done("a")
     assert await idle == "a"
@@ -199,7 +199,7 @@ async def test_a_drain_can_be_cut_short(queue: WorkQueue[str]) -> None:
 @pytest.mark.parametrize("drain", [True, False])
 async def test_a_shutdown_wakes_every_waiting_worker(queue: WorkQueue[str], clock: VirtualClock, drain: bool) -> None:
     workers = [asyncio.ensure_future(queue.get()) for _ in range(3)]
-    await clock.settle()
+    await clock.settled()
     queue.shutdown(drain=drain)
     for worker in workers:
         with pytest.raises(QueueShutDown):
@@ -212,7 +212,7 @@ async def test_the_last_key_of_a_drain_sends_the_other_workers_home(queue: WorkQ
     queue.add("a")
     queue.shutdown()
     first, second = asyncio.ensure_future(queue.get()), asyncio.ensure_future(queue.get())
-    await clock.settle()
+    await clock.settled()
     queue.done("a")
     assert await first == "a"
     with pytest.raises(QueueShutDown):
@@ -226,7 +226,7 @@ async def test_drained_waits_for_the_shutdown_the_waiting_and_the_running(
     drained = asyncio.ensure_future(queue.drained())
 
     async def is_drained() -> bool:
-        await clock.settle()
+        await clock.settled()
         return drained.done()
 
     assert not queue.shutting_down

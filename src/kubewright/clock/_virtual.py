@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from kubewright.clock._clock import Clock, Timer
 from kubewright.clock._holds import SERVED, Holds
 
-__all__ = ["VirtualClock", "settle"]
+__all__ = ["VirtualClock", "settled"]
 
 T = TypeVar("T")
 
@@ -149,7 +149,7 @@ class VirtualClock:
         left that could change that.
         """
         end = self._elapsed + _nanoseconds(limit)
-        await self.settle()
+        await self.settled()
         while not await self._is_true(predicate, end):
             await self._step(end, f"{getattr(predicate, '__qualname__', predicate)} is not true", limit)
 
@@ -168,14 +168,14 @@ class VirtualClock:
         task = asyncio.ensure_future(awaitable)
         end = self._elapsed + _nanoseconds(limit)
         try:
-            await self.settle()
+            await self.settled()
             while not task.done():
                 await self._step(end, "not finished", limit)
             return await task
         finally:
             task.cancel()
 
-    async def settle(self) -> None:
+    async def settled(self) -> None:
         """Run everything that can run without time passing: tasks, work that holds this clock, timers that are due.
 
         Bounded, so a busy loop cannot hang a test.
@@ -226,10 +226,10 @@ class VirtualClock:
             await self._holds.until_something_is_released()
 
 
-async def settle(clock: Clock) -> None:
-    """Run everything that can run at this moment: see `VirtualClock.settle`; in real time, the tasks that are ready."""
+async def settled(clock: Clock) -> None:
+    """Run everything that can run at this moment; in real time, only the tasks that are ready."""
     if isinstance(clock, VirtualClock):
-        await clock.settle()
+        await clock.settled()
     else:
         await _no_task_is_ready()
 

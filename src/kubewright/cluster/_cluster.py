@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from kubewright.client import Client
-from kubewright.clock import Clock, SystemClock, Timer, settle
+from kubewright.clock import Clock, SystemClock, Timer, settled
 from kubewright.cluster._builtin import builtin_types
 from kubewright.cluster._calls import User
 from kubewright.cluster._dispatch import Dispatcher
@@ -298,7 +298,7 @@ class Cluster:
         """
         while True:
             before = self._running.state.storage.revision
-            await settle(self._clock)
+            await settled(self._clock)
             if self._controllers is not None:
                 await self._controllers.settled()
             if self._workloads is not None:

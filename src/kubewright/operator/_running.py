@@ -139,8 +139,8 @@ class Running:
         )
         operator.metrics.sources = self.sources
         self._stack.callback(operator.metrics.leave, self.sources)
-        self._dependencies = await start_dependencies(operator.dependencies, self._replaced, self._stack)
         self.servers += await serve_pages(operator, self, client, self._stack)
+        self._dependencies = await start_dependencies(operator.dependencies, self._replaced, self._stack)
         await self.webhooks.serve(client, self._stack)
         await self._enter("webhooks")
         if self._reach_first:

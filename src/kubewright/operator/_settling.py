@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol, runtime_checkable
 
 from kubewright.cache import Caches
-from kubewright.clock import Clock, settle
+from kubewright.clock import Clock, settled
 from kubewright.controller import Controller
 
 __all__ = ["wait_until_settled"]
@@ -54,7 +54,7 @@ async def _is_settled(
     clock: Clock, controllers: Sequence[Controller[Any]], caches: Caches | None, cluster: object
 ) -> bool:
     before = _handled(controllers)
-    await settle(clock)
+    await settled(clock)
     if isinstance(cluster, _Settles):
         await cluster.settled()
     if _handled(controllers) != before or _is_busy(controllers):

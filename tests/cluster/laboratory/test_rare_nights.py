@@ -66,8 +66,8 @@ class Night:
 @asynccontextmanager
 async def night(operator: kw.Operator) -> AsyncIterator[Night]:
     clock = VirtualClock()
-    operator.clock = clock
-    async with Cluster(clock=clock, seed="night") as cluster, operator.running(cluster.client()) as running:
+    cluster = Cluster(clock=clock, seed="night")
+    async with cluster, operator.running(cluster, clock=clock) as running:
         yield Night(cluster, clock, running)
 
 

@@ -54,7 +54,7 @@ async def test_delayed_events_come_later_in_their_order() -> None:
         watching = await begun(client)
         with cluster.lab.delayed_watch(core.ConfigMap, 5) as delayed:
             waiting = watching.begin()
-            await clock.settle()
+            await clock.settled()
             for name in "abc":
                 await client.create(config_map(name))
                 await clock.advance(1)
@@ -62,7 +62,7 @@ async def test_delayed_events_come_later_in_their_order() -> None:
             await clock.advance(2)
             assert await watching.take() == [("ADDED", "a")]
             waiting = watching.begin()
-            await clock.settle()
+            await clock.settled()
             assert not waiting.done()
             await clock.advance(1)
             assert await watching.take() == [("ADDED", "b")]

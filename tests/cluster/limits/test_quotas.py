@@ -144,7 +144,7 @@ async def test_a_deployment_says_why_its_pods_are_missing() -> None:
         await cluster.settled()
         await client.create(a_deployment(replicas=2))
         await clock.advance(5)
-        await clock.settle()
+        await clock.settled()
         assert len(await client.list(core.Pod)) == 1
         events = [event.message or "" for event in await client.list(core.Event) if event.reason == "FailedCreate"]
         assert any("exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1" in text for text in events)

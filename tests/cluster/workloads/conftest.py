@@ -44,7 +44,7 @@ class World:
         """Let time pass, and everything happen that happens meanwhile."""
         await self.clock.advance(seconds)
         await self.cluster.settled()
-        await self.clock.settle()
+        await self.clock.settled()
 
     async def get(self, kind: type[O], name: str) -> O:
         return await self.client.get(kind, name)

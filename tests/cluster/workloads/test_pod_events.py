@@ -20,13 +20,13 @@ async def make(world: World, plan: PodPlan, *containers: core.Container, **spec:
     world.plans.default = plan
     made = core.PodSpec(containers=list(containers) or [core.Container(name="main", image="web:1")], **spec)
     pod = await world.client.create(core.Pod(metadata=meta.ObjectMeta(name="web"), spec=made))
-    await world.clock.settle()
+    await world.clock.settled()
     return pod
 
 
 async def told(world: World) -> list[Line]:
     """Type, reason, message and count of each event about the pod: as `kubectl describe` shows them."""
-    await world.clock.settle()
+    await world.clock.settled()
     found = await world.client.list(core.Event, fields={"involvedObject.name": "web"})
     # Those of the scheduler have a time of their own kind, and come first there.
     ordered = sorted(found, key=lambda event: "" if event.last_timestamp is None else str(event.last_timestamp))

@@ -236,6 +236,6 @@ async def test_a_page_that_fails_does_not_keep_the_others_from_hearing(caplog: p
         operator.subscribe(broken)
         operator.subscribe(lambda: heard.append(1))
         with caplog.at_level(logging.ERROR):
-            await clock.settle()
+            await clock.settled()
     assert heard == [1]
     assert "could not be brought up to date" in caplog.text
