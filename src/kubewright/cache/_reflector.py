@@ -248,6 +248,8 @@ class Reflector(Generic[R]):
         with Watchdog(self._clock, self._stall_timeout) as watchdog:
             stream = await self._source.watch(self._position, seconds=seconds, initial=initial)
             watchdog.heard()
+            if not stream.may_stall():
+                watchdog.trust(stream.may_stall)
             if initial:
                 self._begin_list(tombstones)
             else:

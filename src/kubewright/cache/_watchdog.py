@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -27,6 +28,7 @@ class Watchdog:
         self._clock = clock
         self._seconds = seconds
         self._fired = False
+        self._may_stall: Callable[[], bool] = lambda: True
         self._timer: Timer | None = None
 
     def heard(self) -> None:
@@ -39,7 +41,7 @@ class Watchdog:
         self._task = task
         self._cancelling = task.cancelling()
         self.heard()
-        self._timer = self._clock.call_later(self._seconds, self._look, deferrable=True)
+        self._set_timer(self._seconds)
         return self
 
     def __exit__(
@@ -51,10 +53,20 @@ class Watchdog:
         if self._fired and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
             raise Stalled(f"nothing was heard for {format_duration(self._seconds)}")
 
+    def trust(self, may_stall: Callable[[], bool]) -> None:
+        """Let a virtual clock not stop for this, as long as what is waited for cannot stall."""
+        self._may_stall = may_stall
+        if self._timer is not None:
+            self._timer.cancel()
+        self._set_timer(self._seconds)
+
+    def _set_timer(self, seconds: float) -> None:
+        self._timer = self._clock.call_later(seconds, self._look, deferrable=not self._may_stall())
+
     def _look(self) -> None:
         left = self._last + self._seconds - self._clock.monotonic()
         if left > 0.001:  # less than that may be nothing but rounding
-            self._timer = self._clock.call_later(left, self._look, deferrable=True)
+            self._set_timer(left)
         else:
             self._fired = True
             self._task.cancel()

@@ -86,6 +86,11 @@ class WatchStream:
         finally:
             self._response.close()
 
+    def may_stall(self) -> bool:
+        """Whether it may fall silent without an end, as a network may. An embedded cluster's does not."""
+        asked: Callable[[], bool] | None = getattr(self._response, "may_stall", None)
+        return asked is None or asked()
+
     def close(self) -> None:
         """End the watch."""
         self._response.close()

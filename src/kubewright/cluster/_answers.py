@@ -52,6 +52,9 @@ class Stream(Protocol):
     def chunks(self) -> AsyncIterator[bytes]:
         """The body as it comes to be."""
 
+    def may_stall(self) -> bool:
+        """Whether it may fall silent although the cluster runs."""
+
     def close(self) -> None:
         """Nobody reads it any more."""
 
@@ -118,6 +121,10 @@ class Answer:
             return
         async for chunk in self.stream.chunks():
             yield chunk
+
+    def may_stall(self) -> bool:
+        """Whether the rest of the body may fail to come although the cluster runs."""
+        return self.stream is not None and self.stream.may_stall()
 
     def close(self) -> None:
         """Give up the rest of the body."""

@@ -108,6 +108,10 @@ class Watcher:
         horizon = horizon_of(self._state, self._call)
         return self._state.storage.revision if horizon is None else horizon
 
+    def may_stall(self) -> bool:
+        """Whether a laboratory may keep its events back."""
+        return self._state.gate is not None
+
     # Beginning
 
     def begin_with_everything(self) -> None:
@@ -145,7 +149,7 @@ class Watcher:
         if self._closed:
             return
         seconds = timeout if timeout else _SHORTEST * (1 + state.rng.random())
-        deferrable = self._bookmarks and state.gate is None
+        deferrable = self._bookmarks and not self.may_stall()
         self._timers.append(state.clock.call_later(seconds, self.end, deferrable=deferrable))
         if self._bookmarks:
             self._set_bookmark_timer()
@@ -286,7 +290,7 @@ class Watcher:
             self._set_bookmark_timer()
 
     def _set_bookmark_timer(self) -> None:
-        deferrable = self._state.gate is None
+        deferrable = not self.may_stall()
         timer = self._state.clock.call_later(BOOKMARK_SECONDS, self._regular_bookmark, deferrable=deferrable)
         self._timers.append(timer)
 
