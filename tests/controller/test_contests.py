@@ -145,3 +145,35 @@ async def test_a_second_copy_with_our_own_name_is_a_rival(bench: Bench, clock: V
         await bench.applier.apply(bench.owner, config_map(a="1"))
         await copy.apply(bench.owner, config_map(a="2"))
     assert (await held(bench)).managers == (MANAGER,)
+
+
+async def alternate(bench: Bench, rounds: int) -> None:
+    """Two objects of one operator apply different content to one child, in turn."""
+    for _ in range(rounds):
+        for writer in ("one", "two"):
+            assert (await bench.applier.apply(None, config_map(a=writer), writer=writer)).written
+
+
+async def test_counts_content_that_two_objects_of_one_operator_alternate(bench: Bench, clock: VirtualClock) -> None:
+    await alternate(bench, 6)  # each writes once, and puts back its own content five times
+    with pytest.raises(Contested) as raised:
+        await bench.applier.apply(None, config_map(a="one"), writer="one")
+    error = raised.value
+    assert (error.fields, error.retry_after) == (("data.a",), 10)
+    assert "this operator also applies it for two, with another value of data.a" in str(error)
+    assert "give each its own name" in str(error)
+    await clock.advance(10)
+    assert (await bench.applier.apply(None, config_map(a="one"), writer="one")).written
+
+
+async def test_never_holds_up_one_writer_whose_own_content_alternates(bench: Bench) -> None:
+    for _ in range(20):
+        for value in ("on", "off"):
+            assert (await bench.applier.apply(None, config_map(a=value), writer="one")).written
+
+
+async def test_writes_changed_content_of_one_of_two_writers_in_conflict(bench: Bench) -> None:
+    await alternate(bench, 6)
+    with pytest.raises(Contested):
+        await bench.applier.apply(None, config_map(a="one"), writer="one")
+    assert (await bench.applier.apply(None, config_map(a="changed"), writer="one")).written

@@ -13,7 +13,7 @@ from kubewright.api import core, meta
 from kubewright.cache import ObjectKey
 from kubewright.client import Client, MergePatch
 from kubewright.clock import VirtualClock
-from kubewright.controller import Context, Result, TerminalError
+from kubewright.controller import Context, Reader, Result, TerminalError, Watch
 from kubewright.operator import Operator, Running
 from kubewright.queue import ExponentialBackoff, KeyState
 from tests.operator.conftest import Calls, events, install, settled, until
@@ -169,3 +169,26 @@ async def test_the_key_comes_back_after_the_pause_however_the_reconcile_ends(
         await rival.clock.advance(10)
         await settled(running)
     assert triggers[0] == ("retry" if ends == "with an error" else "requeue")
+
+
+async def test_two_objects_that_apply_different_content_to_one_child_stop_writing(
+    calls: Calls, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    operator = Operator("box-operator", namespaces=[namespace], clock=VirtualClock())
+
+    def boxes(child: core.ConfigMap, reader: Reader) -> list[ObjectKey]:
+        return [ObjectKey.of(one) for one in reader.list(Box, namespace)]
+
+    @operator.reconciles(Box, watches=[Watch(core.ConfigMap, map=boxes)])
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        await ctx.apply(config_map("child", obj.metadata.name), owned=False)
+
+    async with operator.running(calls.client, install_crds=False) as running:
+        await client.create(box(namespace))
+        await client.create(box(namespace, name="two"))
+        await until(lambda: events(client, namespace, "Contested"))
+        await settled(running)
+    assert writes_to_child(calls) <= 2 + 2 + 2 * 5  # created, made an apply, each put back five times
+    [(level, message), *_] = told(caplog)
+    assert level == "WARNING"
+    assert "this operator also applies it for Box" in message

@@ -37,6 +37,7 @@ __all__ = ["Applied", "Applier", "CacheView"]
 R = TypeVar("R", bound=Object)
 
 _PRUNE_TRIES = 5
+_OTHER_WRITERS = 16
 
 
 class CacheView(Protocol):
@@ -72,6 +73,24 @@ class _Record(msgspec.Struct):
     seen: bytes
     applied: bytes | None
     resource_version: int
+    writer: str = ""
+    """The object of this program for which it was applied last."""
+    others: dict[str, bytes] | None = None
+    """The digests that other objects of this program asked for last, by writer."""
+
+    def asked_by(self, writer: str) -> bytes | None:
+        """Returns the digest that this writer asked for last."""
+        return self.asked if writer == self.writer else (self.others or {}).get(writer)
+
+    def followed_by(self, writer: str) -> dict[str, bytes] | None:
+        """Returns `others` for the next record, which is written by `writer`."""
+        if writer == self.writer and self.others is None:
+            return None
+        others = {**(self.others or {}), self.writer: self.asked}
+        others.pop(writer, None)
+        while len(others) > _OTHER_WRITERS:
+            del others[next(iter(others))]
+        return others or None
 
 
 class Applier:
@@ -106,13 +125,20 @@ class Applier:
         self._doubts = Doubts(clock)
 
     async def apply(
-        self, owner: Object | None, obj: R, *, adopt: bool = False, release: Sequence[str] = ()
+        self,
+        owner: Object | None,
+        obj: R,
+        *,
+        adopt: bool = False,
+        release: Sequence[str] = (),
+        writer: str = "",
     ) -> Applied[R]:
         """Make sure that the object has these fields, controlled by `owner` if there is one.
 
         Give just the fields that you want to decide on, in an object of your own; it is not changed. Without a
         namespace it goes to its owner's. `written` is false when the server had everything already. A field that is
         absent is removed if it was applied before, unless `release` names it: then its value stays, and is nobody's.
+        `writer` names the reconciled object: two of them that apply different content are a write conflict, too.
 
         Raises:
             NotOwned: there is such an object and it is not ours; with `adopt`, only if another object controls it.
@@ -131,7 +157,7 @@ class Applier:
         if snapshot is None:
             self._records.pop((kind, key), None)
             try:
-                return await self._create(desired)
+                return await self._create(desired, writer)
             except AlreadyExists:
                 # There is one: the cache does not know it yet, or somebody was faster.
                 self._doubt(kind, key)
@@ -149,7 +175,9 @@ class Applier:
             self._doubt(kind, key)
             raise Outdated(f"the server knows no {desired.object}, although it did a moment ago; reconcile again")
         try:
-            return await self._apply_existing(owner, desired, snapshot, adopt=adopt, live=live, given_up=given_up)
+            return await self._apply_existing(
+                owner, desired, snapshot, adopt=adopt, live=live, given_up=given_up, writer=writer
+            )
         except Outdated:
             if not live:
                 self._doubt(kind, key)
@@ -205,6 +233,7 @@ class Applier:
         adopt: bool,
         live: bool,
         given_up: Sequence[str],
+        writer: str,
     ) -> Applied[R]:
         if snapshot.deleting:
             raise BeingDeleted(snapshot.object())
@@ -212,9 +241,9 @@ class Applier:
             return Applied(snapshot.object(), written=False)
         existing = snapshot.object()
         right = claim(existing, owner, adopt=adopt, applied_before=snapshot.applied is not None)
-        place, undone = (type(existing), desired.key), self._is_undone(desired, snapshot)
-        if undone and (contest := self._contests.held(place, desired.digest)) is not None:
-            rivals = contest.rivals or await self._rivals(desired, existing, live=live)
+        place, undone = (type(existing), desired.key), self._is_undone(desired, snapshot, writer)
+        if undone and (contest := self._contests.held(place, writer, desired.digest)) is not None:
+            rivals = contest.rivals or await self._rivals(desired, existing, live=live, writer=writer)
             raise self._contests.refusal(contest, existing, rivals)
         if live and (given_up or _not_applied(snapshot)):
             existing = await self._settle_fields(existing, claim_created=_not_applied(snapshot), give_up=given_up)
@@ -222,7 +251,7 @@ class Applier:
         version = existing.metadata.resource_version if right == "adopt" else ""
         sent = desired.at(uid=snapshot.uid, resource_version=version)
         try:
-            applied = await self._send(desired, sent, snapshot)
+            applied = await self._send(desired, sent, snapshot, writer)
         except Conflict as error:
             raise Outdated(f"{desired.object} has changed since it was looked at; reconcile again", existing) from error
         except Invalid as error:
@@ -235,17 +264,17 @@ class Applier:
             add_immutable_hint(error, desired.object, desired.asked, snapshot.raw)
             raise
         if undone and applied.written:
-            self._contests.put_back(place, desired.digest)
+            self._contests.put_back(place, writer, desired.digest)
         return applied
 
-    async def _create(self, desired: Desired[R]) -> Applied[R]:
+    async def _create(self, desired: Desired[R], writer: str) -> Applied[R]:
         answer = await self._client.create(desired.object, field_manager=creator_of(self._manager))
-        self._note(desired, answer)
+        self._note(desired, answer, writer)
         return Applied(answer, written=True)
 
-    async def _send(self, desired: Desired[R], sent: R, before: Snapshot[R]) -> Applied[R]:
+    async def _send(self, desired: Desired[R], sent: R, before: Snapshot[R], writer: str) -> Applied[R]:
         answer = await self._client.apply(sent, field_manager=self._manager, force=True)
-        record = self._note(desired, answer)
+        record = self._note(desired, answer, writer)
         if answer.metadata.deletion_timestamp is not None:
             raise BeingDeleted(answer)
         if record.resource_version == before.resource_version:
@@ -290,8 +319,11 @@ class Applier:
             except NotOwned as refusal:
                 raise refusal from error
 
-    async def _rivals(self, desired: Desired[R], existing: R, *, live: bool) -> Rivals:
+    async def _rivals(self, desired: Desired[R], existing: R, *, live: bool, writer: str) -> Rivals:
         """Who undoes what we apply. Caches do not keep what the server notes about that."""
+        record = self._records.get((type(existing), desired.key))
+        if record is not None and record.writer != writer:
+            return Rivals(managers=(self._manager,), fields=desired.differing(_raw_of(existing)), writer=record.writer)
         snapshot = None if live else await self._read(type(existing), desired.key)
         seen = existing if snapshot is None else snapshot.object()
         return rivals_of(seen, desired.asked, self._manager)
@@ -310,23 +342,30 @@ class Applier:
         self._records.move_to_end(place)
         return True
 
-    def _is_undone(self, desired: Desired[R], snapshot: Snapshot[R]) -> bool:
-        """Whether the very same was applied last, and the object is not that any more."""
-        record = self._records.get((type(desired.object), desired.key))
-        if record is None or record.asked != desired.digest:
-            return False
-        return record.resource_version < snapshot.resource_version
+    def _is_undone(self, desired: Desired[R], snapshot: Snapshot[R], writer: str) -> bool:
+        """Whether this writer applied the very same last, and the object is not that any more.
 
-    def _note(self, desired: Desired[R], answer: R) -> _Record:
+        Each writer is compared with itself: content that changes is never a put-back, and two writers that alternate
+        put back their own content each time.
+        """
+        record = self._records.get((type(desired.object), desired.key))
+        if record is None or record.asked_by(writer) != desired.digest:
+            return False
+        return record.writer != writer or record.resource_version < snapshot.resource_version
+
+    def _note(self, desired: Desired[R], answer: R, writer: str) -> _Record:
         self._cache.written(answer)
         snapshot = self._snapshot(answer)
+        place = (type(answer), desired.key)
+        before = self._records.get(place)
         record = _Record(
             asked=desired.digest,
             seen=desired.seen_in(snapshot.raw),
             applied=snapshot.applied,
             resource_version=snapshot.resource_version,
+            writer=writer,
+            others=None if before is None else before.followed_by(writer),
         )
-        place = (type(answer), desired.key)
         self._records[place] = record
         self._records.move_to_end(place)
         if len(self._records) > self._remember:

@@ -41,10 +41,14 @@ class Rivals(msgspec.Struct, frozen=True):
 
     managers: tuple[str, ...]
     fields: tuple[str, ...]
+    writer: str = ""
+    """The object of this operator for which other content is applied, if it is not another program."""
 
     def __str__(self) -> str:
         named = ", ".join(self.fields[:_NAMED]) or "its fields"
         more = f" and {len(self.fields) - _NAMED} more" if len(self.fields) > _NAMED else ""
+        if self.writer:
+            return f"this operator also applies it for {self.writer}, with another value of {named}{more}"
         return f"{' and '.join(map(repr, self.managers)) or 'somebody'} sets {named}{more} otherwise each time"
 
 
@@ -59,10 +63,15 @@ class Contested(ApplyError):
     existing: Object
 
     def __init__(self, existing: Object, rivals: Rivals, *, times: int, retry_after: float, news: bool) -> None:
+        fix = (
+            "Apply it for one object only, or give each its own name"
+            if rivals.writer
+            else "Let one of the two decide: leave the fields out of what you apply (and name them in"
+            " release=[...], so that they keep their value), or stop the other"
+        )
         super().__init__(
             f"{existing} is contested: {rivals}, and it was put back {times} times. It is left as it is for"
-            f" {format_duration(retry_after)}. Let one of the two decide: leave the fields out of what you apply (and"
-            " name them in release=[...], so that they keep their value), or stop the other",
+            f" {format_duration(retry_after)}. {fix}",
             existing,
         )
         self.managers = rivals.managers
@@ -89,26 +98,27 @@ class Contests:
 
     def __init__(self, clock: Clock) -> None:
         self._now = clock.monotonic
-        self._contests: OrderedDict[Place, Contest] = OrderedDict()
+        self._contests: OrderedDict[tuple[Place, str], Contest] = OrderedDict()
 
-    def held(self, place: Place, asked: bytes) -> Contest | None:
+    def held(self, place: Place, writer: str, asked: bytes) -> Contest | None:
         """The contest because of which this content may not be put back now; None when it may."""
-        contest = self._contests.get(place)
+        contest = self._contests.get((place, writer))
         if contest is None or contest.asked != asked or contest.times < _PUT_BACK_AT_MOST:
             return None
         return contest if self._now() < contest.until else None
 
-    def put_back(self, place: Place, asked: bytes) -> None:
+    def put_back(self, place: Place, writer: str, asked: bytes) -> None:
         """This content was written once more, because somebody had undone it."""
-        now, contest = self._now(), self._contests.get(place)
+        key = (place, writer)
+        now, contest = self._now(), self._contests.get(key)
         if contest is None or contest.asked != asked or now > contest.until + _WITHIN:
             contest = Contest(asked, until=now, told=contest.told if contest is not None else None)
-            self._contests[place] = contest
+            self._contests[key] = contest
         contest.times += 1
         contest.rivals = None  # the next may be others
         if contest.times >= _PUT_BACK_AT_MOST:
             contest.until = now + min(_FIRST_PAUSE * 2 ** (contest.times - _PUT_BACK_AT_MOST), _LONGEST_PAUSE)
-        self._contests.move_to_end(place)
+        self._contests.move_to_end(key)
         if len(self._contests) > _REMEMBERED:
             self._contests.popitem(last=False)
 

@@ -14,6 +14,7 @@ from kubewright.api import Object, Untyped, info_of, set_controller
 from kubewright.api._paths import shape_at
 from kubewright.cache import ObjectKey
 from kubewright.client._bodies import apply_body
+from kubewright.client._diff import diff
 from kubewright.client._list_keys import ListKeys
 from kubewright.controller._projection import digest, projection
 
@@ -82,6 +83,13 @@ class Desired(Discreet, msgspec.Struct, Generic[R], frozen=True):
         """The fingerprint of an object where this one asks for something."""
         content = msgspec.json.decode(raw)
         return digest(projection(content, self.asked, ListKeys(type(self.object))))
+
+    def differing(self, raw: bytes) -> tuple[str, ...]:
+        """Returns the paths (`spec.replicas`) at which an object has another value than this one asks for."""
+        place = ListKeys(type(self.object))
+        seen = projection(msgspec.json.decode(raw), self.asked, place)
+        operations = diff(place, seen, seen, self.asked)
+        return tuple(dict.fromkeys(operation["path"].strip("/").replace("/", ".") for operation in operations))
 
     def at(self, *, uid: str = "", resource_version: str = "") -> R:
         """The object to send, valid only for the object of that uid and version."""

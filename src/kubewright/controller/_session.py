@@ -212,7 +212,9 @@ class Session(msgspec.Struct, Generic[R], eq=False):
             self.log.warning("%s", advice)
         before = self.environment.caches.get(type(obj), ObjectKey.of(placed))
         try:
-            applied = await self.environment.applier.apply(owner, placed, adopt=adopt, release=release)
+            applied = await self.environment.applier.apply(
+                owner, placed, adopt=adopt, release=release, writer=f"{self.info.kind} {self.key}"
+            )
         except Contested as error:
             return self._left_as_it_is(error, type(obj))
         if applied.written:
