@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubewright.api import JSON, Model, Resource, core, find_condition, meta
+from kubewright.api import JSON, Model, Resource, core, find_condition, is_condition_true, meta
 from kubewright.api._resource import resource
 from kubewright.client import AlreadyExists, Client, Conflict, MergePatch, Request
 from kubewright.cluster import Cluster
@@ -405,3 +405,57 @@ async def test_a_kind_that_is_applied_but_not_declared_is_told_once_for_each_con
         "Write owns=[ConfigMap] where the controller is registered; or, if it is only written, operator.needs"
         in (told[0])
     )
+
+
+async def test_changed_is_false_until_a_condition_is_written(
+    client: Client, namespace: str, operator: Operator
+) -> None:
+    seen: list[tuple[bool, bool]] = []
+
+    @operator.reconciles(Box)
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        changes = ctx.set_condition("Ready", True, "Done")
+        seen.append((changes, ctx.changed))
+
+    async with operator.running(client, install_crds=False):
+        await client.create(box(namespace))
+        await client.wait_for(Box, "one", lambda one: is_condition_true(one.status, "Ready"), namespace)
+    assert seen[0] == (True, False)
+    assert not any(changed for _, changed in seen)
+
+
+async def test_update_rejects_a_changed_status(client: Client, namespace: str, operator: Operator) -> None:
+    raised: list[str] = []
+
+    @operator.reconciles(Box)
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        obj.status = BoxStatus(available=3)
+        obj.metadata.labels = {"changed": "too"}
+        try:
+            await ctx.update(obj)
+        except ValueError as error:
+            raised.append(str(error))
+
+    async with operator.running(client, install_crds=False) as running:
+        created = await client.create(box(namespace))
+        await settled(running, created)
+    assert raised[0].startswith(f"update does not write the status of Box {namespace}/one, and its status was changed")
+    assert "ctx.set_status(...) or ctx.patch_status(...)" in raised[0]
+    assert not (await client.get(Box, "one", namespace)).metadata.labels
+
+
+async def test_rejects_a_condition_that_is_set_after_the_reconcile_ended(
+    client: Client, namespace: str, operator: Operator
+) -> None:
+    contexts: list[Context[Box]] = []
+
+    @operator.reconciles(Box)
+    async def sync(obj: Box, ctx: Context[Box]) -> None:
+        contexts.append(ctx)
+
+    async with operator.running(client, install_crds=False) as running:
+        await settled(running, await client.create(box(namespace)))
+        with pytest.raises(RuntimeError, match=r"condition 'Ready' of Box .*/one was set after its reconcile ended"):
+            contexts[0].set_condition("Ready", True, "Late")
+        with pytest.raises(RuntimeError, match="Await the task that sets it"):
+            contexts[0].remove_condition("Ready")

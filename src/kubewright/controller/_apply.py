@@ -31,13 +31,13 @@ from kubewright.controller._doubts import Doubts
 from kubewright.controller._hints import add_immutable_hint
 from kubewright.controller._managed_fields import created_as_applied, released
 from kubewright.controller._ownership import BeingDeleted, NotOwned, Outdated, claim
+from kubewright.controller._records import Record, same_content
 
 __all__ = ["Applied", "Applier", "CacheView"]
 
 R = TypeVar("R", bound=Object)
 
 _PRUNE_TRIES = 5
-_OTHER_WRITERS = 16
 
 
 class CacheView(Protocol):
@@ -66,33 +66,6 @@ class Applied(msgspec.Struct, Generic[R], frozen=True):
     written: bool
 
 
-class _Record(msgspec.Struct):
-    """What we know since the last apply: when we asked for this, the object was that."""
-
-    asked: bytes
-    seen: bytes
-    applied: bytes | None
-    resource_version: int
-    writer: str = ""
-    """The object of this program for which it was applied last."""
-    others: dict[str, bytes] | None = None
-    """The digests that other objects of this program asked for last, by writer."""
-
-    def asked_by(self, writer: str) -> bytes | None:
-        """Returns the digest that this writer asked for last."""
-        return self.asked if writer == self.writer else (self.others or {}).get(writer)
-
-    def followed_by(self, writer: str) -> dict[str, bytes] | None:
-        """Returns `others` for the next record, which is written by `writer`."""
-        if writer == self.writer and self.others is None:
-            return None
-        others = {**(self.others or {}), self.writer: self.asked}
-        others.pop(writer, None)
-        while len(others) > _OTHER_WRITERS:
-            del others[next(iter(others))]
-        return others or None
-
-
 class Applier:
     """Applies objects for their owners, and prunes what is no longer wanted.
 
@@ -119,7 +92,7 @@ class Applier:
         self._cache = cache
         self._manager = field_manager or client.field_manager
         self._remember = remember
-        self._records: OrderedDict[Place, _Record] = OrderedDict()
+        self._records: OrderedDict[Place, Record] = OrderedDict()
         clock = clock or SystemClock()
         self._contests = Contests(clock)
         self._doubts = Doubts(clock)
@@ -280,7 +253,7 @@ class Applier:
         if record.resource_version == before.resource_version:
             unchanged = True
         elif before.only_created:
-            unchanged = _same_content(before.raw, _raw_of(answer))
+            unchanged = same_content(before.raw, _raw_of(answer))
         else:  # a newer revision than the cache's can be the work of others alone
             unchanged = record.applied == before.applied and record.seen == desired.seen_in(before.raw)
         return Applied(answer, written=not unchanged)
@@ -353,12 +326,12 @@ class Applier:
             return False
         return record.writer != writer or record.resource_version < snapshot.resource_version
 
-    def _note(self, desired: Desired[R], answer: R, writer: str) -> _Record:
+    def _note(self, desired: Desired[R], answer: R, writer: str) -> Record:
         self._cache.written(answer)
         snapshot = self._snapshot(answer)
         place = (type(answer), desired.key)
         before = self._records.get(place)
-        record = _Record(
+        record = Record(
             asked=desired.digest,
             seen=desired.seen_in(snapshot.raw),
             applied=snapshot.applied,
@@ -419,18 +392,6 @@ class Applier:
 def _not_applied(snapshot: Snapshot[Any]) -> bool:
     """Whether an apply would leave beside it what we created the object with."""
     return snapshot.applied is None or snapshot.only_created
-
-
-def _same_content(before: bytes, after: bytes) -> bool:
-    """Whether two states of an object differ in the server's bookkeeping only."""
-
-    def content(raw: bytes) -> dict[str, Any]:
-        decoded = msgspec.json.decode(raw, type=dict[str, Any])
-        for name in ("managedFields", "resourceVersion"):
-            decoded["metadata"].pop(name, None)
-        return decoded
-
-    return content(before) == content(after)
 
 
 def _raw_of(obj: Object) -> bytes:

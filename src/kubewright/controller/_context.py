@@ -144,7 +144,8 @@ class _Face(Generic[R_co]):
         """Set a condition of the object's status, and say whether that changes anything.
 
         It is written together with the next `patch_status`, or when the reconciler ends, also with an exception: one
-        write for all of them.
+        write for all of them. `changed` is True only after that write. Raises RuntimeError when it is called from a
+        task that outlives the reconcile: the condition would be lost.
         """
         return self._session.set_condition(type, status, reason, message)
 
@@ -193,7 +194,10 @@ class Context(_Face[R_co]):
         return await self._session.create(obj, owned=owned)
 
     async def update(self, obj: O) -> O:
-        """Write what was changed in an object since it was read; nothing is sent when nothing was. May `Conflict`."""
+        """Write what was changed in an object since it was read; nothing is sent when nothing was. May `Conflict`.
+
+        Raises ValueError when the status was changed: `set_status` and `patch_status` write that.
+        """
         return await self._session.update(obj)
 
     @overload

@@ -457,6 +457,7 @@ class Controller(Generic[R]):
         """Call a function of the user, within the time it has, and write the conditions it has set."""
         self._sessions.add(session)
         self._patrol.begin()
+        session.ended = False
         try:
             timeout = self._registration.timeout
             if timeout is None:
@@ -467,12 +468,14 @@ class Controller(Generic[R]):
         except BaseException as error:
             if has_to_pass(error):
                 raise
+            session.ended = True
             await self._flush_after(error, session)
             raise_cause(error)  # of a task group that failed with one error: that error decides what happens
             if isinstance(error, Exception):
                 raise
             raise no_exception(error) from error
         finally:
+            session.ended = True
             self._sessions.discard(session)
             if session.contested_until is not None:
                 self._look_again_at(session.key, session.contested_until)

@@ -34,6 +34,7 @@ from kubewright.controller._status import (
     has_conditions,
     put_conditions,
     put_status,
+    refuse_changed_status,
     status_changes,
     status_of,
 )
@@ -90,6 +91,8 @@ class Session(msgspec.Struct, Generic[R], eq=False):
     changed: bool = False
     conditions: dict[str, tuple[bool | ConditionStatus, str, str] | None] = msgspec.field(default_factory=dict)
     """Those that are to be written, by type; None is one to be removed."""
+    ended: bool = False
+    """Whether the reconciler has returned or raised: what it left to be written is being written, or was."""
     contested_until: float | None = None
     """When the first of the objects may be put back that another program undoes each time, by the monotonic clock."""
     _raw: bytes | None = None
@@ -257,6 +260,7 @@ class Session(msgspec.Struct, Generic[R], eq=False):
     async def update(self, obj: O) -> O:
         """See `Context.update`."""
         self.check()
+        refuse_changed_status(obj)
         updated = await self.environment.client.update(obj)
         if updated is not obj:
             origin = obj.metadata.origin
@@ -303,23 +307,30 @@ class Session(msgspec.Struct, Generic[R], eq=False):
 
     def set_condition(self, type_: str, status: bool | ConditionStatus, reason: str, message: str) -> bool:
         """See `Context.set_condition`."""
-        self.check()
+        self._check_not_ended(type_)
         earlier = type_ in self.conditions
         self.conditions.pop(type_, None)
         if self._set(self._conditions(), type_, status, reason, message):
             self.conditions[type_] = (status, reason, message)
-            self.changed = True
             return True
         return earlier
 
     def remove_condition(self, type_: str) -> bool:
         """See `Context.remove_condition`."""
-        self.check()
+        self._check_not_ended(type_)
         if not remove_condition(self._conditions(), type_):
             return False
         self.conditions[type_] = None
-        self.changed = True
         return True
+
+    def _check_not_ended(self, type_: str) -> None:
+        """Conditions are written when the reconcile ends: one that is set later would be lost."""
+        self.check()
+        if self.ended:
+            raise RuntimeError(
+                f"condition {type_!r} of {self.info.kind} {self.key} was set after its reconcile ended, so it would"
+                " never be written. Await the task that sets it before the reconciler returns"
+            )
 
     def _conditions(self) -> _Conditions:
         """The conditions as they will be."""

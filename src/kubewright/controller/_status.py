@@ -6,14 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kubewright.api import Object, Untyped, encode, from_dict, to_dict
+from kubewright.api import Object, Untyped, decode, encode, from_dict, info_of, to_dict
 from kubewright.client._diff import Operation, diff
 from kubewright.client._list_keys import ListKeys
 
 if TYPE_CHECKING:
     from kubewright.api.meta.v1 import Condition
 
-__all__ = ["conditions_of", "has_conditions", "put_conditions", "put_status", "status_changes", "status_of"]
+__all__ = [
+    "conditions_of",
+    "has_conditions",
+    "put_conditions",
+    "put_status",
+    "refuse_changed_status",
+    "status_changes",
+    "status_of",
+]
 
 
 class _Version(msgspec.Struct, gc=False, rename="camel"):
@@ -43,6 +51,21 @@ def put_status(obj: Object, status: Any) -> None:
         raise TypeError(f"{obj.kind} has no status to write")
     else:
         obj.status = status
+
+
+def refuse_changed_status(obj: Object) -> None:
+    """Raises ValueError when an object's status was changed since it was read, and `update` does not write it.
+
+    The server ignores a status outside of /status. The caller would take its own copy for what is stored.
+    """
+    origin = obj.metadata.origin
+    if origin is None or "status" not in info_of(obj).subresources:
+        return
+    if _plain(status_of(obj)) != _plain(status_of(decode(type(obj), origin.raw))):
+        raise ValueError(
+            f"update does not write the status of {obj}, and its status was changed: write the status with"
+            " ctx.set_status(...) or ctx.patch_status(...), or ctx.client.update_status(obj) for another object"
+        )
 
 
 def has_conditions(status: Any) -> bool:
