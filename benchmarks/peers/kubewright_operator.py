@@ -30,7 +30,7 @@ async def reconcile(foo: Foo, ctx: kw.Context[Foo]) -> None:
             metadata=meta.ObjectMeta(name=foo.metadata.name), data={"deploymentName": foo.spec.deployment_name}
         )
         await ctx.apply(child)
-        await ctx.patch_status(FooStatus(available_replicas=1))
+        await ctx.set_status(FooStatus(available_replicas=1))
     progress.reconciled(ctx.key, (foo.metadata.annotations or {}).get(WRITTEN))
 
 

@@ -78,7 +78,7 @@ async def sync(memcached: Memcached, ctx: kw.Context[Memcached]) -> None:
         if (condition.type, condition.status) in (("ReplicaFailure", "True"), ("Progressing", "False")):
             ctx.set_condition("Degraded", True, condition.reason or condition.type, condition.message or "")
     pods = ctx.list(core.Pod, memcached.metadata.namespace, labels=labels_of(memcached))
-    await ctx.patch_status(MemcachedStatus(nodes=sorted(pod.metadata.name for pod in pods)))
+    await ctx.set_status(MemcachedStatus(nodes=sorted(pod.metadata.name for pod in pods)))
 
 
 @operator.finalizes(Memcached)

@@ -79,11 +79,11 @@ async def sync(password: Password, ctx: kw.Context[Password]) -> kw.Result | Non
     try:
         await ensure_secret(password, ctx)
     except ValueError as error:
-        await ctx.patch_status(PasswordStatus(state="Failed", reason=str(error)))
+        await ctx.set_status(PasswordStatus(state="Failed", reason=str(error)))
         if ctx.changed:
             ctx.record("Failed", str(error), type="Warning")
         return kw.Result(requeue=True)
-    await ctx.patch_status(PasswordStatus(state="InSync"))
+    await ctx.set_status(PasswordStatus(state="InSync"))
     return None
 
 

@@ -38,7 +38,7 @@ operator = kw.Operator("testresource-controller", install_crds=True, install_tim
 async def handle(resource: TestResource, ctx: kw.Context[TestResource]) -> None:
     """Mark a new object as handled. The object is a copy of what the cache has: nothing is changed in place."""
     if resource.status != HANDLED:
-        await ctx.patch_status(HANDLED)
+        await ctx.set_status(HANDLED)
         ctx.record("ObjectHandled", "Object is handled by custom controller.")
 
 

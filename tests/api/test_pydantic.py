@@ -285,7 +285,7 @@ async def test_a_reconciler_writes_a_status_of_pydantic(client: Client, namespac
 
     @operator.reconciles(Bulb)
     async def sync(bulb: Bulb, ctx: kw.Context[Bulb]) -> None:
-        await ctx.patch_status(BulbStatus(ready_replicas=bulb.spec.number))
+        await ctx.set_status(BulbStatus(ready_replicas=bulb.spec.number))
 
     async with operator.running(client, namespaces=[namespace]):
         metadata = meta.ObjectMeta(name="bulb", namespace=namespace)

@@ -30,7 +30,7 @@ def make_operator() -> kw.Operator:
     async def sync(toy: Toy, ctx: kw.Context[Toy]) -> None:
         place = meta.ObjectMeta(name=toy.metadata.name, namespace=toy.metadata.namespace)
         await ctx.apply(core.ConfigMap(metadata=place, data={"size": str(toy.spec.size)}))
-        await ctx.patch_status(ToyStatus(seen=toy.spec.size))
+        await ctx.set_status(ToyStatus(seen=toy.spec.size))
 
     return operator
 

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from kubewright.api import Model, Object, ObjectMeta, Resource, encode
+from kubewright.api import Model, Object, ObjectMeta, Resource, encode, to_dict
 from kubewright.api._resource import resource
+from kubewright.api._spec_status import new_status
 from kubewright.cache import Informer, ObjectKey
 from kubewright.cache._feed import Feed
 from kubewright.client import Client, Request, Response, Transport
@@ -99,7 +100,7 @@ class Stage:
         """The server has this state now."""
         obj.metadata.resource_version = str(next(self._revisions))
         informer = self.informers[type(obj)]
-        self._feed(informer).put(informer._intake.snapshot(raw or encode(obj)), initial=initial)
+        self._feed(informer).put(informer._intake.snapshot(raw or stored(obj)), initial=initial)
 
     def remove(self, obj: Object) -> None:
         """The server has deleted the object."""
@@ -138,6 +139,14 @@ async def working(
             informer._handlers.stop()
         for controller in stage.controllers:
             await controller.stop(grace=5)
+
+
+def stored(obj: Object) -> bytes:
+    """The object as a server has it: without a status that no controller has written."""
+    content = to_dict(obj)
+    if getattr(obj, "status", None) == new_status(type(obj)):
+        content.pop("status", None)
+    return encode(content)
 
 
 def thing(name: str = "one", size: int = 0, **meta: Any) -> Thing:

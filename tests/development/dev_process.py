@@ -45,7 +45,7 @@ seen = []
 @operator.reconciles(Note)
 async def sync(note: Note, ctx: kw.Context[Note]) -> None:
     seen.append(note.metadata.name)
-    await ctx.patch_status(NoteStatus(said=f"first {note.spec.text}"))
+    await ctx.set_status(NoteStatus(said=f"first {note.spec.text}"))
 '''
 
 SAMPLE = """

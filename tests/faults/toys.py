@@ -78,7 +78,7 @@ def toy_operator(namespace: str, journal: Journal, *, finalizes: bool = True, **
             if has_child(toy.metadata.name):
                 data = {"size": str(toy.spec.size), "word": journal.word}
                 await ctx.apply(core.ConfigMap(metadata=meta.ObjectMeta(name=toy.metadata.name), data=data))
-            await ctx.patch_status(ToyStatus(observed_generation=toy.metadata.generation))
+            await ctx.set_status(ToyStatus(observed_generation=toy.metadata.generation))
 
     @operator.deleted(Toy)
     async def gone(toy: Toy, ctx: kw.Context[Toy]) -> None:

@@ -79,7 +79,7 @@ def gadget_operator(name: str, **options: Any) -> kw.Operator:
         for part in wanted:
             await ctx.apply(part)
         await ctx.prune([core.ConfigMap], keep=wanted)
-        await ctx.patch_status(GadgetStatus(parts=len(wanted)))
+        await ctx.set_status(GadgetStatus(parts=len(wanted)))
         ctx.record("Synced", f"{len(wanted)} parts")
 
     @operator.finalizes(Gadget)
@@ -173,7 +173,7 @@ async def test_a_kind_in_no_namespace_is_reconciled_with_a_cluster_role(
     @operator.reconciles(Region, owns=[Owns(core.Secret, verbs=["list", "watch"])])
     async def sync(region: Region, ctx: kw.Context[Region]) -> None:
         ctx.record("Synced", "so it is")
-        await ctx.patch_status(GadgetStatus(parts=1))
+        await ctx.set_status(GadgetStatus(parts=1))
 
     account = add_operator_account(control_plane, operator, namespace)
     with verified_rbac(operator):
@@ -200,7 +200,7 @@ async def test_calls_and_permissions_that_do_not_fit_are_reported_precisely(
     @operator.reconciles(Gadget, owns=[core.ConfigMap])
     async def sync(gadget: Gadget, ctx: kw.Context[Gadget]) -> None:
         await ctx.client.list(core.Pod, namespace)
-        await ctx.patch_status(GadgetStatus(parts=1))
+        await ctx.set_status(GadgetStatus(parts=1))
 
     operator.needs(core.Node, verbs=["get"], names=["here"])
     with pytest.raises(RbacError) as caught, verified_rbac(operator):
@@ -245,7 +245,7 @@ async def test_a_verb_that_is_not_declared_is_refused_before_it_is_sent(
                 await call()
             except kw.NotDeclared as error:
                 failures.append(str(error))
-        await ctx.patch_status(GadgetStatus(parts=1))
+        await ctx.set_status(GadgetStatus(parts=1))
         if gadget.metadata.name == "two":
             await ctx.delete(core.ConfigMap, "part")
 

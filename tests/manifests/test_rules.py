@@ -61,7 +61,10 @@ def without_events(found: list[str]) -> list[str]:
 def test_a_kind_that_is_reconciled_is_read_and_its_status_written() -> None:
     operator = operator_with()
     operator.reconciles(Foo)(sync)
-    assert without_events(rules(operator)) == ["example.com/foos: get list watch", "example.com/foos/status: patch"]
+    assert without_events(rules(operator)) == [
+        "example.com/foos: get list patch watch",
+        "example.com/foos/status: patch",
+    ]
 
 
 def test_a_status_that_is_a_part_of_the_object_is_written_with_it() -> None:
@@ -116,7 +119,7 @@ def test_owned_kinds_are_applied_and_deleted_and_their_owner_may_block_its_delet
     operator.reconciles(Foo, owns=[apps.Deployment])(sync)
     assert without_events(rules(operator)) == [
         "apps/deployments: create delete get list patch watch",
-        "example.com/foos: get list watch",
+        "example.com/foos: get list patch watch",
         "example.com/foos/finalizers: update",
         "example.com/foos/status: patch",
     ]

@@ -51,6 +51,8 @@ class Agreeable:
         content = (
             sent if isinstance(sent, dict) else {"spec": {"size": 7}, "status": {"ready": 7}}
         )  # what the patches of the tests make
+        if "status" in content and request.resource.endswith("/status"):
+            content = {"spec": {"size": 7}} | content
         meta = {"namespace": request.namespace, "name": request.name, "generation": 1, **content.get("metadata", {})}
         meta |= {"uid": f"uid-{meta['name']}", "resourceVersion": "1000"}
         names = {"apiVersion": "example.com/v1", "kind": "Thing"}

@@ -140,7 +140,7 @@ async def test_writes_are_told_with_the_fields_that_they_changed_and_no_values(
 ) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
-        await ctx.patch_status(ThingStatus(ready=7))
+        await ctx.set_status(ThingStatus(ready=7))
         await ctx.create(Part(metadata=ObjectMeta(name="wheel"), spec=ThingSpec(size=3)), owned=False)
         await ctx.delete(Part, "old")
 
@@ -151,11 +151,11 @@ async def test_writes_are_told_with_the_fields_that_they_changed_and_no_values(
         [*_, first] = stage.controller.inspect(key()).results
     told = [(write.verb, write.resource, write.name, write.status) for write in first.writes]
     assert told[:3] == [
-        ("patch", "things.example.com/status", "one", 200),
+        ("apply", "things.example.com/status", "one", 200),
         ("create", "parts.example.com", "wheel", 200),
         ("delete", "parts.example.com", "old", 503),
     ]
-    assert first.writes[0].changes == (FieldChange(op="replace", path="/status/ready"),)
+    assert first.writes[0].changes == (FieldChange(op="add", path="/status"),)
     assert first.writes[2].changes is None
     assert len(first.trace) == 32
 
@@ -165,7 +165,7 @@ async def test_what_is_inspected_is_json_without_values(
 ) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
-        await ctx.patch_status(ThingStatus(ready=424242))
+        await ctx.set_status(ThingStatus(ready=424242))
 
     async with working(operator, clock, transport=server) as stage:
         stage.put(thing(size=737373))

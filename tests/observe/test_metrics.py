@@ -89,7 +89,7 @@ async def test_names_types_labels_and_buckets_are_those_of_controller_runtime(
 ) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
-        await ctx.patch_status(ThingStatus(ready=7))
+        await ctx.set_status(ThingStatus(ready=7))
 
     server.answers = [429, 200]
     async with working(operator, clock, transport=server) as stage:

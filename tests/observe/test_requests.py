@@ -67,11 +67,11 @@ async def test_what_a_thread_writes_belongs_to_its_reconcile(
 ) -> None:
     @operator.reconciles(Thing)
     def sync(obj: Thing, ctx: BlockingContext[Thing]) -> None:
-        ctx.patch_status(ThingStatus(ready=7))
+        ctx.set_status(ThingStatus(ready=7))
 
     async with working(operator, clock, transport=server) as stage:
         stage.put(thing())
         await until(lambda: stage.controller.inspect(key()).results)
         [result] = stage.controller.inspect(key()).results
-    assert [(write.verb, write.name) for write in result.writes] == [("patch", "one")]
+    assert [(write.verb, write.name) for write in result.writes] == [("apply", "one")]
     assert server.requests[0].headers["traceparent"].split("-")[1] == result.trace

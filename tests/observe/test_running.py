@@ -66,7 +66,7 @@ async def operator(client: Client, namespace: str) -> Operator:
         ctx.log.warning("dialling %d", obj.spec.size)
         wanted = meta.ObjectMeta(name=obj.metadata.name)
         await ctx.apply(core.ConfigMap(metadata=wanted, data={"size": str(obj.spec.size)}))
-        await ctx.patch_status(DialStatus(seen=obj.spec.size))
+        await ctx.set_status(DialStatus(seen=obj.spec.size))
         if ctx.changed:
             ctx.record("Dialled", "the dial was set")
 
@@ -167,7 +167,7 @@ async def test_a_running_operator_tells_what_woke_an_object_and_what_was_changed
         [updated] = [result for result in results if result.trigger == "updated" and result.writes]
         told = {(write.verb, write.resource, write.name): write.changes for write in updated.writes}
         assert told["apply", "configmaps", "one"] == (FieldChange(op="replace", path="/data/size"),)
-        assert told["patch", "dials.observe.example.com/status", "one"] == (
+        assert told["apply", "dials.observe.example.com/status", "one"] == (
             FieldChange(op="replace", path="/status/seen"),
         )
         await settled(

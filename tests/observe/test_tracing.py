@@ -63,7 +63,7 @@ async def test_a_reconcile_is_a_span_and_its_requests_are_inside(
         traces.append((ctx.trace.trace_id, ctx.trace.span_id, ctx.trace.traceparent))
         with otel.get_tracer("mine", tracer_provider=provider).start_as_current_span("my own"):
             ctx.log.info("hello")
-        await ctx.patch_status(ThingStatus(ready=7))
+        await ctx.set_status(ThingStatus(ready=7))
 
     async with working(operator, clock, transport=server, observer=Observer(tracing=Tracing(provider))) as stage:
         stage.put(thing())
@@ -101,7 +101,7 @@ async def test_a_failure_is_told_on_the_span_with_its_attempt(
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
         if ctx.attempt == 1:
-            await ctx.patch_status(ThingStatus(ready=7))
+            await ctx.set_status(ThingStatus(ready=7))
         raise TerminalError("no such bank")
 
     server.answers = [409]
@@ -124,7 +124,7 @@ async def test_a_trace_that_is_not_sampled_says_so_to_the_server(
 ) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
-        await ctx.patch_status(ThingStatus(ready=7))
+        await ctx.set_status(ThingStatus(ready=7))
 
     tracing = Tracing(TracerProvider(sampler=ALWAYS_OFF))
     async with working(operator, clock, transport=server, observer=Observer(tracing=tracing)) as stage:
@@ -138,7 +138,7 @@ async def test_threads_are_inside_of_the_span_too(
 ) -> None:
     @operator.reconciles(Thing)
     def sync(obj: Thing, ctx: BlockingContext[Thing]) -> None:
-        ctx.patch_status(ThingStatus(ready=7))
+        ctx.set_status(ThingStatus(ready=7))
 
     async with working(operator, clock, transport=server, observer=Observer(tracing=Tracing(provider))) as stage:
         stage.put(thing())
@@ -153,7 +153,7 @@ async def test_without_an_sdk_the_trace_has_ids_of_its_own(
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
         assert current_trace() is ctx.trace
-        await ctx.patch_status(ThingStatus(ready=7))
+        await ctx.set_status(ThingStatus(ready=7))
 
     tracing = Tracing(otel.NoOpTracerProvider())
     async with working(operator, clock, transport=server, observer=Observer(tracing=tracing)) as stage:

@@ -111,7 +111,7 @@ async def test_the_rest_of_the_reconcile_goes_on_during_a_contest(
     async def sync(obj: Box, ctx: Context[Box]) -> None:
         returned.append((await rival.apply_child(ctx)).data)
         await ctx.apply(config_map("other", str(obj.spec.size)))
-        await ctx.patch_status(BoxStatus(available=obj.spec.size))
+        await ctx.set_status(BoxStatus(available=obj.spec.size))
 
     async with rival.contested(calls) as running:
         changed = await client.patch(Box, "one", MergePatch({"spec": {"size": 7}}), namespace)

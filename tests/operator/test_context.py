@@ -75,21 +75,21 @@ async def status_on_server(client: Client, namespace: str) -> Any:
     return msgspec.json.decode(found.metadata.origin.raw).get("status")
 
 
-async def test_patch_status_sends_only_what_changed_and_keeps_what_the_model_does_not_know(
+async def test_set_status_sends_only_what_changed_and_keeps_what_the_model_does_not_know(
     operator: Operator, calls: Calls, client: Client, namespace: str
 ) -> None:
     changed: list[bool] = []
 
     @operator.reconciles(Box)
     async def sync(obj: Box, ctx: Context[Box]) -> None:
-        await ctx.patch_status(BoxStatus(available=obj.spec.size))
-        await ctx.patch_status(BoxStatus(available=obj.spec.size))
+        await ctx.set_status(BoxStatus(available=obj.spec.size))
+        await ctx.set_status(BoxStatus(available=obj.spec.size))
         changed.append(ctx.changed)
 
     async with operator.running(calls.client, install_crds=False) as running:
         made = await client.create(box(namespace))
         await settled(running, made)
-        assert await status_on_server(client, namespace) == {"available": 0, "conditions": []}
+        assert await status_on_server(client, namespace) == {"available": 0}
         await client.patch(Box, "one", MergePatch({"status": {"phase": "Up"}}), namespace, subresource="status")
         await client.patch(Box, "one", MergePatch({"spec": {"size": 5}}), namespace)
         await until(lambda: _has(client, namespace, available=5, phase="Up"))
@@ -111,7 +111,7 @@ async def test_conditions_are_written_together_with_the_status_in_one_request(
     async def sync(obj: Box, ctx: Context[Box]) -> None:
         ctx.set_condition("Ready", obj.spec.size > 0, "Sized", f"size {obj.spec.size}")
         ctx.set_condition("Progressing", False, "Settled")
-        await ctx.patch_status(BoxStatus(available=obj.spec.size))
+        await ctx.set_status(BoxStatus(available=obj.spec.size))
 
     async with operator.running(calls.client, install_crds=False) as running:
         made = await client.create(box(namespace, size=1))
@@ -131,7 +131,7 @@ async def test_conditions_are_written_when_the_reconciler_ends_also_with_an_exce
     @operator.reconciles(Box)
     async def sync(obj: Box, ctx: Context[Box]) -> None:
         if ctx.set_condition("Ready", False, "Broken", "the disk is full"):
-            assert ctx.changed
+            assert not ctx.changed
         raise TerminalError("the disk is full")
 
     async with operator.running(client, install_crds=False) as running:
@@ -150,7 +150,7 @@ async def test_conditions_stay_when_a_status_without_any_is_patched(
     async def sync(obj: Box, ctx: Context[Box]) -> None:
         if obj.spec.size == 0:
             ctx.set_condition("Ready", True, "Started")
-        await ctx.patch_status(BoxStatus(available=obj.spec.size))
+        await ctx.set_status(BoxStatus(available=obj.spec.size))
 
     async with operator.running(client, install_crds=False) as running:
         made = await client.create(box(namespace))
@@ -166,7 +166,7 @@ async def test_a_status_that_is_a_plain_text_is_written_beside_the_spec(
 ) -> None:
     @operator.reconciles(Note)
     async def sync(obj: Note, ctx: Context[Note]) -> None:
-        await ctx.patch_status("HANDLED")
+        await ctx.set_status("HANDLED")
 
     async with operator.running(calls.client, install_crds=False) as running:
         made = await client.create(
@@ -188,7 +188,7 @@ async def test_a_status_computed_from_an_old_object_is_refused_and_the_key_comes
         if not errors:
             await client.patch(Box, "one", MergePatch({"spec": {"size": 9}}), namespace)
         try:
-            await ctx.patch_status(BoxStatus(available=obj.spec.size))
+            await ctx.set_status(BoxStatus(available=obj.spec.size))
         except Conflict as error:
             errors.append(error)
             raise
@@ -274,7 +274,7 @@ async def test_a_plain_function_does_the_same_through_a_blocking_context(
         with pytest.raises(AttributeError, match=r"^a BlockingClient has no attribute 'host': .* as \.client\.host$"):
             _ = unchecked.host
         ctx.set_condition("Ready", True, "Made")
-        ctx.patch_status(BoxStatus(available=obj.spec.size))
+        ctx.set_status(BoxStatus(available=obj.spec.size))
         ctx.record("Synced", "Box synced")
 
     async with operator.running(client, install_crds=False) as running:
@@ -306,19 +306,19 @@ async def test_the_requests_and_log_records_of_a_reconcile_carry_its_trace(
         ctx.log.warning("here")
         if not obj.status.available:
             traces.append(ctx.trace.traceparent)
-            await ctx.patch_status(BoxStatus(available=1))
+            await ctx.set_status(BoxStatus(available=1))
 
     @operator.reconciles(Box, name="plain")
     def plain(obj: Box, ctx: BlockingContext[Box]) -> None:
         if obj.status.available == 1:
             traces.append(ctx.trace.traceparent)
-            ctx.patch_status(BoxStatus(available=2))
+            ctx.set_status(BoxStatus(available=2))
 
     async with cluster.client(hooks=[note]) as traced, operator.running(traced, install_crds=False) as running:
         await settled(running, await client.create(box(namespace)))
         await until(lambda: _has(client, namespace, available=2))
     assert len(traces) == len(set(traces)) == 2
-    assert sent == traces
+    assert list(dict.fromkeys(sent)) == traces
     assert {record.__dict__["trace"] for record in caplog.records if record.getMessage().endswith("here")} >= {
         traces[0].split("-")[1]
     }
@@ -348,7 +348,7 @@ async def test_an_event_that_cannot_be_written_does_not_fail_the_reconcile(
 async def test_an_object_of_another_name_is_untouched(operator: Operator, client: Client, namespace: str) -> None:
     @operator.reconciles(Box, labels={"team": "blue"})
     async def sync(obj: Box, ctx: Context[Box]) -> None:
-        await ctx.patch_status(BoxStatus(available=1))
+        await ctx.set_status(BoxStatus(available=1))
 
     async with operator.running(client, install_crds=False) as running:
         red, blue = box(namespace, name="red"), box(namespace)

@@ -79,7 +79,7 @@ async def test_conditions_of_an_untyped_kind_are_set_kept_and_removed(
         if "status" in jar:
             return
         assert ctx.set_condition("Ready", True, "Full")
-        await ctx.patch_status({"sweets": 3})
+        await ctx.set_status({"sweets": 3})
         assert not ctx.set_condition("Ready", True, "Full")
         assert ctx.set_condition("Open", True, "Lid")
         assert ctx.remove_condition("Ready")
@@ -125,7 +125,7 @@ async def test_a_status_that_the_server_takes_elsewhere_is_told(
 
     @operator.reconciles(unaware)
     async def sync(jar: Untyped, ctx: Context[Untyped]) -> None:
-        await ctx.patch_status({"sweets": 3})
+        await ctx.set_status({"sweets": 3})
 
     async with operator.running(client, install_crds=False) as running:
         made = await client.create(unaware(metadata=named(namespace), content={"spec": {}}))

@@ -126,7 +126,7 @@ async def test_the_finalizers_of_others_keep_the_object_and_ours_is_not_added_ag
     @operator.reconciles(Box)
     async def sync(obj: Box, ctx: Context[Box]) -> None:
         calls.append("reconcile")
-        await ctx.patch_status(BoxStatus(available=1))
+        await ctx.set_status(BoxStatus(available=1))
 
     @operator.finalizes(Box)
     async def clean(obj: Box, ctx: Context[Box]) -> None:

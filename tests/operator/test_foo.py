@@ -44,7 +44,7 @@ async def test_what_is_written_carries_the_name_of_who_wrote_it(
     found = await client.get(example.Foo, "example", namespace)
     assert {entry.manager: entry.subresource for entry in found.metadata.managed_fields} == {
         "kubewright": None,  # the client of this test
-        "sample-controller": "status",
+        "sample-controller-foo-status": "status",
     }
 
 

@@ -53,14 +53,16 @@ async def fine(foo: Foo, ctx: kw.Context[Foo]) -> kw.Result | None:
     secret = ctx.get(core.Secret, "name")
     if secret is not None and secret.data:
         ctx.log.info("%s %s", replicas, len(secret.data))
-    await ctx.patch_status(FooStatus(available_replicas=replicas or 0))
+    await ctx.set_status(FooStatus(available_replicas=replicas or 0))
+    await ctx.patch_status(available_replicas=1)
+    await ctx.patch_status({"availableReplicas": 1})
     ctx.set_condition("Ready", True, "Fine")
     return kw.Result(requeue_after=30)
 
 
 @operator.reconciles(Foo, name="plain")
 def also_fine(foo: Foo, ctx: kw.BlockingContext[Foo]) -> None:
-    ctx.patch_status(FooStatus(available_replicas=1))
+    ctx.set_status(FooStatus(available_replicas=1))
     for deployment in ctx.owned(apps.Deployment):
         ctx.delete(deployment)
 
@@ -123,9 +125,10 @@ def nothing(foo: Foo) -> None: ...  # WRONG-ABOVE arg-type
 async def wrong(foo: Foo, ctx: kw.Context[Foo]) -> None:
     print(foo.spec.deploymentName)  # WRONG attr-defined
     print(foo.spec.replicas + 1)  # WRONG operator
-    await ctx.patch_status(FooStatus(availble_replicas=1))  # WRONG call-arg
-    await ctx.patch_status(FooStatus(available_replicas="1"))  # WRONG arg-type
-    await ctx.patch_status(OtherStatus())  # WRONG
+    await ctx.set_status(FooStatus(availble_replicas=1))  # WRONG call-arg
+    await ctx.set_status(FooStatus(available_replicas="1"))  # WRONG arg-type
+    await ctx.set_status(OtherStatus())  # WRONG
+    await ctx.patch_status(FooStatus(available_replicas=1))  # WRONG arg-type
     ctx.record("Synced", "fine", type="Info")  # WRONG arg-type
     print(ctx.get(core.Secret, "name").data)  # WRONG union-attr
     ctx.apply(apps.Deployment(spec=None))  # WRONG arg-type unused-coroutine
@@ -146,7 +149,7 @@ async def result(foo: Foo, ctx: kw.Context[Foo]) -> int:  # WRONG-ABOVE arg-type
 
 @operator.reconciles(Foo, name="blocking")
 def blocking(foo: Foo, ctx: kw.BlockingContext[Foo]) -> None:
-    ctx.patch_status(OtherStatus())  # WRONG
+    ctx.set_status(OtherStatus())  # WRONG
 """
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "members_of",
     "required_of",
     "unwrapped",
+    "wire_of",
     "without_null",
 ]
 
@@ -91,11 +92,12 @@ def members_of(model: type[BaseModel]) -> dict[str, Any]:
         hint: Any = field.annotation
         if field.metadata:
             hint = Annotated[(hint, *field.metadata)]
-        members[_wire(name, field)] = hint
+        members[wire_of(name, field)] = hint
     return members
 
 
-def _wire(name: str, field: Any) -> str:
+def wire_of(name: str, field: Any) -> str:
+    """Returns the name of a model's field on the wire."""
     alias = field.validation_alias if isinstance(field.validation_alias, str) else field.alias
     return alias or name
 
@@ -109,7 +111,7 @@ def check_readable(hint: Any, where: str) -> None:
                 ' not be read; use extra="ignore", and an update keeps such fields'
             )
         for name, field in found.model_fields.items():
-            if (field.serialization_alias or name) != _wire(name, field) or (
+            if (field.serialization_alias or name) != wire_of(name, field) or (
                 field.validation_alias is not None and not isinstance(field.validation_alias, str)
             ):
                 raise TypeError(

@@ -10,9 +10,9 @@ import msgspec
 
 from kubewright.api._model import Model
 from kubewright.api._object import Object, info_of
-from kubewright.api._pydantic import is_pydantic, required_of
+from kubewright.api._pydantic import is_pydantic, required_of, wire_of
 
-__all__ = ["Resource", "bind_spec_and_status", "is_model", "model_in", "new_status", "requires_spec"]
+__all__ = ["Resource", "bind_spec_and_status", "is_model", "model_in", "new_status", "requires_spec", "status_names"]
 
 SpecT = TypeVar("SpecT")
 StatusT = TypeVar("StatusT")
@@ -75,6 +75,20 @@ def new_status(kind: type[Object]) -> Any:
         these = ", ".join(required)
         raise TypeError(f"{kind.__name__} has no status yet, and {model.__name__} requires {these}: write it first")
     return model()
+
+
+def status_names(kind: type[Object]) -> dict[str, str] | None:
+    """Returns the fields of a kind's status, as Python names them, with their names on the wire.
+
+    None where the status has no model: untyped kinds, and a status that is a plain value.
+    """
+    declared = next((field.type for field in msgspec.structs.fields(kind) if field.name == "status"), None)
+    model = model_in(declared)
+    if model is None:
+        return None
+    if is_pydantic(model):
+        return {name: wire_of(name, field) for name, field in model.model_fields.items()}
+    return dict(zip(model.__struct_fields__, model.__struct_encode_fields__, strict=True))
 
 
 def bind_spec_and_status(cls: type[Resource[Any, Any]]) -> Any:

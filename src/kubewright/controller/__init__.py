@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kubewright.controller._contests import Contested as Contested
     from kubewright.controller._context import BlockingContext as BlockingContext
     from kubewright.controller._context import Context as Context
+    from kubewright.controller._context import replace_status as replace_status
     from kubewright.controller._controller import Controller as Controller
     from kubewright.controller._controller import ControllerStats as ControllerStats
     from kubewright.controller._dependencies import Dependencies as Dependencies
@@ -86,6 +87,7 @@ _HOMES = {
     "labels_changed": "_predicates",
     "owner_keys": "_mapping",
     "predicate": "_predicates",
+    "replace_status": "_context",
     "resource_version_changed": "_predicates",
     "start_dependencies": "_dependencies",
 }

@@ -7,7 +7,7 @@ the same names, the same promises; what is awaited in one is waited for in the o
 from __future__ import annotations
 
 import builtins
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from kubewright.api import Object, Untyped
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from kubewright.api._conditions import ConditionStatus
     from kubewright.events import EventType
 
-__all__ = ["BlockingContext", "Context"]
+__all__ = ["BlockingContext", "Context", "replace_status"]
 
-# Not bound to Object, so that `self` can be described by what `patch_status` needs of the kind: its status.
+# Not bound to Object, so that `self` can be described by what `set_status` needs of the kind: its status.
 R_co = TypeVar("R_co", covariant=True)
 O = TypeVar("O", bound=Object)  # noqa: E741
 S = TypeVar("S")
@@ -143,9 +143,9 @@ class _Face(Generic[R_co]):
     ) -> bool:
         """Set a condition of the object's status, and say whether that changes anything.
 
-        It is written together with the next `patch_status`, or when the reconciler ends, also with an exception: one
-        write for all of them. `changed` is True only after that write. Raises RuntimeError when it is called from a
-        task that outlives the reconcile: the condition would be lost.
+        It is written together with the next `set_status` or `patch_status`, or when the reconciler ends, also with an
+        exception: one write for all of them. `changed` is True only after that write. Raises RuntimeError when it is
+        called from a task that outlives the reconcile: the condition would be lost.
         """
         return self._session.set_condition(type, status, reason, message)
 
@@ -222,16 +222,29 @@ class Context(_Face[R_co]):
         return await self._session.delete(target, name, namespace, propagation)
 
     @overload
-    async def patch_status(self: Context[Untyped], status: Any) -> None: ...
+    async def set_status(self: Context[Untyped], status: Any) -> None: ...
     @overload
-    async def patch_status(self: Context[HasStatus[S]], status: S) -> None: ...
-    async def patch_status(self: Context[Any], status: Any) -> None:
-        """Make this the object's status. Only what differs is sent, and nothing when nothing does.
+    async def set_status(self: Context[HasStatus[S]], status: S) -> None: ...
+    async def set_status(self: Context[Any], status: Any) -> None:
+        """Declares the whole status that this controller owns. Nothing is sent when nothing would change.
 
-        An explicit 0 or "" is written. Fields that the model does not know stay, and so do the conditions when the
-        given status has none.
+        Every field that is not None is declared, also 0, "" and the defaults of the model. Fields that this controller
+        declared before and now leaves out are removed. Fields of other controllers and programs stay, and so do this
+        controller's conditions if the given status has none. `patch_status` is for some fields only.
+
+        It is a server-side apply of /status with one field manager for each controller (`<operator>-<controller>-
+        status`). Raises `Conflict` if the object has changed since it was read; the key is retried.
         """
-        await self._session.patch_status(status)
+        await self._session.set_status(status)
+
+    async def patch_status(self, fields: Mapping[str, Any] | None = None, /, **named: Any) -> None:
+        """Sets the named fields of the status: `patch_status(available=3)`, or a dict. None removes a field.
+
+        Other fields stay as they are, also those that this controller set before. Names are those of the model, or of
+        the wire. Nothing is sent when nothing would change. Raises TypeError for a field that the status does not
+        have, and for a whole model: that is `set_status`. Raises `Conflict` as `set_status` does.
+        """
+        await self._session.patch_status(fields, named)
 
 
 class BlockingContext(_Face[R_co]):
@@ -281,12 +294,16 @@ class BlockingContext(_Face[R_co]):
         return self._wait(self._session.delete(target, name, namespace, propagation))
 
     @overload
-    def patch_status(self: BlockingContext[Untyped], status: Any) -> None: ...
+    def set_status(self: BlockingContext[Untyped], status: Any) -> None: ...
     @overload
-    def patch_status(self: BlockingContext[HasStatus[S]], status: S) -> None: ...
-    def patch_status(self: BlockingContext[Any], status: Any) -> None:
+    def set_status(self: BlockingContext[HasStatus[S]], status: S) -> None: ...
+    def set_status(self: BlockingContext[Any], status: Any) -> None:
+        """See `Context.set_status`."""
+        self._wait(self._session.set_status(status))
+
+    def patch_status(self, fields: Mapping[str, Any] | None = None, /, **named: Any) -> None:
         """See `Context.patch_status`."""
-        self._wait(self._session.patch_status(status))
+        self._wait(self._session.patch_status(fields, named))
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         return self._session.wait(work)
@@ -305,3 +322,11 @@ class _ClientInLoop(BlockingClient):
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         return self._session.wait(work)
+
+
+async def replace_status(ctx: Context[Any], status: Any) -> None:
+    """Makes this the whole status of the reconciled object, by an update, as the controllers of Kubernetes do.
+
+    For controllers of built-in kinds that are the only writers of a status. Others use `Context.set_status`.
+    """
+    await ctx._session.replace_status(status)

@@ -68,6 +68,7 @@ class Controller(Generic[R]):
         self._finalizers = list(registration.finalizers)
         if handlers.finalize is not None and registration.class_finalizer is not None:
             self._finalizers.append((registration.class_finalizer, handlers.finalize))
+        environment.statuses.add_controller(registration.kind, registration.name)
         environment.former_finalizers.know(name for name, _ in self._finalizers)
         self._deleted = [*registration.deleted, *([handlers.deleted] if handlers.deleted is not None else ())]
         self.queue: WorkQueue[ObjectKey] = WorkQueue(

@@ -18,6 +18,7 @@ from kubewright.controller._apply import Applier
 from kubewright.controller._declared import Declared
 from kubewright.controller._dependencies import Dependencies
 from kubewright.controller._former_finalizers import FormerFinalizers
+from kubewright.controller._status_apply import Statuses
 from kubewright.events import EventRecorder
 from kubewright.observe import Observer
 
@@ -134,5 +135,6 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     declared: Declared = msgspec.field(default_factory=Declared)
     former_finalizers: FormerFinalizers = msgspec.field(default_factory=FormerFinalizers)
     dependencies: Dependencies = msgspec.field(default_factory=Dependencies)
+    statuses: Statuses = msgspec.field(default_factory=Statuses)
     observer: Observer = msgspec.field(default_factory=Observer)
     """Hears of every reconcile. The client has its hooks."""

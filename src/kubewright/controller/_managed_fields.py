@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from kubewright.cache import creator_of
+from kubewright.controller._field_sets import FieldSet, part_in, union
 
-__all__ = ["created_as_applied", "released"]
+__all__ = ["created_as_applied", "released", "status_fields", "status_taken_over"]
 
 _IDENTITY = ("manager", "operation", "apiVersion", "subresource")
 
@@ -50,6 +51,46 @@ def released(entries: list[dict[str, Any]], manager: str, paths: Iterable[str]) 
         return entry | {"fieldsV1": fields}
 
     return [without(entry) for entry in entries]
+
+
+def status_fields(entries: list[dict[str, Any]], manager: str, operation: str = "Apply") -> FieldSet:
+    """Returns the fields below `status` that a manager has written at /status by this operation."""
+    found: FieldSet = {}
+    for entry in entries:
+        if _at_status(entry, manager, operation):
+            found = union(found, (entry.get("fieldsV1") or {}).get("f:status") or {})
+    return found
+
+
+def status_taken_over(
+    entries: list[dict[str, Any]], manager: str, former: str, api_version: str, only: Any = None
+) -> list[dict[str, Any]] | None:
+    """Returns the entries as if `manager` had applied the status that was updated before; None if nothing changes.
+
+    Earlier releases wrote the status as updates of the `former` manager. The server removes a field that a manager no
+    longer applies only if no other entry has it, so those updates would keep every field alive. `only` limits this to
+    the fields that it has values for: what is left belongs to other controllers.
+    """
+    taken: FieldSet = status_fields(entries, manager, "Update")
+    rest: FieldSet = status_fields(entries, former, "Update")
+    ours, rest = (rest, {}) if only is None else part_in(rest, only)
+    taken = union(taken, ours)
+    if not taken:
+        return None
+    kept = [one for one in entries if not any(_at_status(one, name, "Update") for name in (manager, former))]
+    applied = union(status_fields(entries, manager), taken)
+    before = next((one for one in entries if any(_at_status(one, name, "Update") for name in (manager, former))), {})
+    head = {"apiVersion": api_version, "fieldsType": "FieldsV1", "subresource": "status"}
+    head |= {"time": before["time"]} if before.get("time") else {}
+    made = [head | {"manager": manager, "operation": "Apply", "fieldsV1": {"f:status": applied}}]
+    if rest:
+        made.append(head | {"manager": former, "operation": "Update", "fieldsV1": {"f:status": rest}})
+    return [*(one for one in kept if not _at_status(one, manager, "Apply")), *made]
+
+
+def _at_status(entry: dict[str, Any], manager: str, operation: str) -> bool:
+    told = (entry.get("manager"), entry.get("operation"), entry.get("subresource"))
+    return told == (manager, operation, "status")
 
 
 def _without(fields: dict[str, Any], way: list[str]) -> dict[str, Any]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import copy
 import logging
-from collections.abc import Coroutine, Iterable, MutableMapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, MutableMapping, Sequence
 from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -15,34 +14,23 @@ import msgspec
 from kubewright.api import (
     Object,
     ResourceInfo,
-    Untyped,
     decode,
     info_of,
-    remove_condition,
-    set_condition,
     set_controller,
 )
 from kubewright.api._conditions import ConditionStatus
-from kubewright.api._spec_status import new_status
 from kubewright.cache import ObjectKey, Snapshot
-from kubewright.client import JsonPatch, NotFound, Propagation, Status, Trace
+from kubewright.client import NotFound, Propagation, Status, Trace
 from kubewright.client._paths import info_of_object, name_of
 from kubewright.controller._contests import Contested
 from kubewright.controller._environment import Environment
-from kubewright.controller._status import (
-    conditions_of,
-    has_conditions,
-    put_conditions,
-    put_status,
-    refuse_changed_status,
-    status_changes,
-    status_of,
-)
+from kubewright.controller._status import refuse_changed_status
+from kubewright.controller._status_apply import FieldConflict
+from kubewright.controller._status_writer import StatusWriter
 from kubewright.observe import Reconcile
 
 if TYPE_CHECKING:
     from kubewright.api.core.v1 import ObjectReference
-    from kubewright.api.meta.v1 import Condition
     from kubewright.events import EventType
 
 __all__ = ["ObjectLogger", "Session"]
@@ -69,15 +57,6 @@ class ObjectLogger(logging.LoggerAdapter[logging.Logger]):
         return f"{self._prefix}{msg}", kwargs
 
 
-class _Conditions:
-    """Some conditions, apart from a status, which may be a model or plain JSON."""
-
-    __slots__ = ("conditions",)
-
-    def __init__(self, conditions: list[Condition] | None) -> None:
-        self.conditions = conditions
-
-
 class Session(msgspec.Struct, Generic[R], eq=False):
     """The state of one reconcile. Everything that writes goes through here, and is seen by the caches at once."""
 
@@ -93,6 +72,8 @@ class Session(msgspec.Struct, Generic[R], eq=False):
     """Those that are to be written, by type; None is one to be removed."""
     ended: bool = False
     """Whether the reconciler has returned or raised: what it left to be written is being written, or was."""
+    status_conflicts: tuple[FieldConflict, ...] = ()
+    """The status fields that the last write took over from other field managers."""
     contested_until: float | None = None
     """When the first of the objects may be put back that another program undoes each time, by the monotonic clock."""
     _raw: bytes | None = None
@@ -254,17 +235,18 @@ class Session(msgspec.Struct, Generic[R], eq=False):
         if owned:
             set_controller(obj, owner=self.object or self.primary())
         made = await self.environment.client.create(obj)
-        self._noted(made)
+        self.noted(made)
         return made
 
     async def update(self, obj: O) -> O:
         """See `Context.update`."""
         self.check()
-        refuse_changed_status(obj)
+        if isinstance(obj, Object):
+            refuse_changed_status(obj)
         updated = await self.environment.client.update(obj)
         if updated is not obj:
             origin = obj.metadata.origin
-            self._noted(updated, origin.raw if origin is not None else None)
+            self.noted(updated, origin.raw if origin is not None else None)
         return updated
 
     async def delete(
@@ -292,7 +274,7 @@ class Session(msgspec.Struct, Generic[R], eq=False):
             return False
         self.changed = True
         if kept is not None:
-            self._noted(kept)
+            self.noted(kept)
             return True
         if uid is None and (snapshot := self.environment.caches.get(kind, key)) is not None:
             uid = snapshot.uid
@@ -300,28 +282,30 @@ class Session(msgspec.Struct, Generic[R], eq=False):
             self.environment.caches.removed(kind, key, uid)
         return True
 
-    async def patch_status(self, status: Any) -> R:
+    async def set_status(self, status: Any) -> None:
+        """See `Context.set_status`."""
+        self.check()
+        await StatusWriter(self).set(status)
+
+    async def patch_status(self, fields: Mapping[str, Any] | None, named: dict[str, Any]) -> None:
         """See `Context.patch_status`."""
         self.check()
-        return await self._write_status(self._with_conditions(status))
+        await StatusWriter(self).patch(fields, named)
+
+    async def replace_status(self, status: Any) -> None:
+        """See `replace_status`."""
+        self.check()
+        await StatusWriter(self).replace(status)
 
     def set_condition(self, type_: str, status: bool | ConditionStatus, reason: str, message: str) -> bool:
         """See `Context.set_condition`."""
         self._check_not_ended(type_)
-        earlier = type_ in self.conditions
-        self.conditions.pop(type_, None)
-        if self._set(self._conditions(), type_, status, reason, message):
-            self.conditions[type_] = (status, reason, message)
-            return True
-        return earlier
+        return StatusWriter(self).set_condition(type_, status, reason, message)
 
     def remove_condition(self, type_: str) -> bool:
         """See `Context.remove_condition`."""
         self._check_not_ended(type_)
-        if not remove_condition(self._conditions(), type_):
-            return False
-        self.conditions[type_] = None
-        return True
+        return StatusWriter(self).remove_condition(type_)
 
     def _check_not_ended(self, type_: str) -> None:
         """Conditions are written when the reconcile ends: one that is set later would be lost."""
@@ -332,94 +316,15 @@ class Session(msgspec.Struct, Generic[R], eq=False):
                 " never be written. Await the task that sets it before the reconciler returns"
             )
 
-    def _conditions(self) -> _Conditions:
-        """The conditions as they will be."""
-        known = self._known_status()
-        return self._merged(known, known)
-
     async def flush(self) -> None:
-        """Write the conditions that no `patch_status` has written yet."""
+        """Write the conditions that no write of the status has taken along."""
         self.check()
-        if self.conditions:
-            await self._write_status(self._with_conditions(self._known_status()))
-
-    def _known_status(self) -> Any:
-        """The status as it is, or an empty one, which can have conditions."""
-        status = status_of(self.primary())
-        if status is None:
-            status = {} if issubclass(self.kind, Untyped) else new_status(self.kind)
-        if not has_conditions(status):
-            raise TypeError(
-                f"the status of {self.info.kind} has no conditions: give its model `conditions: list[Condition]`"
-            )
-        return status
-
-    def _with_conditions(self, status: Any) -> Any:
-        """A copy of the status with the conditions that it does not say anything about, and those set meanwhile."""
-        if not has_conditions(status):
-            return status
-        status = copy.copy(status)  # which may also be a pydantic model
-        known = status_of(self.primary())
-        merged = self._merged(status, known).conditions
-        if merged is not None:
-            put_conditions(status, merged, known)
-        return status
-
-    def _merged(self, status: Any, known: Any) -> _Conditions:
-        """Those that a status says, or else those that are there, with those set meanwhile."""
-        kept = conditions_of(status) or conditions_of(known)
-        merged = _Conditions(None if kept is None else [copy.copy(condition) for condition in kept])
-        for type_, wanted in self.conditions.items():
-            if wanted is None:
-                remove_condition(merged, type_)
-            else:
-                self._set(merged, type_, *wanted)
-        return merged
-
-    def _set(self, target: Any, type_: str, status: bool | ConditionStatus, reason: str, message: str) -> bool:
-        generation = None
-        if "status" in self.info.subresources:  # elsewhere the status counts as well: each write would be one more
-            generation = self.primary().metadata.generation or None
-        now = self.environment.clock.now()
-        return set_condition(target, type_, status, reason, message, now=now, observed_generation=generation)
-
-    async def _write_status(self, status: Any) -> R:
-        wanted = self.primary()
-        known = status_of(wanted)
-        put_status(wanted, status)
-        operations = status_changes(self.kind, self.raw, known, status_of(wanted))
-        told = dict(self.conditions)
-        if not operations:
-            self._forget_conditions(told)
-            return wanted
-        subresource = "status" if "status" in self.info.subresources else None
-        before = self.raw
-        written = await self.environment.client.patch(
-            self.kind, self.key.name, JsonPatch(operations), self.key.namespace or None, subresource=subresource
-        )
-        if subresource is None:
-            self._check_kept(written, known)
-        self._forget_conditions(told)
-        self._noted(written, before)
-        return written
-
-    def _check_kept(self, written: R, known: Any) -> None:
-        """A server that has /status takes the status nowhere else, and does not say so."""
-        if status_of(written) == known:
-            raise TypeError(
-                f"the server takes the status of {self.info.kind} at /status alone: say so, with"
-                ' subresources={"status"} in Untyped.kind_of(...), or let client.kind(...) make the class'
-            )
-
-    def _forget_conditions(self, told: dict[str, Any]) -> None:
-        """These are written; not those that were set meanwhile."""
-        for type_, wanted in told.items():
-            if self.conditions.get(type_, ...) is wanted:
-                del self.conditions[type_]
+        await StatusWriter(self).flush()
 
     # Inside
 
-    def _noted(self, written: Object, before: bytes | None = None) -> None:
+    def noted(self, written: Object, before: bytes | None = None) -> None:
+        """This was just written: let the caches, the history and later writes of this session see it."""
         self.changed = True
         self.environment.caches.written(written)
         self._tell_change(written, before)

@@ -3,7 +3,8 @@
 The verbs are those of the calls that the framework really makes:
 
 - a kind that is followed (reconciled, owned, watched, read): `list` and `watch`, and `get` where a cache is not enough;
-- finalizers: `patch` on the object; a status: `patch` on its subresource, or on the object if it has none;
+- finalizers: `patch` on the object; a status: `patch` on its subresource, or on the object if it has none. Status
+  fields that an earlier release wrote are taken over once: that is a `patch` on the object, too;
 - owned kinds: `ctx.apply` is `create` or `patch`; `ctx.prune` and `ctx.delete` are `delete`.
   Clusters that check who may block an owner's deletion want `update` on the owner's `finalizers` as well: no call shows
   that;
@@ -73,6 +74,9 @@ def _of_primary(registration: Registration[Any]) -> Iterator[Permission]:
             part = "status" if "status" in info.subresources else None
             if part or _has_status(registration.kind):
                 yield permission(info, "patch", subresource=part, why=f"the status of {registration.kind.__name__}")
+            if part:
+                why = f"managed fields of the status of {registration.kind.__name__}"
+                yield permission(info, "patch", why=why, rare=True)
     if registration.finalizers or registration.class_finalizer:
         yield permission(info, "patch", why=f"finalizers of {registration.kind.__name__}")
     if registration.owns:

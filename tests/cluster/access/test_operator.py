@@ -45,7 +45,7 @@ def lamps(name: str) -> kw.Operator:
         for bulb in wanted:
             await ctx.apply(bulb)
         await ctx.prune([core.ConfigMap], keep=wanted)
-        await ctx.patch_status(LampStatus(lit=len(wanted)))
+        await ctx.set_status(LampStatus(lit=len(wanted)))
         ctx.record("Lit", f"{len(wanted)} bulbs")
 
     @operator.finalizes(Lamp)

@@ -42,7 +42,7 @@ def make_operator(clock: VirtualClock, accounts: set[str]) -> kw.Operator:
         for part in ("bulb", "switch"):
             wanted = meta.ObjectMeta(name=f"{lamp.metadata.name}-{part}")
             await ctx.apply(core.ConfigMap(metadata=wanted, data={"watts": str(lamp.spec.watts)}))
-        await ctx.patch_status(LampStatus(watts=lamp.spec.watts, parts=2))
+        await ctx.set_status(LampStatus(watts=lamp.spec.watts, parts=2))
         if ctx.changed:
             ctx.record("Lit", "the lamp is lit")
 

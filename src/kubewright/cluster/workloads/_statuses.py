@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import kubewright as kw
 from kubewright.api import Object
+from kubewright.controller import replace_status
 
 __all__ = ["moment", "with_condition", "without_condition", "write_status"]
 
@@ -34,11 +35,11 @@ async def write_status(ctx: kw.Context[Any], status: Any) -> None:
     obj: Object = ctx.object
     before: Any = obj
     if getattr(before.status, "conditions", None) and not getattr(status, "conditions", None):
-        # `patch_status` keeps conditions when it is given none; here none are meant.
+        # `replace_status` keeps conditions when it is given none; here none are meant.
         before.status = status
         await ctx.client.update_status(obj)
         return
-    await ctx.patch_status(status)
+    await replace_status(ctx, status)
 
 
 def with_condition(conditions: Iterable[C], new: C) -> list[C]:

@@ -1,0 +1,72 @@
+"""Field sets: `managedFields[*].fieldsV1` of the server, as plain JSON.
+
+A field set is a tree. Its steps are `f:name` (a member), `k:{"type":"Ready"}` (an element of a list with map keys),
+`v:"text"` (an element of a set) and `.` (the container itself). A step with nothing below it is the whole value there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+__all__ = ["FieldSet", "content_of", "part_in", "union"]
+
+FieldSet: TypeAlias = dict[str, Any]
+
+
+def content_of(value: Any, fields: FieldSet) -> Any:
+    """Returns the part of a value that a field set names: what its manager would have to apply to keep it."""
+    steps = {step: inner for step, inner in fields.items() if step != "."}
+    if not steps:
+        return value
+    if isinstance(value, dict):
+        names = {step[2:]: inner for step, inner in steps.items() if step.startswith("f:")}
+        return {name: content_of(value[name], inner) for name, inner in names.items() if name in value}
+    if isinstance(value, list):
+        found = ((element, _step_of(element, steps)) for element in value)
+        return [content_of(element, steps[step]) for element, step in found if step is not None]
+    return value
+
+
+def part_in(fields: FieldSet, content: Any) -> tuple[FieldSet, FieldSet]:
+    """Splits a field set: the part that `content` has values for, and the rest."""
+    taken: FieldSet = {}
+    rest: FieldSet = {}
+    for step, inner in fields.items():
+        found, below = _below(step, content)
+        if step == "." or not found:
+            rest[step] = inner
+            continue
+        ours, others = part_in(inner, below) if inner and isinstance(below, dict | list) else (inner, None)
+        taken[step] = ours
+        if others is not None and set(others) - {"."}:
+            rest[step] = others
+    return taken, rest if set(rest) - {"."} else {}
+
+
+def union(one: FieldSet, other: FieldSet) -> FieldSet:
+    """Returns the fields that are in either set."""
+    return one | {step: union(one[step], inner) if step in one else inner for step, inner in other.items()}
+
+
+def _below(step: str, content: Any) -> tuple[bool, Any]:
+    if step.startswith("f:") and isinstance(content, dict):
+        return step[2:] in content, content.get(step[2:])
+    if isinstance(content, list):
+        for element in content:
+            if _step_of(element, {step: {}}) is not None:
+                return True, element
+    return False, None
+
+
+def _step_of(element: Any, steps: FieldSet) -> str | None:
+    """Returns the step that leads to an element of a list."""
+    for step in steps:
+        if step.startswith("k:") and isinstance(element, dict):
+            keys: dict[str, Any] = msgspec.json.decode(step[2:])
+            if all(element.get(name) == value for name, value in keys.items()):
+                return step
+        elif step.startswith("v:") and msgspec.json.decode(step[2:]) == element:
+            return step
+    return None

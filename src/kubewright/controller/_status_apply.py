@@ -1,0 +1,297 @@
+"""The status as server-side apply: each controller declares its own fields, under its own field manager.
+
+Two controllers that declare different fields of one status do not touch each other's. A controller that no longer
+declares a field removes it, unless another manager declares it too.
+
+`StatusApplier.look` finds out what this controller has declared so far, and `StatusApplier.write` declares something
+else. What was declared is remembered in bounded memory (`Statuses`). For an object that is not remembered and has a
+status, the server is asked once: caches do not keep managed fields. That is also when the updates of earlier releases
+are taken over, guarded by the resourceVersion, as client-go's csaupgrade does.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import OrderedDict
+from hashlib import blake2b
+from typing import Any, Final, Generic, TypeAlias, TypeVar
+
+import msgspec
+
+from kubewright.api import Object, ObjectMeta, ResourceInfo, Untyped, decode, info_of
+from kubewright.cache import ObjectKey
+from kubewright.client import Client, Conflict, Forbidden, JsonPatch
+from kubewright.client._list_keys import ListKeys
+from kubewright.controller._field_sets import content_of
+from kubewright.controller._managed_fields import status_fields, status_taken_over
+from kubewright.controller._ownership import Outdated
+from kubewright.controller._permissions import NotDeclared
+from kubewright.controller._projection import digest, projection
+from kubewright.controller._status_fields import Removed
+
+__all__ = ["Declaration", "FieldConflict", "StatusApplier", "Statuses", "status_manager"]
+
+R = TypeVar("R", bound=Object)
+
+_logger = logging.getLogger("kubewright.controller")
+
+_LONGEST_MANAGER: Final = 128
+_MANAGER = re.compile(r'conflict with "([^"]*)"')
+
+Place: TypeAlias = tuple[str, type[Object], ObjectKey]
+
+
+class FieldConflict(msgspec.Struct, frozen=True):
+    """A field of the status that another field manager had set to another value."""
+
+    field: str
+    manager: str
+    atomic: bool = False
+    """Whether it is a list that the server replaces as a whole."""
+
+
+class Declaration(msgspec.Struct, frozen=True, kw_only=True):
+    """What a controller has declared of one object's status."""
+
+    uid: str
+    content: dict[str, Any] = {}
+    seen: bytes | None = None
+    """The digest of the same fields as the server had them after that; None if it is not known."""
+    atomic: frozenset[str] = frozenset()
+    """The lists of the status that the server replaces as a whole."""
+    taken_over: tuple[str, ...] = ()
+    """The fields that an earlier release had written, where they were just taken over."""
+
+
+class Statuses:
+    """What the controllers of one operator have declared, in bounded memory: the least recent is forgotten first."""
+
+    def __init__(self, remember: int = 100_000) -> None:
+        self.may_take_over = True
+        """Whether managed fields may be written, as far as is known."""
+        self._remember = remember
+        self._declarations: OrderedDict[Place, bytes] = OrderedDict()
+        self._controllers: dict[type[Object], set[str]] = {}
+        self._told: set[tuple[str, type[Object], str]] = set()
+        self._untyped: dict[ResourceInfo, type[Untyped]] = {}
+
+    def add_controller(self, kind: type[Object], name: str) -> None:
+        """Notes that this controller reconciles the kind, and may write its status."""
+        self._controllers.setdefault(kind, set()).add(name)
+
+    def is_shared(self, kind: type[Object]) -> bool:
+        """Whether several controllers of this operator reconcile the kind."""
+        return len(self._controllers.get(kind, ())) > 1
+
+    def is_news(self, controller: str, kind: type[Object], field: str) -> bool:
+        """Whether this is the first time that a controller has this to say about a field of the kind."""
+        told = (controller, kind, field)
+        news = told not in self._told
+        self._told.add(told)
+        return news
+
+    def get(self, place: Place, uid: str) -> Declaration | None:
+        """Returns what was declared for the object with this uid."""
+        if (stored := self._declarations.get(place)) is None:
+            return None
+        found = msgspec.msgpack.decode(stored, type=Declaration)
+        return found if found.uid == uid else None
+
+    def put(self, place: Place, declaration: Declaration) -> None:
+        """Remembers what was declared."""
+        self._declarations[place] = msgspec.msgpack.encode(declaration)
+        self._declarations.move_to_end(place)
+        if len(self._declarations) > self._remember:
+            self._declarations.popitem(last=False)
+
+    def untyped(self, info: ResourceInfo) -> type[Untyped]:
+        """Returns the class to send a part of an object with: a model would add its defaults to it."""
+        if (found := self._untyped.get(info)) is None:
+            found = self._untyped[info] = Untyped.kind_of(
+                info.api_version,
+                info.kind,
+                plural=info.plural,
+                namespaced=info.namespaced,
+                subresources=info.subresources,
+            )
+        return found
+
+
+def status_manager(operator: str, controller: str) -> str:
+    """Returns the field manager of a controller's status: stable over restarts and releases."""
+    name = f"{operator}-{controller}-status"
+    if len(name) <= _LONGEST_MANAGER:
+        return name
+    mark = blake2b(name.encode(), digest_size=8).hexdigest()
+    return f"{name[: _LONGEST_MANAGER - len(mark) - 1]}-{mark}"
+
+
+class StatusApplier(Generic[R]):
+    """Declares the status of one object, for one controller."""
+
+    def __init__(self, client: Client, statuses: Statuses, kind: type[R], key: ObjectKey, controller: str) -> None:
+        self._client = client
+        self._statuses = statuses
+        self._kind = kind
+        self._info = info_of(kind)
+        self._key = key
+        self._place: Place = (controller, kind, key)
+        self.manager = status_manager(client.field_manager, controller)
+
+    async def look(self, raw: bytes, given: Any) -> tuple[Declaration, R | None]:
+        """Returns what is declared for the object in `raw`, and the object if that had to be written down first.
+
+        `given` is what is about to be declared. Raises `Outdated` if the object changed while it was looked at.
+        """
+        before = _decoded(raw)
+        uid = before["metadata"].get("uid", "")
+        if (known := self._statuses.get(self._place, uid)) is not None:
+            return known, None
+        if not before.get("status"):
+            return Declaration(uid=uid), None
+        live = await self._client.get(self._kind, self._key.name, self._key.namespace or None)
+        content = _decoded(_raw_of(live))
+        entries = content["metadata"].get("managedFields") or []
+        only = given if self._statuses.is_shared(self._kind) else None
+        taken = status_taken_over(entries, self.manager, self._client.field_manager, self._info.api_version, only=only)
+        written: R | None = None
+        if taken is not None:
+            if content["metadata"].get("resourceVersion") != before["metadata"].get("resourceVersion"):
+                raise Outdated(f"{live} has changed since it was read; reconcile again", live)
+            written = await self._note_fields(live, taken)
+            entries = taken
+        fields = status_fields(entries, self.manager)
+        status = content.get("status")
+        declared = content_of(status, fields) if fields and isinstance(status, dict) else {}
+        return Declaration(
+            uid=uid,
+            content=declared,
+            atomic=_atomic(entries, status),
+            taken_over=tuple(declared) if taken is not None else (),
+        ), written
+
+    async def _note_fields(self, live: R, entries: list[dict[str, Any]]) -> R | None:
+        """Writes the managed fields, which the server takes at the object itself only.
+
+        Roles of earlier releases do not allow that. Then `write` removes what is not declared any more by itself.
+        """
+        if not self._statuses.may_take_over:
+            return None
+        meta = live.metadata
+        patch = JsonPatch([_guard(meta.resource_version), _operation("replace", "/metadata/managedFields", entries)])
+        try:
+            return await self._client.patch(self._kind, meta.name, patch, meta.namespace or None)
+        except (Forbidden, NotDeclared) as error:
+            self._statuses.may_take_over = False
+            _logger.info("cannot take over the managed fields of earlier releases, which is not needed: %s", error)
+            return None
+
+    async def write(
+        self, raw: bytes, declared: Declaration, wanted: dict[str, Any]
+    ) -> tuple[R | None, tuple[FieldConflict, ...]]:
+        """Declares `wanted`. Returns the object as written, None if nothing had to be sent; and the conflicts.
+
+        The write is guarded by the resourceVersion in `raw`. Raises `Conflict` if the object has another one by now.
+        """
+        before = _decoded(raw)
+        seen = self._seen(before.get("status"), wanted, declared.atomic)
+        if wanted == declared.content and (seen == wanted if declared.seen is None else digest(seen) == declared.seen):
+            if declared.seen is None:
+                self._remember(declared, wanted, seen, declared.atomic)
+            return None, ()
+        sent = self._statuses.untyped(self._info)(
+            metadata=ObjectMeta(
+                name=self._key.name,
+                namespace=self._key.namespace,
+                resource_version=before["metadata"].get("resourceVersion", ""),
+            ),
+            content={"status": wanted},
+        )
+        answer, conflicts = await self._send(sent, wanted)
+        if left := self._left_behind(_decoded(answer), declared.content.keys() - wanted.keys()):
+            answer = await self._remove(_decoded(answer), left)
+        written = decode(self._kind, answer)
+        after = _decoded(answer)
+        status = after.get("status")
+        atomic = _atomic(after["metadata"].get("managedFields") or [], status)
+        self._remember(declared, wanted, self._seen(status, wanted, atomic), atomic)
+        return written, conflicts
+
+    async def _send(self, sent: Untyped, wanted: dict[str, Any]) -> tuple[bytes, tuple[FieldConflict, ...]]:
+        """Applies without force first: the server's refusal names the fields and managers that force takes from."""
+        try:
+            answer = await self._client.apply(sent, field_manager=self.manager, subresource="status")
+        except Conflict as error:
+            conflicts = _conflicts(error, wanted)
+            if not conflicts:
+                raise
+        else:
+            return _raw_of(answer), ()
+        answer = await self._client.apply(sent, field_manager=self.manager, subresource="status", force=True)
+        return _raw_of(answer), conflicts
+
+    def _left_behind(self, after: dict[str, Any], dropped: set[str]) -> list[str]:
+        """Returns the fields that are not declared any more, and are kept only by updates of an earlier release."""
+        entries = after["metadata"].get("managedFields") or []
+        sets = [(one.get("manager"), (one.get("fieldsV1") or {}).get("f:status") or {}) for one in entries]
+        there = dropped & (after.get("status") or {}).keys()
+        owners = {name: [manager for manager, fields in sets if f"f:{name}" in fields] for name in there}
+        return sorted(name for name, found in owners.items() if found == [self._client.field_manager])
+
+    async def _remove(self, after: dict[str, Any], names: list[str]) -> bytes:
+        removals = [_operation("remove", Removed((name,)).pointer) for name in names]
+        patch = JsonPatch([_guard(after["metadata"]["resourceVersion"]), *removals])
+        name, namespace = self._key.name, self._key.namespace or None
+        return _raw_of(await self._client.patch(self._kind, name, patch, namespace, subresource="status"))
+
+    def _seen(self, status: Any, wanted: Any, atomic: frozenset[str]) -> Any:
+        """Returns the status where `wanted` declares something."""
+        keyed = "conditions" in wanted and "conditions" not in atomic
+        if keyed and isinstance(status, dict) and issubclass(self._kind, Untyped):  # no model knows the key
+            types = {one.get("type") for one in wanted["conditions"]}
+            ours = [one for one in status.get("conditions") or () if one.get("type") in types]
+            status = status | {"conditions": ours}
+        return projection(status, wanted, ListKeys(self._kind).member("status"))
+
+    def _remember(self, declared: Declaration, content: dict[str, Any], seen: Any, atomic: frozenset[str]) -> None:
+        known = Declaration(uid=declared.uid, content=content, seen=digest(seen), atomic=atomic)
+        self._statuses.put(self._place, known)
+
+
+def _guard(resource_version: str) -> dict[str, Any]:
+    return _operation("replace", "/metadata/resourceVersion", resource_version)
+
+
+def _operation(op: str, path: str, value: Any = ...) -> dict[str, Any]:
+    return {"op": op, "path": path} | ({} if value is ... else {"value": value})
+
+
+def _conflicts(error: Conflict, wanted: dict[str, Any]) -> tuple[FieldConflict, ...]:
+    lists = {f"status.{name}" for name, value in wanted.items() if isinstance(value, list)}
+    found = []
+    for cause in error.causes:
+        if cause.reason == "FieldManagerConflict":
+            named = _MANAGER.search(cause.message)
+            field = cause.field.lstrip(".")
+            found.append(FieldConflict(field, named.group(1) if named else "", field in lists))
+    return tuple(found)
+
+
+def _atomic(entries: list[dict[str, Any]], status: Any) -> frozenset[str]:
+    """Returns the lists of a status that a manager has as a whole: the server's schema gives them no keys."""
+    if not isinstance(status, dict):
+        return frozenset()
+    lists = [name for name, value in status.items() if value and isinstance(value, list)]
+    sets = [fields for entry in entries if (fields := (entry.get("fieldsV1") or {}).get("f:status"))]
+    return frozenset(name for name in lists if any(fields.get(f"f:{name}") == {} for fields in sets))
+
+
+def _decoded(raw: bytes) -> dict[str, Any]:
+    content: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, Any])
+    return content
+
+
+def _raw_of(obj: Object) -> bytes:
+    assert obj.metadata.origin is not None
+    return obj.metadata.origin.raw
