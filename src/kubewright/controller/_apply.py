@@ -64,6 +64,7 @@ class Applied(msgspec.Struct, Generic[R], frozen=True):
 
     object: R
     written: bool
+    created: bool = False
 
 
 class Applier:
@@ -243,7 +244,7 @@ class Applier:
     async def _create(self, desired: Desired[R], writer: str) -> Applied[R]:
         answer = await self._client.create(desired.object, field_manager=creator_of(self._manager))
         self._note(desired, answer, writer)
-        return Applied(answer, written=True)
+        return Applied(answer, written=True, created=True)
 
     async def _send(self, desired: Desired[R], sent: R, before: Snapshot[R], writer: str) -> Applied[R]:
         answer = await self._client.apply(sent, field_manager=self._manager, force=True)

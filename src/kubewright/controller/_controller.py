@@ -26,12 +26,15 @@ from kubewright.controller._failures import Failures, Repeated
 from kubewright.controller._finalizers import add_finalizer, remove_finalizer
 from kubewright.controller._handlers import Form
 from kubewright.controller._hints import add_hint
+from kubewright.controller._loop_report import loop_message
 from kubewright.controller._ownership import BeingDeleted, Outdated
 from kubewright.controller._patrol import Patrol
 from kubewright.controller._reconcile import ReconcileTimeout, Result, TerminalError
 from kubewright.controller._registration import Registration
 from kubewright.controller._session import ObjectLogger, Session
 from kubewright.controller._sources import from_owned, from_trigger, from_watched, passes, priority_of
+from kubewright.controller._wakes import Wakes
+from kubewright.controller._write_loops import Loop, Part, Written
 from kubewright.observe import BUGS, ControllerStats, Ending, Inspection, Reconcile, inspect
 from kubewright.queue import WorkQueue
 
@@ -76,13 +79,12 @@ class Controller(Generic[R]):
         )
         self.history = environment.observer.history()
         self._failures = Failures()
-        self._triggers: dict[ObjectKey, str] = {}
-        self._causes: dict[ObjectKey, ObjectKey] = {}
+        self.wakes = Wakes(self.queue, environment.clock, environment.statuses.is_own)
         self._gone: dict[ObjectKey, list[Snapshot[R]]] = {}
         self._finalized: dict[ObjectKey, set[tuple[str, str]]] = {}
         self._look_again: dict[ObjectKey, float] = {}
         self._undecodable: dict[ObjectKey, tuple[str, int, str]] = {}
-        self._session = partial(Session, environment, registration.kind, registration.info)
+        self._session = partial(Session, environment, registration.kind, registration.info, wakes=self.wakes)
         self._sessions: set[Session[R]] = set()
         self._patrol = Patrol(environment.clock, self._sessions, lambda key: self.queue.state(key).running_for)
         self._handlers: list[HandlerRegistration[Any]] = []
@@ -144,16 +146,15 @@ class Controller(Generic[R]):
             task.cancel()
 
     def enqueue(
-        self, key: ObjectKey, trigger: str = "external", priority: int = 0, cause: ObjectKey | None = None
+        self,
+        key: ObjectKey,
+        trigger: str = "external",
+        priority: int = 0,
+        cause: ObjectKey | None = None,
+        change: Change[Any] | None = None,
     ) -> None:
         """Ask for a reconcile of this key. `cause` is the other object that it is because of, if there is one."""
-        if priority >= 0 or trigger == "resync":  # the initial list needs no memory
-            self._triggers[key] = trigger
-            if cause is not None:
-                self._causes[key] = cause
-            elif self._causes:
-                self._causes.pop(key, None)
-        self.queue.add(key, priority=priority)
+        self.wakes.add(key, trigger, priority, cause, change)
 
     @property
     def idle(self) -> bool:
@@ -193,8 +194,7 @@ class Controller(Generic[R]):
 
     def pending(self, key: ObjectKey) -> tuple[str, ObjectKey | None] | None:
         """What has woken a key that waits, and which object it was."""
-        trigger = self._triggers.get(key)
-        return None if trigger is None else (trigger, self._causes.get(key))
+        return self.wakes.pending(key)
 
     def inspect(self, key: ObjectKey) -> Inspection:
         """All that is known about an object: what woke it, where it is in the queue, how its last reconciles went."""
@@ -207,12 +207,13 @@ class Controller(Generic[R]):
         if change.type == "deleted":
             self._finalized.pop(key, None)
             self._failures.forget(key)
+            self.wakes.forget(key)
             if not self._wants_deletion(change):
                 self.queue.forget(key)
                 return
         elif self._when is not None and not passes(self._when, change) and not self._starts_deletion(change):
             return
-        self.enqueue(key, change.type, priority_of(change))
+        self.enqueue(key, change.type, priority_of(change), change=change)
 
     def _starts_deletion(self, change: Change[R]) -> bool:
         """No predicate may hide that an object waits for its finalizers."""
@@ -236,7 +237,7 @@ class Controller(Generic[R]):
                 if leads is not None and not leads():
                     return  # the lease is lost, and nobody may have told us yet: begin nothing
                 stats.active += 1
-                began = now()
+                began, causes = now(), self.wakes.begin(key)
                 run: Reconcile | None = None
                 try:
                     run = self._begin(key)
@@ -258,6 +259,9 @@ class Controller(Generic[R]):
                 ended = now()
                 if self._failures and ending not in _FAILED:
                     self._failures.forget(key)
+                    self.wakes.succeeded(key)
+                if (looped := self.wakes.end(key, causes)) is not None:
+                    self._slow_down(run, *looped)
                 if self._look_again:
                     self._come_back(key, ending)
                 stats.reconciles[ending] += 1
@@ -272,14 +276,15 @@ class Controller(Generic[R]):
 
     def _begin(self, key: ObjectKey, attempt: int | None = None) -> Reconcile:
         environment, attempt = self._environment, attempt or self.queue.rate_limiter.retries(key) + 1
+        trigger, cause = self.wakes.take(key, "initial" if attempt == 1 else "retry")
         return environment.observer.begin(
             environment.rng,
             self.name,
             self._registration.info,
             key,
             attempt=attempt,
-            trigger=self._triggers.pop(key, "initial" if attempt == 1 else "retry"),
-            cause=self._causes.pop(key, None) if self._causes else None,
+            trigger=trigger,
+            cause=cause,
         )
 
     async def _handle(self, key: ObjectKey, run: Reconcile) -> Ending:
@@ -321,7 +326,7 @@ class Controller(Generic[R]):
             return "success"
         if result.delay > 0:
             queue.forget(key)
-            self._triggers.setdefault(key, "requeue")
+            self.wakes.note_trigger(key, "requeue")
             queue.add_after(key, result.delay)
             return "requeue_after"
         queue.add_rate_limited(key)
@@ -336,7 +341,7 @@ class Controller(Generic[R]):
         if moment is None:
             return
         if ending != "error":  # which comes back as a retry, mostly earlier
-            self._triggers.setdefault(key, "requeue")
+            self.wakes.note_trigger(key, "requeue")
         self.queue.add_after(key, moment - self._environment.clock.monotonic())
 
     def _was_deposed(self, error: BaseException) -> bool:
@@ -394,7 +399,10 @@ class Controller(Generic[R]):
         elif obj is not None and self._finalizers:
             self._finalized.pop(key, None)  # it lives, perhaps again, from a backup: what was done for it is to be done
             for name, _ in self._finalizers:
+                before = obj.metadata.resource_version
                 obj = session.object = await add_finalizer(self._environment, obj, name)
+                if obj.metadata.resource_version != before:
+                    self.wakes.own.note(obj, key)  # the reconciler is called with it next
         if self._reconcile is None:
             return None
         if self._by_key:
@@ -535,6 +543,17 @@ class Controller(Generic[R]):
         due = f"in {format_duration(delay)}"
         resync = self.resync_in
         return f"{due}, or at the resync in {format_duration(resync)}" if resync is not None and resync < delay else due
+
+    def _slow_down(self, run: Reconcile, loop: Loop, writes: dict[Part, Written]) -> None:
+        """Count and report a key that keeps waking itself."""
+        self.stats.write_loops += 1
+        news = self.wakes.loops.is_news(loop)
+        message = loop_message(loop, writes)
+        with _whatever_loggers_do():
+            self._log(run).log(logging.WARNING if news else logging.DEBUG, "%s", message)
+        if news:
+            with contextlib.suppress(Exception):  # an event never fails anything
+                self._session(run.key, None, run, run.trigger).record("WriteLoop", message, "Warning", "Reconcile")
 
     def _tell_former_finalizers(self, snapshot: Snapshot[R], run: Reconcile) -> None:
         clock = self._environment.clock

@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections.abc import Coroutine, Iterable, Mapping, MutableMapping, Sequence
 from concurrent.futures import CancelledError, Future
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -27,6 +27,8 @@ from kubewright.controller._environment import Environment
 from kubewright.controller._status import refuse_changed_status
 from kubewright.controller._status_apply import FieldConflict
 from kubewright.controller._status_writer import StatusWriter
+from kubewright.controller._wakes import Wakes
+from kubewright.controller._write_loops import Written, written_part
 from kubewright.observe import Reconcile
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ __all__ = ["ObjectLogger", "Session"]
 
 R = TypeVar("R", bound=Object)
 O = TypeVar("O", bound=Object)  # noqa: E741
+How: TypeAlias = Literal["create", "update", "status"]
 T = TypeVar("T")
 
 logger = logging.getLogger("kubewright.controller")
@@ -74,8 +77,12 @@ class Session(msgspec.Struct, Generic[R], eq=False):
     """Whether the reconciler has returned or raised: what it left to be written is being written, or was."""
     status_conflicts: tuple[FieldConflict, ...] = ()
     """The status fields that the last write took over from other field managers."""
+    wakes: Wakes | None = None
+    """Told of each write: the event about it may be no news."""
     contested_until: float | None = None
     """When the first of the objects may be put back that another program undoes each time, by the monotonic clock."""
+    _created: list[Object] = msgspec.field(default_factory=list)
+    """Objects that were created since the last other write."""
     _raw: bytes | None = None
     _stopped: BaseException | None = None
     _pending: Future[Any] | None = None
@@ -203,8 +210,10 @@ class Session(msgspec.Struct, Generic[R], eq=False):
             return self._left_as_it_is(error, type(obj))
         if applied.written:
             self.changed = True
-            self._tell_change(applied.object, before.raw if before is not None else None)
+            raw = before.raw if before is not None else None
+            self._tell_change(applied.object, raw)
             self._saw_if_primary(applied.object)
+            self._note_write(applied.object, raw, "create" if applied.created else "update")
         return applied.object
 
     def _left_as_it_is(self, error: Contested, kind: type[O]) -> O:
@@ -235,7 +244,7 @@ class Session(msgspec.Struct, Generic[R], eq=False):
         if owned:
             set_controller(obj, owner=self.object or self.primary())
         made = await self.environment.client.create(obj)
-        self.noted(made)
+        self.noted(made, how="create")
         return made
 
     async def update(self, obj: O) -> O:
@@ -323,12 +332,29 @@ class Session(msgspec.Struct, Generic[R], eq=False):
 
     # Inside
 
-    def noted(self, written: Object, before: bytes | None = None) -> None:
+    def noted(self, written: Object, before: bytes | None = None, *, how: How = "update") -> None:
         """This was just written: let the caches, the history and later writes of this session see it."""
         self.changed = True
         self.environment.caches.written(written)
         self._tell_change(written, before)
         self._saw_if_primary(written)
+        self._note_write(written, before, how)
+
+    def _note_write(self, written: Object, before: bytes | None, how: How) -> None:
+        """Let the controller know which events are echoes, and what this reconcile writes again and again."""
+        if self.wakes is None or written.metadata.origin is None:
+            return
+        for created in self._created:  # the reconciler went on after it: it does not wait to be woken by it
+            self.wakes.own.note(created, self.key)
+        self._created.clear()
+        if how == "create":
+            self._created.append(written)
+        elif how == "status":
+            self.wakes.own.note(written, self.key)
+            self.environment.statuses.note(written)
+        managers = tuple(one.manager for one in self.status_conflicts) if how == "status" else ()
+        part = written_part(written, before, status=how == "status")
+        self.wakes.wrote(self.key, part, Written(before, written.metadata.origin.raw, managers))
 
     def _tell_change(self, written: Object, before: bytes | None) -> None:
         """Let the history know what to compare, if somebody asks what was changed."""

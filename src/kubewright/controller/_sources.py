@@ -26,8 +26,8 @@ R = TypeVar("R", bound=Object)
 
 logger = logging.getLogger("kubewright.controller")
 
-Enqueue = Callable[[ObjectKey, str, int, ObjectKey | None], None]
-"""Puts a key in the queue: the key, what brought it here, its priority, and the object because of which it is here."""
+Enqueue = Callable[[ObjectKey, str, int, ObjectKey | None, Change[Any] | None], None]
+"""Puts a key in the queue: the key, its trigger, its priority, the other object that changed, and the change."""
 
 
 def priority_of(change: Change[Any]) -> int:
@@ -57,7 +57,7 @@ def from_owned(owns: Owns[Any], owner: ResourceInfo, enqueue: Enqueue) -> Callab
         keys = owner_keys(change, owner, controller_only=controller_only)
         if keys and passes(when, change):
             for key in keys:
-                enqueue(key, triggers[change.type], priority_of(change), change.key)
+                enqueue(key, triggers[change.type], priority_of(change), change.key, change)
 
     return handle
 
@@ -89,7 +89,7 @@ def from_watched(watch: Watch[Any], reader: Reader, enqueue: Enqueue) -> Callabl
                     raise
                 logger.exception("the map function %s of Watch(%s) failed for %s", watch.map_name, kind, snapshot)
         for key in keys:
-            enqueue(key, f"{kind} {change.type}", priority_of(change), change.key)
+            enqueue(key, f"{kind} {change.type}", priority_of(change), change.key, change)
 
     return handle
 
@@ -108,7 +108,7 @@ async def from_trigger(trigger: Trigger, info: ResourceInfo, enqueue: Enqueue, c
         except (TypeError, ValueError) as error:
             logger.error("external trigger %r named no key: %s", trigger, error)
         else:
-            enqueue(key, "external", 0, None)
+            enqueue(key, "external", 0, None, None)
 
     while True:
         try:

@@ -20,7 +20,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from kubewright.api import Object, ObjectMeta, ResourceInfo, Untyped, decode, info_of
-from kubewright.cache import ObjectKey
+from kubewright.cache import ObjectKey, Snapshot
 from kubewright.client import Client, Conflict, Forbidden, JsonPatch
 from kubewright.client._list_keys import ListKeys
 from kubewright.controller._field_sets import content_of
@@ -37,6 +37,7 @@ R = TypeVar("R", bound=Object)
 _logger = logging.getLogger("kubewright.controller")
 
 _LONGEST_MANAGER: Final = 128
+_VERSIONS: Final = 10_000
 _MANAGER = re.compile(r'conflict with "([^"]*)"')
 
 Place: TypeAlias = tuple[str, type[Object], ObjectKey]
@@ -73,6 +74,7 @@ class Statuses:
         self._remember = remember
         self._declarations: OrderedDict[Place, bytes] = OrderedDict()
         self._controllers: dict[type[Object], set[str]] = {}
+        self._versions: OrderedDict[tuple[type[Object], ObjectKey], str] = OrderedDict()
         self._told: set[tuple[str, type[Object], str]] = set()
         self._untyped: dict[ResourceInfo, type[Untyped]] = {}
 
@@ -90,6 +92,16 @@ class Statuses:
         news = told not in self._told
         self._told.add(told)
         return news
+
+    def note(self, written: Object) -> None:
+        """This is the answer to a write of a status, by any controller of this operator."""
+        self._versions[type(written), ObjectKey.of(written)] = written.metadata.resource_version
+        if len(self._versions) > _VERSIONS:
+            self._versions.popitem(last=False)
+
+    def is_own(self, snapshot: Snapshot[Any]) -> bool:
+        """Whether the newest change of an object is a status that this operator wrote."""
+        return self._versions.get((snapshot.kind, snapshot.key)) == str(snapshot.resource_version)
 
     def get(self, place: Place, uid: str) -> Declaration | None:
         """Returns what was declared for the object with this uid."""

@@ -154,16 +154,16 @@ class StatusWriter(Generic[R]):
         before = session.raw
         written, conflicts = await applier.write(before, declared, wanted)
         self._forget(told)
+        session.status_conflicts = conflicts
         if written is not None:
-            session.noted(written, before)
+            session.noted(written, before, how="status")
         if conflicts:
-            self._note_conflicts(conflicts)
+            self._log_conflicts(conflicts)
         return declared
 
-    def _note_conflicts(self, conflicts: tuple[FieldConflict, ...]) -> None:
+    def _log_conflicts(self, conflicts: tuple[FieldConflict, ...]) -> None:
         """Logs whose fields were taken over, and which of them can only be fought over."""
         session = self._session
-        session.status_conflicts = conflicts
         fields = ", ".join(f"{one.field} ({one.manager!r})" for one in conflicts)
         session.log.info("took over status fields of another field manager: %s", fields)
         for one in conflicts:
@@ -198,7 +198,7 @@ class StatusWriter(Generic[R]):
         if subresource is None:
             self._check_kept(written, known)
         self._forget(told)
-        session.noted(written, before)
+        session.noted(written, before, how="update" if subresource is None else "status")
 
     async def _remove(self, paths: list[Removed]) -> None:
         """Removes fields that are still there because another manager has set them, too."""
@@ -212,7 +212,7 @@ class StatusWriter(Generic[R]):
         name, namespace, before = session.key.name, session.key.namespace or None, session.raw
         patch = JsonPatch([guard, *operations])
         written = await session.environment.client.patch(self._kind, name, patch, namespace, subresource="status")
-        session.noted(written, before)
+        session.noted(written, before, how="status")
 
     def _check_kept(self, written: R, known: Any) -> None:
         """A server that has /status takes the status nowhere else, and does not say so."""

@@ -130,8 +130,12 @@ def _reconciles(controllers: Iterable[Observed]) -> Iterator[Metric]:
         "controller_runtime_max_concurrent_reconciles", "Reconciles that may run at a time.", labels=label
     )
     active = GaugeMetricFamily("controller_runtime_active_workers", "Reconciles that run now.", labels=label)
+    loops = CounterMetricFamily(
+        "kubewright_write_loops", "Reconciles that wrote again what had woken them, and were slowed down.", labels=label
+    )
     for controller in controllers:
         name, stats = controller.name, controller.stats
+        loops.add_metric([name], stats.write_loops)
         failed = stats.reconciles["error"] + stats.reconciles["terminal_error"]
         total.add_metric([name, "error"], failed)
         for result in ("requeue", "requeue_after", "success"):
@@ -143,7 +147,7 @@ def _reconciles(controllers: Iterable[Observed]) -> Iterator[Metric]:
         _add_histogram(time, [name], stats.durations.snapshot())
         most.add_metric([name], controller.concurrency)
         active.add_metric([name], stats.active)
-    yield from (total, errors, terminal, panics, timeouts, time, most, active)
+    yield from (total, errors, terminal, panics, timeouts, time, most, active, loops)
 
 
 def _queues(controllers: Iterable[Observed]) -> Iterator[Metric]:

@@ -47,5 +47,7 @@ class ControllerStats(msgspec.Struct):
     """Reconciles that took longer than they may."""
     bugs: int = 0
     """Reconciles that ended with an exception that tells of a mistake in the program (`BUGS`)."""
+    write_loops: int = 0
+    """How often a key was slowed down because it keeps waking itself."""
     durations: Durations = msgspec.field(default_factory=lambda: Durations(RECONCILE_BUCKETS))
     """How long reconciles took."""
