@@ -30,6 +30,7 @@ _WORK_COLUMNS = [
     Column("seconds", "time s", 2),
     Column("cpu", "CPU s", 2),
     Column("memory", "memory MB, settled"),
+    Column("reconciles_per_object", "reconciles per object", 2),
 ]
 _LATENCY_COLUMNS = [
     Column("p50", "p50 ms"),
@@ -154,6 +155,7 @@ def _settled(process: Process) -> dict[str, float]:
         "seconds": done.wall,
         "objects_per_second": said["count"] / (done.wall - first.wall),
         "cpu": done.cpu,
+        "reconciles_per_object": said["reconciles"] / said["count"],
         "memory": settled.memory,
         "peak": settled.peak,
     }

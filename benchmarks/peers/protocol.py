@@ -39,6 +39,7 @@ class Progress:
         self._started = time.time()
         self._began = False
         self._seen: set[tuple[str, str]] = set()
+        self._reconciles = 0
         self._latencies: list[float] = []
 
     def began(self) -> None:
@@ -50,10 +51,11 @@ class Progress:
     def reconciled(self, key: tuple[str, str], written: str | None) -> None:
         """One reconcile is complete. `written` is the object's annotation with the time of the change."""
         now = time.time()
+        self._reconciles += 1
         if key not in self._seen:
             self._seen.add(key)
             if len(self._seen) == self._objects:
-                say("reconciled", count=len(self._seen))
+                say("reconciled", count=len(self._seen), reconciles=self._reconciles)
         # Older changes are from the turn of another program.
         if written and float(written) > self._started and len(self._latencies) < self._writes:
             self._latencies.append((now - float(written)) * 1000)

@@ -22,6 +22,8 @@ type progress struct {
 	mutex     sync.Mutex
 	seen      map[types.NamespacedName]struct{}
 	latencies []float64
+	// reconciles counts all of them, also those that found nothing to do.
+	reconciles int
 }
 
 func newProgress(objects, writes int) *progress {
@@ -43,10 +45,11 @@ func (p *progress) reconciled(key types.NamespacedName, foo *Foo) {
 	now := time.Now()
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
+	p.reconciles++
 	if _, again := p.seen[key]; !again {
 		p.seen[key] = struct{}{}
 		if len(p.seen) == p.objects {
-			say(map[string]any{"event": "reconciled", "count": len(p.seen)})
+			say(map[string]any{"event": "reconciled", "count": len(p.seen), "reconciles": p.reconciles})
 		}
 	}
 	if written, ok := writtenAt(foo); ok && written.After(p.started) && len(p.latencies) < p.writes {

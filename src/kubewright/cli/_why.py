@@ -178,6 +178,8 @@ def _report(found: Inspection, now: datetime) -> Iterator[str]:
     yield f"{found.kind} {where}, controller {found.controller}"
     yield f"  cache    {_cached(found)}"
     yield f"  queue    {_queue(found.queue, now)}"
+    if found.write_loop:
+        yield f"  loop     {found.write_loop}"
     if not found.results:
         yield "  results  none yet"
     for record in found.results:

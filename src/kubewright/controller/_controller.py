@@ -26,7 +26,7 @@ from kubewright.controller._failures import Failures, Repeated
 from kubewright.controller._finalizers import add_finalizer, remove_finalizer
 from kubewright.controller._handlers import Form
 from kubewright.controller._hints import add_hint
-from kubewright.controller._loop_report import loop_message
+from kubewright.controller._loop_report import loop_message, loop_state
 from kubewright.controller._ownership import BeingDeleted, Outdated
 from kubewright.controller._patrol import Patrol
 from kubewright.controller._reconcile import ReconcileTimeout, Result, TerminalError
@@ -196,6 +196,11 @@ class Controller(Generic[R]):
         """What has woken a key that waits, and which object it was."""
         return self.wakes.pending(key)
 
+    def write_loop(self, key: ObjectKey) -> str:
+        """The loop that the key is slowed down for, in a line; empty for most."""
+        loop = self.wakes.loops.of(key)
+        return "" if loop is None else loop_state(loop)
+
     def inspect(self, key: ObjectKey) -> Inspection:
         """All that is known about an object: what woke it, where it is in the queue, how its last reconciles went."""
         return inspect(self, key)
@@ -260,7 +265,7 @@ class Controller(Generic[R]):
                 if self._failures and ending not in _FAILED:
                     self._failures.forget(key)
                     self.wakes.succeeded(key)
-                if (looped := self.wakes.end(key, causes)) is not None:
+                if (looped := self.wakes.end(key, causes, failed=ending == "error")) is not None:
                     self._slow_down(run, *looped)
                 if self._look_again:
                     self._come_back(key, ending)
@@ -272,6 +277,7 @@ class Controller(Generic[R]):
                         self._log(run).debug(text, format_duration(ended - began), ending, run.trigger)
                 self.history.ended(run, ending, ended=ended, seconds=ended - began, waited=queue.waited(key))
             finally:
+                self.wakes.release(key)
                 queue.done(key)
 
     def _begin(self, key: ObjectKey, attempt: int | None = None) -> Reconcile:

@@ -12,7 +12,7 @@ Everything else is added at once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -26,6 +26,14 @@ __all__ = ["Wakes"]
 
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
+
+
+class _Wake(NamedTuple):
+    key: ObjectKey
+    trigger: str
+    priority: int
+    cause: ObjectKey | None
+    change: Change[Any]
 
 
 class _Shortened(msgspec.Struct):
@@ -53,6 +61,7 @@ class Wakes:
         self._objects: dict[ObjectKey, ObjectKey] = {}
         self._parts: dict[ObjectKey, set[Part | None]] = {}
         self._shortened: dict[ObjectKey, _Shortened] = {}
+        self._during: dict[ObjectKey, list[_Wake]] = {}
         self._wrote: dict[ObjectKey, dict[Part, Written]] = {}
 
     # Waking
@@ -68,6 +77,9 @@ class Wakes:
         """Asks for a reconcile of the key. `cause` is the other object that changed, if there is one."""
         part: Part | None = None
         if change is not None and not change.initial and change.type != "resync":
+            if (during := self._during.get(key)) is not None:
+                during.append(_Wake(key, trigger, priority, cause, change))
+                return
             if self.own.is_echo(change, key):
                 return
             part = part_of(change, other=cause is not None)
@@ -97,6 +109,7 @@ class Wakes:
     def take(self, key: ObjectKey, otherwise: str) -> tuple[str, ObjectKey | None]:
         """Returns what woke a key that begins to run, and which object it was."""
         self._wrote.pop(key, None)
+        self._during.setdefault(key, [])
         return self._triggers.pop(key, otherwise), self._objects.pop(key, None) if self._objects else None
 
     def begin(self, key: ObjectKey) -> set[Part | None]:
@@ -107,11 +120,26 @@ class Wakes:
         """Notes that a reconcile of the key has written this part of an object."""
         self._wrote.setdefault(key, {})[part] = written
 
-    def end(self, key: ObjectKey, causes: set[Part | None]) -> tuple[Loop, dict[Part, Written]] | None:
-        """Returns the loop that the key is slowed down for, if this run was one more round of it; and its writes."""
+    def end(self, key: ObjectKey, causes: set[Part | None], *, failed: bool) -> tuple[Loop, dict[Part, Written]] | None:
+        """Returns the loop that the key is slowed down for, if this run was one more round of it; and its writes.
+
+        A run that failed is no round: its retry is, for the same causes. Writers in a loop often meet conflicts.
+        """
         writes = self._wrote.pop(key, {})
+        if failed:
+            if causes:
+                self._parts.setdefault(key, set()).update(causes)
+            return None
         loop = self.loops.ran(key, causes, writes.keys())
         return None if loop is None else (loop, writes)
+
+    def release(self, key: ObjectKey) -> None:
+        """The run is over. Changes that arrived during it wake the key now, unless its own writes made them.
+
+        A server often sends the event before the answer to the write. Only the answer tells whose it was.
+        """
+        for wake in self._during.pop(key, ()):
+            self.add(*wake)
 
     def forget(self, key: ObjectKey) -> None:
         """The object is gone."""

@@ -138,8 +138,8 @@ class WriteLoops:
             del self._loops[key]
             loop = None
         if not causes or not causes <= wrote:
-            if loop is not None and causes and not (loop.parts or causes) & wrote:
-                del self._loops[key]  # it had nothing to write: whoever it was about has stopped
+            if loop is not None and loop.pause and causes and not loop.parts & wrote:
+                del self._loops[key]  # it had nothing to write: the other writer has stopped
             return None
         if loop is None or (not loop.pause and now - loop.since > WINDOW):
             loop = self._loops[key] = Loop(since=now, last=now, told=loop.told if loop is not None else None)

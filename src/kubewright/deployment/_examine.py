@@ -59,6 +59,23 @@ async def examine(
         if operator.settings.metrics_secure is not False:
             async for finding in _reviews(client, operator):
                 yield finding
+        if (looping := await _write_loops(client, operator)) is not None:
+            yield looping
+
+
+async def _write_loops(client: Client, operator: Operator) -> Finding | None:
+    """Returns the newest warning of a write loop that the operator has recorded; None if there is none."""
+    try:
+        events = await client.list(core.Event, "", fields="reason=WriteLoop")
+    except ApiError:
+        return None  # this account may not read events
+    mine = [one for one in events if operator.name in (one.reporting_component, one.source and one.source.component)]
+    if not mine:
+        return None
+    newest = max(mine, key=lambda one: str(one.last_timestamp or one.event_time or one.metadata.creation_timestamp))
+    about = newest.involved_object
+    where = f"{about.kind} {about.namespace}/{about.name}" if about.namespace else f"{about.kind} {about.name}"
+    return Finding("warning", f"operator {operator.name} has met a write loop: {where}", newest.message or "")
 
 
 def _version(git_version: str, minor: str) -> Finding:

@@ -70,6 +70,9 @@ class Observed(Protocol):
     def resync_in(self) -> float | None:
         """Seconds until every object is reconciled again; None without a resync."""
 
+    def write_loop(self, key: ObjectKey) -> str:
+        """Returns the loop that the key is slowed down for, in a line; empty for most."""
+
     def pending(self, key: ObjectKey) -> tuple[str, ObjectKey | None] | None:
         """What has woken a key that waits, and which object it was; None when nothing that is remembered did."""
 
@@ -159,6 +162,8 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     cached: CachedState | None = None
     """None when the cache does not have it: it is gone, or was never there."""
     queue: QueueState
+    write_loop: str = ""
+    """Why changes of this object wait, if they do: it keeps waking itself."""
     last_error: str = ""
     """Of the newest reconcile that failed, among those that are remembered."""
     last_error_at: datetime | None = None
@@ -203,6 +208,7 @@ def inspect(controller: Observed, key: ObjectKey) -> Inspection:
         at=now,
         cached=_cached(controller.snapshot(key)),
         queue=_queue(controller.queue.state(key), controller.pending(key), controller.resync_in, now),
+        write_loop=controller.write_loop(key),
         last_error=failed.error if failed else "",
         last_error_at=failed.ended_at if failed else None,
         results=results,

@@ -72,6 +72,8 @@ class ControllerReport(_Part, frozen=True, kw_only=True):
     """Keys that come back later."""
     retries: int = 0
     """How often a key was added with a delay."""
+    write_loops: int = 0
+    """How often a key was slowed down because it keeps waking itself."""
     longest_running_seconds: float = 0.0
     remembered: int
     """Objects whose last reconciles are known."""
@@ -189,6 +191,7 @@ def _controller(controller: Observed) -> ControllerReport:
         ready=queue.depth,
         delayed=queue.delayed,
         retries=queue.retries,
+        write_loops=controller.stats.write_loops,
         longest_running_seconds=queue.longest_running_processor_seconds,
         remembered=len(controller.history),
         remembered_bytes=controller.history.size + controller.history.change_size,

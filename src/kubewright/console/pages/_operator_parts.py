@@ -90,6 +90,8 @@ class Controllers(Part):
                 found = percentile(counts, bounds, quantile)
                 _number(_NONE if found is None else format_duration(found))
             with ui.element("td"), ui.row().classes("kw-line"):
+                if one.write_loops:
+                    state_mark(State.FAILING, f"{one.write_loops} write loops")
                 for result, count in sorted(one.reconciles.items()):
                     state_mark(_RESULTS.get(result, State.UNKNOWN), f"{count} {result.replace('_', ' ')}")
 
