@@ -14,6 +14,7 @@ from kubewright.client import Client, MergePatch
 from kubewright.clock import VirtualClock
 from kubewright.controller import Context, Result
 from kubewright.deployment import examine
+from kubewright.observe import report
 from kubewright.operator import Operator, Running
 from tests.operator.conftest import Calls, events, settled, until
 from tests.operator.test_status_ownership import Site, SiteStatus, site, status, status_writes
@@ -332,7 +333,7 @@ async def test_inspection_and_doctor_show_a_write_loop(client: Client, namespace
         await rest(running)
         lines = [controller.inspect(ObjectKey(namespace, "one")).write_loop for controller in running.controllers]
         assert any(f"in a write loop over the status of Site {namespace}/one" in line for line in lines)
-        assert sum(controller.write_loops for controller in running.report().controllers) >= 1
+        assert sum(one.write_loops for one in report(running.sources).controllers) >= 1
         assert b"kubewright_write_loops_total" in operator.metrics.render()[1]
         findings = [finding async for finding in examine(client, [operator], [Site])]
     [loop] = [finding for finding in findings if "write loop" in finding.what]
