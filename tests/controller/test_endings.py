@@ -99,7 +99,7 @@ async def test_a_failure_names_the_resync_that_comes_before_the_backoff_ends(
     async with working(operator, clock) as stage:
         await clock.advance(60)
         stage.put(thing())
-        await clock.settle()
+        await clock.settled()
         assert "attempt 1, retrying in 16m40s, or at the resync in 9m: RuntimeError" in caplog.text
         queue = inspect(stage.controller, key()).queue
         assert (queue.ready_at, queue.resync_at) == (

@@ -82,7 +82,7 @@ async def test_a_forbidden_call_names_the_permission_to_declare(caplog: pytest.L
 
 async def test_a_definition_without_a_status_is_named(caplog: pytest.LogCaptureFixture) -> None:
     async def writes_status(foo: Foo, ctx: kw.Context[Foo]) -> None:
-        await ctx.patch_status(FooStatus(seen=1))
+        await ctx.set_status(FooStatus(seen=1))
 
     async with Cluster() as cluster, cluster.client() as client:
         await install(client, Foo)

@@ -13,8 +13,8 @@ from kubewright.api._resource import resource
 from kubewright.client import Client, Conflict, JsonPatch, MergePatch
 from kubewright.controller import Context
 from kubewright.operator import Operator
-from tests.operator.conftest import Calls, settled
-from tests.operator.test_context import Box, BoxStatus, box, definition, install, status_on_server
+from tests.operator.conftest import Calls, install, settled
+from tests.operator.test_context import Box, BoxStatus, box, definition, status_on_server
 
 pytestmark = pytest.mark.clusters
 

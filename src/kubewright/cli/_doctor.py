@@ -26,7 +26,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 @cluster_options
 @output_option
 def command(targets: Sequence[str], kubeconfig: str | None, context: str | None, output: Output) -> None:
-    """Look at the cluster as a program will find it: reachable, its kinds defined, its webhooks served, its calls allowed.
+    """Check the cluster for a program: reachable, its kinds defined, its webhooks served, its calls allowed.
 
     Exits with 1 when something is in the way. Warnings are for what may be as it should.
 

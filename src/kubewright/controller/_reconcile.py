@@ -9,8 +9,8 @@ what is missing. So it does not matter how many changes led to one call, or that
 
 When it is called: after every change of the object (or of one that it owns, or watches) that passes the predicates, at
 the start, at every resync, and when it asked for it. Events about its own writes of the status do not call it again: a
-state machine in the status returns `Result(requeue=True)`. A key is never worked on twice at once; changes that arrive while
-it runs cause one more run.
+state machine in the status returns `Result(requeue=True)`. A key is never worked on twice at once; changes that arrive
+while it runs cause one more run.
 
 How it ends decides what happens next:
 

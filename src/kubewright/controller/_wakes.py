@@ -89,9 +89,9 @@ class Wakes:
             if (pause := self.loops.wait(key, part)) > 0:
                 self._queue.add_after(key, pause, priority=priority)
                 return
-            if self._queue.retries(key) and (pause := self._backoff(key, change)) != 0:
-                if pause is not None:
-                    self._queue.add_after(key, pause, priority=priority)
+            if self._queue.retries(key) and (delay := self._backoff(key, change)) != 0:
+                if delay is not None:
+                    self._queue.add_after(key, delay, priority=priority)
                 return
         self._queue.add(key, priority=priority)
 

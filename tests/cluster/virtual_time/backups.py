@@ -68,6 +68,6 @@ def sync(schedule: BackupSchedule, ctx: kw.BlockingContext[BackupSchedule]) -> k
         pod = core.PodTemplateSpec(spec=core.PodSpec(containers=[container], restart_policy="Never"))
         ctx.apply(batch.Job(metadata=meta.ObjectMeta(name=name), spec=batch.JobSpec(template=pod)))
         ctx.use(bucket).put(name)
-        ctx.patch_status(BackupStatus(runs=status.runs + 1, last=now))
+        ctx.set_status(BackupStatus(runs=status.runs + 1, last=now))
         due = now + period
     return kw.Result(requeue_after=due - now)
