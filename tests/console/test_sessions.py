@@ -19,8 +19,8 @@ ANY: Any = None  # a session only carries its console
 
 
 class Nobody(Viewer):
-    def __init__(self) -> None:
-        self.name = "nobody"
+    def __init__(self, name: str = "nobody") -> None:
+        self.name = name
 
 
 @pytest.fixture
@@ -84,15 +84,25 @@ def test_a_viewer_whom_the_server_does_not_know_any_more_is_signed_out(sessions:
     assert sessions.find(secret) is None
 
 
-def test_there_are_not_more_sessions_than_the_memory_is_worth(sessions: Sessions) -> None:
-    first = sessions.begin(Nobody(), ANY)[1]
-    second = sessions.begin(Nobody(), ANY)[1]
+def test_a_viewer_has_20_sessions_and_ends_his_own_with_more(sessions: Sessions) -> None:
+    other = sessions.begin(Nobody("ben"), ANY)[1]
+    first = sessions.begin(Nobody("ann"), ANY)[1]
+    second = sessions.begin(Nobody("ann"), ANY)[1]
     assert sessions.find(first) is not None
-    for _ in range(999):
-        sessions.begin(Nobody(), ANY)
-    assert len(sessions) == 1000
-    assert sessions.find(second) is None  # the one that was used longest ago
-    assert sessions.find(first) is not None
+    for _ in range(1_005):
+        sessions.begin(Nobody("ann"), ANY)
+        assert sessions.find(first) is not None  # in use
+    assert len(sessions) == 21
+    assert sessions.find(second) is None  # least recently used
+    assert sessions.find(other) is not None
+
+
+def test_all_sessions_are_bounded_and_the_viewer_with_most_ends_one(sessions: Sessions) -> None:
+    other = sessions.begin(Nobody("ben"), ANY)[1]
+    for number in range(1_100):
+        sessions.begin(Nobody(f"account-{number // 20}"), ANY)
+    assert len(sessions) == 1_000
+    assert sessions.find(other) is not None
 
 
 async def test_an_invitation_is_good_for_one_use_within_a_day(sessions: Sessions, clock: VirtualClock) -> None:
@@ -132,4 +142,5 @@ async def test_strangers_ask_the_api_server_a_few_at_a_time(cluster: Cluster) ->
     assert console.under_way == 8
     console.answered.set()
     await asyncio.gather(*asking)
-    assert statuses == [401] * 20
+    assert statuses == [401] * 8 + [429] * 12  # eight failures delay the others, which have not asked
+    assert console.under_way == 8

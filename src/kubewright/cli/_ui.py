@@ -48,6 +48,18 @@ def _url(_: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -
     return given
 
 
+def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    import ipaddress
+
+    for network in given:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError:
+            message = f"{network!r} is not an address or network such as 10.0.0.7 or 10.0.0.0/8"
+            raise click.BadParameter(message, param=parameter) from None
+    return given
+
+
 @click.command("ui")
 @cluster_options
 @click.option(
@@ -109,9 +121,17 @@ def _url(_: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -
     "--pages-per-viewer",
     type=up_to(10_000),
     metavar="N",
-    default=100,
+    default=30,
     show_default=True,
-    help="So many pages one viewer may have open.",
+    help="How many pages a viewer may have open. A page takes about 1 MB of memory.",
+)
+@click.option(
+    "--trusted-proxy",
+    "trusted_proxies",
+    multiple=True,
+    metavar="CIDR",
+    callback=_networks,
+    help="Read the client's address from X-Forwarded-For of proxies there, when failed sign-ins are throttled.",
 )
 @click.option("--open/--no-open", "open_", default=None, help="Open a browser. [default: on a terminal with a display]")
 @click.option(
@@ -139,6 +159,7 @@ def command(
     viewer_server: str | None,
     viewer_server_ca: str | None,
     pages_per_viewer: int,
+    trusted_proxies: Sequence[str],
     open_: bool | None,
     manifests: Path | None,
     image: str | None,
@@ -181,7 +202,12 @@ def command(
         ),
         bind=bind,
         port=port,
-        serving={"urls": urls, "certificate": tls_certificate, "key": tls_key},
+        serving={
+            "urls": urls,
+            "certificate": tls_certificate,
+            "key": tls_key,
+            "trusted_proxies": trusted_proxies,
+        },
         open_=open_,
         output=output,
     )

@@ -20,10 +20,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kubewright.client import ConfigError
 from kubewright.console._contexts import CONTEXTS, context_at, way_to
-from kubewright.console._guard import SECURE, SOCKETS
+from kubewright.console._guard import CLIENT_ADDRESS, SECURE, SOCKETS
 from kubewright.console._sessions import INVITATION, Session, Sessions, digest_of
 from kubewright.console._sign_in import notice_page, sign_in_page, style_sheet
-from kubewright.console._viewers import SignInError
+from kubewright.console._viewers import SignInDelayed, SignInError, SignInUnavailable, Viewer
 
 if TYPE_CHECKING:
     from kubewright.console._app import Console
@@ -76,7 +76,8 @@ class Door:
         try:
             session = await self._session(scope, headers)
         except SignInError as error:
-            return PlainTextResponse(f"{error}\n", 401, {"www-authenticate": "Bearer"})
+            status, more = _refused(error)
+            return PlainTextResponse(f"{error}\n", status, more)
         if scope["type"] == "http":
             if path == STYLE:
                 return Response(style_sheet(), media_type="text/css", headers={"cache-control": "max-age=3600"})
@@ -131,18 +132,18 @@ class Door:
             scheme, _, token = given.partition(" ")
             if scheme.lower() != "bearer" or not token.strip():
                 raise SignInError("This console knows only bearer tokens in Authorization.")
-            return await self._with_token(token.strip())
+            return await self._with_token(token.strip(), scope.get(CLIENT_ADDRESS, ""))
         secret = cookie_parser(headers.get("cookie", "")).get(_cookie_name(scope, headers))
         return self._sessions.find(secret) if secret else None
 
-    async def _with_token(self, token: str) -> Session:
+    async def _with_token(self, token: str, address: str) -> Session:
         known = self._sessions.find(token)
         if known is not None:
             return known
         key = digest_of(token)
         asked = self._asking.get(key)
         if asked is None:  # a page asks for many files at once: one question is enough
-            asked = self._asking[key] = asyncio.ensure_future(self._ask_whose(token))
+            asked = self._asking[key] = asyncio.ensure_future(self._ask_whose(token, address))
             asked.add_done_callback(lambda ended: self._asked(key, ended))
         return await asyncio.shield(asked)
 
@@ -151,10 +152,28 @@ class Door:
         if not ended.cancelled():
             ended.exception()  # seen, also when whoever asked has left
 
-    async def _ask_whose(self, token: str) -> Session:
-        async with self._few:  # strangers may ask for ever
-            viewer = await self._console.viewer_with_token(token)
+    async def _ask_whose(self, token: str, address: str) -> Session:
+        viewer = await self._viewer(token, address)
         return self._sessions.begin_with(token, viewer, self._console)
+
+    async def _viewer(self, token: str, address: str) -> Viewer:
+        """Asks the API server whose token it is, unless too many sign-ins from the address have failed."""
+        self._check_delay(address)
+        async with self._few:
+            self._check_delay(address)  # others from there may have failed while this one waited
+            try:
+                return await self._console.viewer_with_token(token)
+            except SignInUnavailable:
+                raise
+            except SignInError as error:
+                self._console.sign_ins.failed(address)
+                logger.warning("sign-in from %s failed: %s", address or "an unknown address", error)
+                raise
+
+    def _check_delay(self, address: str) -> None:
+        seconds = self._console.sign_ins.delay(address)
+        if seconds:
+            raise SignInDelayed(seconds)
 
     # Coming and going
 
@@ -205,10 +224,12 @@ class Door:
         form = await _form(request)
         next_ = _inside(form.get("next", "/"))
         try:
-            async with self._few:
-                viewer = await self._console.viewer_with_token(form.get("token", "").strip())
+            viewer = await self._viewer(form.get("token", "").strip(), request.scope.get(CLIENT_ADDRESS, ""))
         except SignInError as error:
-            return self._page(401, next_=next_, problem=str(error))
+            status, more = _refused(error)
+            page = self._page(status, next_=next_, problem=str(error))
+            page.headers.update(more)
+            return page
         _, secret = self._sessions.begin(viewer, self._console)
         logger.info("%s signed in", viewer.name)
         answer = RedirectResponse(next_, 303, {"cache-control": "no-store"})
@@ -219,6 +240,15 @@ class Door:
         page = sign_in_page(self._console.name, next_=next_, problem=problem, local=self._console.local)
         # Without a referrer, browsers do not even tell ourselves where a form comes from, and the guard refuses it.
         return HTMLResponse(page, status, {"cache-control": "no-store", "referrer-policy": "same-origin"})
+
+
+def _refused(error: SignInError) -> tuple[int, dict[str, str]]:
+    """Returns the HTTP status and headers for a sign-in that was refused."""
+    if isinstance(error, SignInDelayed):
+        return 429, {"retry-after": str(error.seconds)}
+    if isinstance(error, SignInUnavailable):
+        return 503, {}
+    return 401, {"www-authenticate": "Bearer"}
 
 
 def _notice(status: int, title: str, text: str, headers: Headers) -> Response:

@@ -12,6 +12,7 @@ Pure ASGI, before any other code, web sockets included.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import secrets
 from collections.abc import Collection, Iterable
@@ -22,7 +23,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["HEALTH", "SECURE", "SOCKETS", "Guard", "Names"]
+__all__ = ["CLIENT_ADDRESS", "HEALTH", "SECURE", "SOCKETS", "Guard", "Names", "client_address"]
+
+CLIENT_ADDRESS: Final = "kubewright.client-address"
+"""Where a request's scope has the address of the client: the peer's, or the one that a trusted proxy forwards."""
 
 SECURE: Final = "kubewright.secure"
 """Where a request's scope says whether it came by TLS."""
@@ -84,10 +88,13 @@ def _hostname(host: str) -> str:
 class Guard:
     """An ASGI application around another one. `secure` says that it is reached by TLS."""
 
-    def __init__(self, application: ASGIApp, names: Names, *, secure: bool = False) -> None:
+    def __init__(
+        self, application: ASGIApp, names: Names, *, secure: bool = False, trusted_proxies: Iterable[str] = ()
+    ) -> None:
         self._application = application
         self._names = names
         self._secure = secure
+        self._proxies = [ipaddress.ip_network(one) for one in trusted_proxies]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass on."""
@@ -104,6 +111,8 @@ class Guard:
             await _refuse(scope, receive, self._sending(send, scope, headers), *refusal)
             return
         scope[SECURE] = self._is_secure(headers)
+        peer = (scope.get("client") or ("",))[0]
+        scope[CLIENT_ADDRESS] = client_address(peer, headers.getlist("x-forwarded-for"), self._proxies)
         scope["headers"] = [one for one in scope["headers"] if one[0].lower() not in _DROPPED]
         await self._application(scope, receive, self._sending(send, scope, headers))
 
@@ -133,6 +142,33 @@ class Guard:
 
     def _is_secure(self, headers: Headers) -> bool:
         return self._secure or self._names.secure(headers.get("host", ""))
+
+
+def client_address(
+    peer: str,
+    forwarded: Iterable[str],
+    proxies: Collection[ipaddress.IPv4Network | ipaddress.IPv6Network],
+) -> str:
+    """Returns the address of the client: the last one in `X-Forwarded-For` that is not a trusted proxy.
+
+    The header counts only if the peer is a trusted proxy, and only as far as it names addresses.
+    """
+    hops = [hop.strip() for line in forwarded for hop in line.split(",")]
+    address = peer
+    while hops and _is_in(address, proxies):
+        try:
+            address = str(ipaddress.ip_address(hops.pop()))
+        except ValueError:
+            break
+    return address
+
+
+def _is_in(address: str, networks: Collection[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return any(parsed in network for network in networks)
 
 
 class _Answer:

@@ -73,12 +73,13 @@ async def serve(
     urls: Collection[str] = (),
     certificate: str | os.PathLike[str] | None = None,
     key: str | os.PathLike[str] | None = None,
+    trusted_proxies: Collection[str] = (),
 ) -> AsyncIterator[str]:
     """Serve until the block ends. Gives the address. Raises `OSError` when it cannot listen there."""
     listener = _listener(host, port)
     names = Names(urls, [] if host in ("0.0.0.0", "::", "") else [host])  # noqa: S104  # those are no names
     door = Door(Heads(_application()), console, console.sessions)
-    guard = Guard(door, names, secure=certificate is not None)
+    guard = Guard(door, names, secure=certificate is not None, trusted_proxies=trusted_proxies)
     config = uvicorn.Config(
         GZipMiddleware(guard, minimum_size=1_000, compresslevel=4),
         log_config=None,

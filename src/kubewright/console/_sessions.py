@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -29,6 +29,7 @@ _LIFE_SECONDS: Final = 12 * 3600.0
 _IDLE_SECONDS: Final = 2 * 3600.0
 _INVITATION_SECONDS: Final = 24 * 3600.0
 _AT_MOST: Final = 1_000
+_PER_VIEWER: Final = 20  # browsers and tokens of one person; each may keep pages open
 _INVITATIONS: Final = 100
 
 
@@ -71,7 +72,11 @@ class Session:
 
 
 class Sessions:
-    """All sessions of a console. One ends after 12 hours, or after 2 in which nothing was heard of it."""
+    """All sessions of a console. One ends after 12 hours, or after 2 in which nothing was heard of it.
+
+    A viewer has at most 20 sessions: a new one ends the viewer's least recently used one. All viewers together have at
+    most 1,000: a new one ends a session of the viewer who has most, so no viewer signs another one out by signing in.
+    """
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
@@ -95,9 +100,18 @@ class Sessions:
         session = Session(digest_of(secret), viewer, console, local, ends_at=now + _LIFE_SECONDS, seen_at=now)
         self._sessions[session.key] = session
         viewer.on_rejected = lambda: self.end(session)
-        while len(self._sessions) > _AT_MOST:
-            self.end(next(iter(self._sessions.values())))  # the one that was used longest ago
+        if self._count(viewer.name) > _PER_VIEWER:
+            self._end_oldest(viewer.name)
+        if len(self._sessions) > _AT_MOST:
+            counts = Counter(one.viewer.name for one in self._sessions.values())
+            self._end_oldest(counts.most_common(1)[0][0])  # of equals, the one whose session is least recently used
         return session
+
+    def _count(self, viewer: str) -> int:
+        return sum(one.viewer.name == viewer for one in self._sessions.values())
+
+    def _end_oldest(self, viewer: str) -> None:
+        self.end(next(one for one in self._sessions.values() if one.viewer.name == viewer))
 
     def find(self, secret: str) -> Session | None:
         """The session of a cookie or token, if it has not ended. That it was asked for keeps it."""

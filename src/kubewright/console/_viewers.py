@@ -25,7 +25,17 @@ from kubewright.console._kinds import Kind
 if TYPE_CHECKING:
     from kubewright.clock import Clock
 
-__all__ = ["FIELD_MANAGER", "READ_ONLY", "SignInError", "Viewer", "name_of", "with_token", "without_credentials"]
+__all__ = [
+    "FIELD_MANAGER",
+    "READ_ONLY",
+    "SignInDelayed",
+    "SignInError",
+    "SignInUnavailable",
+    "Viewer",
+    "name_of",
+    "with_token",
+    "without_credentials",
+]
 
 FIELD_MANAGER: Final = "kubewright-console"
 READ_ONLY: Final = "this console is read-only: it was started with --read-only"
@@ -39,6 +49,18 @@ _REVIEWS: Final = (
 
 class SignInError(Exception):
     """Why somebody may not come in, in words for him. Never with what he typed."""
+
+
+class SignInUnavailable(SignInError):
+    """The API server could not say whose token it is. Not a failed sign-in: the token may be valid."""
+
+
+class SignInDelayed(SignInError):
+    """Too many sign-ins from one address have failed. The next one is accepted after `seconds`."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"Too many sign-ins from your address have failed. Try again in {seconds} s.")
+        self.seconds = seconds
 
 
 class Viewer:
