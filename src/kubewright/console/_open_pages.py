@@ -6,9 +6,12 @@ NiceGUI takes what a web socket sends for any page whose id it names, so it is a
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
+import nicegui
 from nicegui import Client as Page
 from nicegui import core
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -16,7 +19,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kubewright.console._door import SESSION
 from kubewright.console._sessions import Session
 
-__all__ = ["Heads", "check_messages", "may_connect", "owner_of", "pages_of", "room_for"]
+__all__ = ["KNOWN_EVENTS", "Heads", "check_messages", "guarded", "may_connect", "owner_of", "pages_of", "room_for"]
+
+logger = logging.getLogger("kubewright.console")
+
+_OF_THE_SERVER: Final = frozenset({"connect", "disconnect"})  # raised by socket.io itself, not sent by a browser
+_OF_A_PAGE: Final = frozenset({"event", "javascript_response", "ack", "log"})
+_HANDSHAKE: Final = "handshake"
+KNOWN_EVENTS: Final = _OF_THE_SERVER | _OF_A_PAGE | {_HANDSHAKE}
+"""The socket events of NiceGUI that pass the guard. Every other event is dropped."""
 
 _ASKED: Final = "kubewright.head"
 
@@ -64,11 +75,40 @@ def may_connect(query: Mapping[str, Sequence[str]], session: Session) -> bool:
 
 
 def check_messages() -> None:
-    """Let a socket speak for the pages alone that it was let in for; what it says of others is dropped. Called once."""
-    handlers = core.sio.handlers["/"]
-    for event in ("event", "javascript_response", "ack", "log"):
-        core.sio.on(event, _for_its_own_page(handlers[event]))
-    core.sio.on("handshake", _of_its_own_viewer(handlers["handshake"]))
+    """Replaces the handlers of socket events by guarded ones. Called once.
+
+    No handler can be registered afterwards: `sio.on` raises TypeError.
+    """
+    core.sio.handlers = guarded(core.sio.handlers)
+
+
+def guarded(handlers: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+    """Returns guarded handlers for the known events of a socket, and no others.
+
+    A socket may send messages only for a page that it was let in for. Handlers of unknown events, of other
+    namespaces, and catch-all handlers (`*`) are left out, so that their events are dropped.
+    """
+    unknown = sorted(
+        event if namespace == "/" else f"{namespace} {event}"
+        for namespace, events in handlers.items()
+        for event in events
+        if namespace != "/" or event not in KNOWN_EVENTS
+    )
+    if unknown:
+        logger.warning(
+            "NiceGUI %s has socket events that the console does not know and drops: %s. Install a NiceGUI version "
+            "that this release of Kubewright supports: pip install 'kubewright[console]'",
+            nicegui.__version__,
+            ", ".join(unknown),
+        )
+    known = {event: _guard(event, handler) for event, handler in handlers["/"].items() if event in KNOWN_EVENTS}
+    return MappingProxyType({"/": MappingProxyType(known)})
+
+
+def _guard(event: str, handler: Any) -> Any:
+    if event in _OF_A_PAGE:
+        return _for_its_own_page(handler)
+    return _of_its_own_viewer(handler) if event == _HANDSHAKE else handler
 
 
 def _for_its_own_page(handler: Callable[[str, Any], None]) -> Callable[[str, Any], None]:
