@@ -11,6 +11,7 @@ import nicegui
 import pytest
 from nicegui import core
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 from kubewright.console._open_pages import KNOWN_EVENTS, check_messages, guarded
 
@@ -50,8 +51,9 @@ def test_the_installed_nicegui_is_supported() -> None:
     project = tomllib.loads(PROJECT.read_text())["project"]
     [requirement] = [Requirement(one) for one in project["optional-dependencies"]["console"]]
     assert requirement.specifier.contains(nicegui.__version__)
-    major, minor, *_ = map(int, nicegui.__version__.split("."))
-    assert not requirement.specifier.contains(f"{major}.{minor + 1}.0"), "only versions that are tested are supported"
+    installed = Version(nicegui.__version__)
+    newer = f"{installed.major}.{installed.minor + 1}.0"
+    assert not requirement.specifier.contains(newer), "only versions that are tested are supported"
 
 
 def test_drops_unknown_events_and_says_so(caplog: pytest.LogCaptureFixture) -> None:

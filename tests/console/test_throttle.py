@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from kubewright.cli._ui import command
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
-from kubewright.console import Console, SignInError
+from kubewright.console import Console, Limits, SignInError
 from kubewright.console._app import PAGES_PER_VIEWER
 from kubewright.console._guard import client_address
 from kubewright.console._throttle import SignInThrottle
@@ -163,4 +163,6 @@ def test_rejects_a_proxy_that_is_not_a_network() -> None:
 
 
 def test_the_command_has_the_default_of_the_class() -> None:
-    assert f"[default: {PAGES_PER_VIEWER};" in CliRunner().invoke(command, ["--help"]).output
+    shown = CliRunner().invoke(command, ["--help"]).output
+    assert f"[default: {PAGES_PER_VIEWER};" in shown
+    assert f"[default: {Limits().connections};" in shown

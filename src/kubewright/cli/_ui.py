@@ -126,6 +126,14 @@ def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ..
     help="How many pages a viewer may have open. A page takes about 1 MB of memory.",
 )
 @click.option(
+    "--connections",
+    type=up_to(10_000),
+    metavar="N",
+    default=128,
+    show_default=True,
+    help="How many connections may be open. An open page takes one; over TLS each takes 0.45 MB of memory.",
+)
+@click.option(
     "--trusted-proxy",
     "trusted_proxies",
     multiple=True,
@@ -159,6 +167,7 @@ def command(
     viewer_server: str | None,
     viewer_server_ca: str | None,
     pages_per_viewer: int,
+    connections: int,
     trusted_proxies: Sequence[str],
     open_: bool | None,
     manifests: Path | None,
@@ -198,6 +207,7 @@ def command(
             lambda: _operators(kubeconfig, context, operators, operator_ca_file, operator_fingerprints),
             viewer_server,
             viewer_server_ca,
+            connections,
             settings,
         ),
         bind=bind,
@@ -248,14 +258,16 @@ def _console(
     operators: Callable[[], Sequence[OperatorView]],
     viewer_server: str | None,
     viewer_server_ca: str | None,
+    connections: int,
     settings: dict[str, Any],
 ) -> Console:
     from kubewright.client import ConfigError
-    from kubewright.console import Console
+    from kubewright.console import Console, Limits
 
     try:
         found, viewers = operators(), _viewers(viewer_server, viewer_server_ca)
-        return Console.connect(kubeconfig=kubeconfig, context=context, operators=found, viewers=viewers, **settings)
+        settings = {**settings, "viewers": viewers, "limits": Limits(connections=connections)}
+        return Console.connect(kubeconfig=kubeconfig, context=context, operators=found, **settings)
     except ConfigError as error:
         raise WrongUse(str(error)) from error
 

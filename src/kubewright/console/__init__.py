@@ -18,6 +18,7 @@ from kubewright.console._access import ALL, Sight
 from kubewright.console._app import Console
 from kubewright.console._attach import attach
 from kubewright.console._columns import Column
+from kubewright.console._connections import Limits
 from kubewright.console._kinds import Kind
 from kubewright.console._shelves import Batch, Row, Shelf, ShelfHealth, Subscription
 from kubewright.console._viewers import SignInError, Viewer
@@ -28,6 +29,7 @@ __all__ = [
     "Column",
     "Console",
     "Kind",
+    "Limits",
     "Row",
     "Shelf",
     "ShelfHealth",

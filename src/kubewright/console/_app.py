@@ -22,6 +22,7 @@ from kubewright.console._access import All
 from kubewright.console._cabinet import Cabinet, Lease
 from kubewright.console._columns import printer_of
 from kubewright.console._conditions import ConditionBook
+from kubewright.console._connections import Limits
 from kubewright.console._contexts import Contexts
 from kubewright.console._events import EventIndex
 from kubewright.console._kinds import Kind, kinds_of
@@ -68,6 +69,7 @@ class Console:
         viewers: ClientConfig | None = None,
         operators: Collection[OperatorView] = (),
         pages_per_viewer: int = PAGES_PER_VIEWER,
+        limits: Limits | None = None,
         clock: Clock | None = None,
     ) -> None:
         """A console of a cluster.
@@ -86,6 +88,7 @@ class Console:
             operators: those that tell what they do: `InProcess(running)`, `Remote("127.0.0.1:8081")`.
             pages_per_viewer: how many pages a viewer may have open, in all browsers together. A page takes about 1 MB
                 of memory and a connection.
+            limits: connections, sizes and deadlines of its server.
             clock: time; the system's unless given.
         """
         if pages_per_viewer < 1:
@@ -95,22 +98,23 @@ class Console:
         self.name = name or client.host
         self.read_only = read_only
         self.pages_per_viewer = pages_per_viewer
+        self.limits = limits or Limits()
         self.only = frozenset([*only, *_EVENTS]) if only else frozenset()
         self.namespaces = tuple(namespaces)
-        self._clock = clock or SystemClock()
-        self.operators = Operators(*operators, clock=self._clock)
+        self.clock = clock or SystemClock()
+        self.operators = Operators(*operators, clock=self.clock)
         """Those that tell what they do; more can be added at any time."""
-        self.conditions = ConditionBook(self._clock)
+        self.conditions = ConditionBook(self.clock)
         """The transitions of conditions that pages have seen."""
         self.events = EventIndex()
         """Whom the events on their shelf are about."""
-        self._own = Viewer("console", client, read_only=True, namespaces=self.all_namespaces, clock=self._clock)
+        self._own = Viewer("console", client, read_only=True, namespaces=self.all_namespaces, clock=self.clock)
         self._viewers = WeakSet([self._own])
-        self.sessions = Sessions(self._clock)
+        self.sessions = Sessions(self.clock)
         """Who has come in."""
-        self.sign_ins = SignInThrottle(self._clock)
+        self.sign_ins = SignInThrottle(self.clock)
         """Failed sign-ins per client address."""
-        self._cabinet = Cabinet(self._made, self._clock)
+        self._cabinet = Cabinet(self._made, self.clock)
         self._kinds: tuple[object, list[Kind]] | None = None
         self._defined: set[str] = set()
         self.contexts: Contexts | None = None
@@ -137,7 +141,7 @@ class Console:
 
     def _other(self, client: Client, context: str) -> Console:
         """The same console for another cluster. Who has come in here has come in there."""
-        made = Console(client, name=context, read_only=self.read_only, clock=self._clock)
+        made = Console(client, name=context, read_only=self.read_only, clock=self.clock)
         made.sessions, made.contexts, made.first = self.sessions, self.contexts, self
         return made
 
@@ -179,7 +183,7 @@ class Console:
 
     async def _refreshed(self) -> bool:
         """Ask the server once more what it serves, if the last time is some seconds ago: an API may have been added."""
-        now = self._clock.monotonic()
+        now = self.clock.monotonic()
         if now < self._asked_at + _REFRESH_SECONDS:
             return False
         self._asked_at = now
@@ -227,7 +231,7 @@ class Console:
             kind,
             namespaces=where,
             forbidden=forbidden,
-            clock=self._clock,
+            clock=self.clock,
             on_idle=on_idle,
         )
 
@@ -262,7 +266,7 @@ class Console:
             raise SignInUnavailable(f"The API server could not be asked who this is: {error}") from None
 
     def _viewer(self, name: str, client: Client) -> Viewer:
-        viewer = Viewer(name, client, read_only=self.read_only, namespaces=self.all_namespaces, clock=self._clock)
+        viewer = Viewer(name, client, read_only=self.read_only, namespaces=self.all_namespaces, clock=self.clock)
         self._viewers.add(viewer)
         return viewer
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, parse_qsl, quote, unquote, urlencode
 
 from starlette.datastructures import Headers
-from starlette.requests import Request, cookie_parser
+from starlette.requests import ClientDisconnect, Request, cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -43,6 +44,8 @@ SIGN_OUT: Final = "/sign-out"
 STYLE: Final = "/sign-in/style.css"
 _FORM_BYTES: Final = 65_536
 _AT_ONCE: Final = 8
+_REQUESTS_PER_VIEWER: Final = 64  # in progress; half of the connections that the server has
+_SOCKETS_PER_PAGE: Final = 2  # a browser that reconnects has two for a moment
 
 
 class Door:
@@ -54,6 +57,7 @@ class Door:
         self._sessions = sessions
         self._asking: dict[str, asyncio.Future[Session]] = {}
         self._few = asyncio.Semaphore(_AT_ONCE)
+        self._in_progress: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let in, or send to the sign-in page."""
@@ -64,11 +68,24 @@ class Door:
         answer = await self._answer(scope, receive, way)
         if answer is None:
             # NiceGUI puts the way before every address of its pages, so links and sockets stay in the same cluster.
-            await self._application({**scope, "path": way + scope["path"], "root_path": way}, receive, send)
+            await self._pass_on({**scope, "path": way + scope["path"], "root_path": way}, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": "sign in first"})
         else:
             await answer(scope, receive, send)
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._application(scope, receive, send)
+            return
+        viewer = scope[SESSION].viewer.name
+        self._in_progress[viewer] += 1
+        try:
+            await self._application(scope, receive, send)
+        finally:
+            self._in_progress[viewer] -= 1
+            if not self._in_progress[viewer]:
+                del self._in_progress[viewer]
 
     async def _answer(self, scope: Scope, receive: Receive, way: str) -> Response | None:
         """What to answer instead of a page; None for somebody who may come in."""
@@ -90,6 +107,9 @@ class Door:
             return self._stranger(scope, headers, way)
         if not self._own(scope, session):
             return PlainTextResponse("This is the page of somebody else.\n", 403)
+        if self._in_progress[session.viewer.name] >= _REQUESTS_PER_VIEWER or not self._has_socket_room(scope, session):
+            text = "Too many requests or sockets of this viewer are open.\n"
+            return PlainTextResponse(text, 429, {"retry-after": "5"})
         if _is_page(scope):
             try:
                 scope[PLACE] = await session.place(context_at(way))
@@ -109,6 +129,13 @@ class Door:
         if not scope["path"].startswith(SOCKETS):
             return True
         return may_connect(parse_qs(scope["query_string"].decode("latin-1")), session)
+
+    def _has_socket_room(self, scope: Scope, session: Session) -> bool:
+        from kubewright.console._open_pages import has_socket_room
+
+        if not scope["path"].startswith(SOCKETS) or "sid" in parse_qs(scope["query_string"].decode("latin-1")):
+            return True
+        return has_socket_room(session.viewer.name, _SOCKETS_PER_PAGE * self._console.pages_per_viewer)
 
     def _has_room(self, session: Session) -> bool:
         from kubewright.console._open_pages import room_for
@@ -221,7 +248,10 @@ class Door:
         return await self._sign_in(request)
 
     async def _sign_in(self, request: Request) -> Response:
-        form = await _form(request)
+        try:
+            form = await _form(request)
+        except ClientDisconnect:  # no failed sign-in, and no client that reads the answer
+            return Response(status_code=400)
         next_ = _inside(form.get("next", "/"))
         try:
             viewer = await self._viewer(form.get("token", "").strip(), request.scope.get(CLIENT_ADDRESS, ""))

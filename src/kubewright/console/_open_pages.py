@@ -19,7 +19,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kubewright.console._door import SESSION
 from kubewright.console._sessions import Session
 
-__all__ = ["KNOWN_EVENTS", "Heads", "check_messages", "guarded", "may_connect", "owner_of", "pages_of", "room_for"]
+__all__ = [
+    "KNOWN_EVENTS",
+    "Heads",
+    "check_messages",
+    "guarded",
+    "has_socket_room",
+    "may_connect",
+    "owner_of",
+    "pages_of",
+    "room_for",
+]
 
 logger = logging.getLogger("kubewright.console")
 
@@ -60,6 +70,12 @@ def room_for(viewer: str, at_most: int) -> bool:
 
 
 # Web sockets
+
+
+def has_socket_room(viewer: str, at_most: int) -> bool:
+    """Whether a viewer may open another socket: one that is about no page counts, too."""
+    sessions = (_session_of(environ) for environ in [*core.sio.environ.values()])
+    return sum(one is not None and one.viewer.name == viewer for one in sessions) < at_most
 
 
 def may_connect(query: Mapping[str, Sequence[str]], session: Session) -> bool:

@@ -20,8 +20,10 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import FileResponse
 
 from kubewright.console import pages
+from kubewright.console._connections import Connections
 from kubewright.console._door import Door
 from kubewright.console._guard import Guard, Names
+from kubewright.console._listening import listening
 from kubewright.console._open_pages import Heads, check_messages, owner_of
 
 if TYPE_CHECKING:
@@ -80,6 +82,7 @@ async def serve(
     names = Names(urls, [] if host in ("0.0.0.0", "::", "") else [host])  # noqa: S104  # those are no names
     door = Door(Heads(_application()), console, console.sessions)
     guard = Guard(door, names, secure=certificate is not None, trusted_proxies=trusted_proxies)
+    limits = console.limits
     config = uvicorn.Config(
         GZipMiddleware(guard, minimum_size=1_000, compresslevel=4),
         log_config=None,
@@ -90,11 +93,14 @@ async def serve(
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=_LAST_SECONDS,
+        timeout_keep_alive=int(limits.idle_seconds),
+        ws_max_size=limits.body_bytes,
+        ws_max_queue=4,
         ssl_certfile=certificate,
         ssl_keyfile=key,
     )
     server = _Server(config)
-    task = asyncio.create_task(server.serve([listener]), name="the console's server")
+    task = asyncio.create_task(server.serve([]), name="the console's server")
     sweeping = asyncio.create_task(_sweep(console), name="the end of sessions")
     try:
         while not server.started and not task.done():  # noqa: ASYNC110  # uvicorn has no event for it
@@ -103,8 +109,11 @@ async def serve(
             await task
             raise RuntimeError("the console's server ended before it began; the log says why")
         shown = f"[{host}]" if ":" in host else host
-        yield f"{'https' if certificate else 'http'}://{shown}:{listener.getsockname()[1]}"
+        url = f"{'https' if certificate else 'http'}://{shown}:{listener.getsockname()[1]}"
+        async with listening(server, listener, Connections(limits, console.clock), console.clock):
+            yield url
     finally:
+        listener.close()
         sweeping.cancel()
         server.should_exit = True
         for page in [*Page.instances.values()]:
