@@ -111,6 +111,11 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.Capt
         (["--tls-key", __file__], "--tls-certificate and --tls-key belong together"),
         (["--viewer-server-ca", __file__], "--viewer-server-ca is about --viewer-server"),
         (["--image", "a"], "--image is about --manifests"),
+        (["--secrets"], "--secrets is about --manifests"),
+        (["--manifests", "x", "--base-image", "a b"], "is no name of an image"),
+        (["--manifests", "x", "--group", "Foo"], "is not an API group such as example.com"),
+        (["--manifests", "x", "--group", "a.b", "--kind", "a.b/*"], "--group and --kind exclude each other"),
+        (["--tls-self-signed", "--tls-certificate", __file__, "--tls-key", __file__], "exclude each other"),
         (["--output", "yaml"], "'yaml' is not one of 'text', 'json'"),
     ],
 )
@@ -137,7 +142,8 @@ def test_manifests_are_written_and_those_of_others_are_not_replaced(
     assert run(["ui", "--manifests", str(tmp_path), "--image", "example.com/console:1", "--output", "json"]) == 0
     steps = json.loads(capsys.readouterr().out)["steps"]
     assert {Path(step["what"]).name for step in steps} == {
-        *("Dockerfile", "deployment.yaml", "kustomization.yaml", "namespace.yaml", "rbac.yaml", "service.yaml")
+        *("Dockerfile", "deployment.yaml", "kustomization.yaml", "namespace.yaml", "network-policy.yaml"),
+        *("rbac.yaml", "service.yaml"),
     }
     assert "image: example.com/console:1" in (tmp_path / "deployment.yaml").read_text()
     (tmp_path / "service.yaml").write_text("mine: true\n")

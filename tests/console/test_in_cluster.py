@@ -14,11 +14,20 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 import pytest
+import yaml
 
 from kubewright.api import ObjectMeta, apps, core, rbac
 from kubewright.client import Client, load_config
 from kubewright.cluster import Cluster
-from kubewright.console.manifests import NAME, NAMESPACE, PORT, manifest_files, write_manifests
+from kubewright.console.manifests import (
+    NAME,
+    NAMESPACE,
+    PORT,
+    TLS_SECRET,
+    CertificateSource,
+    manifest_files,
+    write_manifests,
+)
 from kubewright.testing import RealCluster, setup_binaries
 from tests.patience import PATIENCE
 
@@ -56,6 +65,7 @@ async def installed(cluster: Clusters, admin: Client, tmp_path: Path) -> AsyncIt
     assert b"Warning" not in said
     yield
     await admin.delete(rbac.ClusterRoleBinding, NAME)
+    await admin.delete(rbac.ClusterRoleBinding, f"{NAME}-view")
     await admin.delete(rbac.ClusterRole, NAME)
     await admin.delete(core.Namespace, NAMESPACE)
 
@@ -102,7 +112,7 @@ async def running(cluster: Clusters, admin: Client, args: list[str], folder: Pat
                 line = (await process.stdout.readline()).decode()
                 assert line, said
                 said += line
-        yield next(word for word in said.split() if word.startswith("http://")), said
+        yield next(word for word in said.split() if word.startswith("https://")), said
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
@@ -127,7 +137,7 @@ async def the_service_leads_to_the_port_that_the_process_listens_on(admin: Clien
     [container] = deployment.spec.template.spec.containers
     [port] = service.spec.ports or []
     [opened] = container.ports or []
-    assert (port.port, port.target_port) == (80, opened.name)
+    assert (port.port, port.target_port, opened.name) == (443, opened.name, "https")
     assert f"--port={opened.container_port}" in (container.args or [])
     labels = deployment.spec.template.metadata.labels or {}
     assert (service.spec.selector or {}).items() <= labels.items()
@@ -146,7 +156,8 @@ async def it_runs_with_its_own_account_and_shows_to_each_what_he_may_see(
     async with running(cluster, admin, [*(container.args or [])], tmp_path) as (url, said):
         assert "signs in with a token" in said
         assert "invitation" not in said
-        async with aiohttp.ClientSession(url) as http:
+        connector = aiohttp.TCPConnector(ssl=False)  # the certificate signs itself
+        async with aiohttp.ClientSession(url, connector=connector) as http:
             async with http.get("/healthz", headers={"Host": "10.0.0.7:8080"}) as answer:
                 assert answer.status == 200
             async with http.get("/", headers=HTML, allow_redirects=False) as answer:
@@ -162,8 +173,8 @@ async def the_account_of_the_console_reads_and_nothing_else(cluster: Clusters) -
     account = cluster.client_as(f"system:serviceaccount:{NAMESPACE}:{NAME}")
     review = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
-    async def may(verb: str) -> bool:
-        attributes = {"verb": verb, "group": "*", "resource": "*"}
+    async def may(verb: str, group: str = "apps", resource: str = "deployments") -> bool:
+        attributes = {"verb": verb, "group": group, "resource": resource}
         answer = await account.request("POST", review, body={"spec": {"resourceAttributes": attributes}})
         return bool(msgspec.json.decode(answer)["status"]["allowed"])
 
@@ -172,7 +183,11 @@ async def the_account_of_the_console_reads_and_nothing_else(cluster: Clusters) -
         "list",
         "watch",
     ]
-    assert not await may("impersonate")
+    assert not await may("impersonate", "", "users")
+    assert await may("list", "", "pods")
+    for verb in ("get", "list", "watch"):
+        assert not await may(verb, "", "secrets")
+        assert not await may(verb, "*", "*")
 
 
 def test_named_kinds_are_all_that_the_role_reads_and_that_is_shown() -> None:
@@ -183,3 +198,73 @@ def test_named_kinds_are_all_that_the_role_reads_and_that_is_shown() -> None:
         assert f"- {word}\n" in role
     for word in ("--kind=example.com/foos", "--kind=core/pods", "--read-only"):
         assert word in files["deployment.yaml"]
+    assert "name: view" not in files["rbac.yaml"]
+
+
+def rules(**settings: Any) -> dict[str, list[str]]:
+    [text] = [file.text for file in manifest_files(**settings) if file.path == "rbac.yaml"]
+    [role] = [found for found in yaml.safe_load_all(text) if found["kind"] == "ClusterRole"]
+    return {rule["apiGroups"][0]: rule["resources"] for rule in role["rules"]}
+
+
+@pytest.mark.parametrize("settings", [{}, {"groups": ["example.com"]}, {"kinds": ["core/*"]}])
+def test_the_role_reads_no_secrets(settings: dict[str, Any]) -> None:
+    made = rules(**settings)
+    assert "pods" in made[""]
+    assert not {"secrets", "*"} & set(made[""])
+    assert "*" not in made
+    assert made.get("example.com", ["*"]) == ["*"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "group", "plural"),
+    [
+        ({"secrets": True}, "*", "*"),
+        ({"kinds": ["core/secrets"]}, "", "secrets"),
+        ({"kinds": ["core/*"], "secrets": True}, "", "*"),
+    ],
+)
+def test_the_role_reads_secrets_if_they_are_asked_for(settings: dict[str, Any], group: str, plural: str) -> None:
+    assert plural in rules(**settings)[group]
+
+
+def deployed(certificates: CertificateSource) -> tuple[dict[str, str], dict[str, Any]]:
+    files = {file.path: file.text for file in manifest_files(certificates=certificates)}
+    return files, yaml.safe_load(files["deployment.yaml"])["spec"]["template"]["spec"]
+
+
+@pytest.mark.parametrize("certificates", ["cert-manager", "secret"])
+def test_a_certificate_of_a_secret_is_mounted(certificates: CertificateSource) -> None:
+    files, pod = deployed(certificates)
+    [container] = pod["containers"]
+    assert {"name": "tls", "secret": {"secretName": TLS_SECRET}} in pod["volumes"]
+    assert {"--tls-certificate=/tls/tls.crt", "--tls-key=/tls/tls.key"} <= set(container["args"])
+    assert container["readinessProbe"]["httpGet"]["scheme"] == "HTTPS"
+    assert ("certificate.yaml" in files) is (certificates == "cert-manager")
+    assert ("certificate.yaml" in files["kustomization.yaml"]) is (certificates == "cert-manager")
+
+
+def test_plain_http_must_be_asked_for() -> None:
+    files, pod = deployed("none")
+    [container] = pod["containers"]
+    assert not [word for word in container["args"] if "tls" in word]
+    assert container["readinessProbe"]["httpGet"]["scheme"] == "HTTP"
+    assert yaml.safe_load(files["service.yaml"])["spec"]["ports"][0]["port"] == 80
+    assert "--tls-self-signed" in deployed("self-signed")[1]["containers"][0]["args"]
+
+
+def test_only_labeled_namespaces_may_connect() -> None:
+    [text] = [file.text for file in manifest_files() if file.path == "network-policy.yaml"]
+    spec = yaml.safe_load(text)["spec"]
+    [rule] = spec["ingress"]
+    assert rule["ports"] == [{"port": PORT, "protocol": "TCP"}]
+    assert rule["from"] == [{"podSelector": {}}, {"namespaceSelector": {"matchLabels": {"console": "enabled"}}}]
+    assert {port["port"] for egress in spec["egress"] for port in egress["ports"]} == {53, 443, 6443}
+
+
+def test_images_are_pinned_by_the_digest_that_is_given() -> None:
+    digest = f"@sha256:{'ab' * 32}"
+    made = manifest_files(image=f"example.com/console:1{digest}", base_image=f"python:3.13-slim{digest}")
+    files = {file.path: file.text for file in made}
+    assert f"image: example.com/console:1{digest}\n" in files["deployment.yaml"]
+    assert f"FROM python:3.13-slim{digest}\n" in files["Containerfile"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -21,6 +22,7 @@ from yarl import URL
 from kubewright._certificates import CertificateAuthority
 from kubewright.api import ObjectMeta, core
 from kubewright.client import Client, ConfigError, Request, load_config
+from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.console import Console, SignInError
 
@@ -72,6 +74,32 @@ async def test_by_tls_cookies_are_secure_and_of_this_host(
             assert cookie.startswith("__Host-kubewright-")
             assert "Secure" in cookie
             assert "max-age" in answer.headers["strict-transport-security"]
+
+
+async def test_serves_a_renewed_certificate(cluster: Cluster, tmp_path: Path) -> None:
+    clock, authority = VirtualClock(), CertificateAuthority("tests")
+    trusting = ssl.create_default_context(cadata=authority.pair.certificate.decode())
+    certificate, key = authority.issue("first", hosts=["127.0.0.1"]).write(tmp_path, "tls")
+
+    async def served(url: str) -> str:
+        _, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]), ssl=trusting)
+        found: dict[str, Any] = writer.get_extra_info("peercert")
+        writer.close()
+        return dict(pair for part in found["subject"] for pair in part)["commonName"]
+
+    async with (
+        Console(cluster.client(), clock=clock) as console,
+        console.serving(certificate=certificate, key=key) as url,
+    ):
+        assert await served(url) == "first"
+        certificate.write_text("half written")
+        await clock.advance(60)
+        assert await served(url) == "first"
+        certificate.unlink()
+        key.unlink()
+        authority.issue("second", hosts=["127.0.0.1"]).write(tmp_path, "tls")
+        await clock.advance(60)
+        assert await served(url) == "second"
 
 
 async def test_behind_a_proxy_that_does_tls_cookies_are_secure_too(console: Console) -> None:

@@ -22,6 +22,8 @@ from kubewright.cli._connecting import cluster_options
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._numbers import PORT, up_to
 from kubewright.cli._output import Output, output_option
+from kubewright.cli._ui_manifests import ManifestOptions, manifest_options, write_manifests
+from kubewright.cli._ui_tls import self_signed
 
 if TYPE_CHECKING:
     from kubewright.client import ClientConfig
@@ -109,6 +111,7 @@ def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ..
 )
 @click.option("--tls-certificate", type=click.Path(exists=True, dir_okay=False), help="Serve by TLS with this file.")
 @click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="The key of the certificate.")
+@click.option("--tls-self-signed", is_flag=True, help="Serve by TLS with a certificate that is made at each start.")
 @click.option(
     "--viewer-server",
     metavar="URL",
@@ -142,13 +145,7 @@ def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ..
     help="Read the client's address from X-Forwarded-For of proxies there, when failed sign-ins are throttled.",
 )
 @click.option("--open/--no-open", "open_", default=None, help="Open a browser. [default: on a terminal with a display]")
-@click.option(
-    "--manifests",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Write a kustomize folder that runs the console in a cluster, and do nothing else.",
-)
-@click.option("--image", metavar="IMAGE", help="The container image of --manifests.")
+@manifest_options
 @output_option
 def command(
     kubeconfig: str | None,
@@ -164,14 +161,14 @@ def command(
     urls: Sequence[str],
     tls_certificate: str | None,
     tls_key: str | None,
+    tls_self_signed: bool,
     viewer_server: str | None,
     viewer_server_ca: str | None,
     pages_per_viewer: int,
     connections: int,
     trusted_proxies: Sequence[str],
     open_: bool | None,
-    manifests: Path | None,
-    image: str | None,
+    manifests: ManifestOptions,
     output: Output,
 ) -> None:
     """Serve the console: a web page for every custom resource, and for the operator behind it.
@@ -187,11 +184,11 @@ def command(
       kubewright ui --manifests console/ && kubectl apply -k console/
     """
     _check(bind, namespaces, kinds, tls_certificate, tls_key, viewer_server, viewer_server_ca)
-    if manifests is not None:
-        _write_manifests(manifests, image, kinds, read_only=read_only, output=output)
+    if tls_self_signed and tls_certificate is not None:
+        raise click.UsageError("--tls-self-signed and --tls-certificate exclude each other")
+    if manifests.folder is not None:
+        write_manifests(manifests, kinds, read_only=read_only, output=output)
         return
-    if image is not None:
-        raise click.UsageError("--image is about --manifests")
     if not console_installed():
         raise click.ClickException(MISSING)
     settings = {
@@ -200,27 +197,30 @@ def command(
         "only": kinds,
         "pages_per_viewer": pages_per_viewer,
     }
-    _serve(
-        lambda: _console(
-            kubeconfig,
-            context,
-            lambda: _operators(kubeconfig, context, operators, operator_ca_file, operator_fingerprints),
-            viewer_server,
-            viewer_server_ca,
-            connections,
-            settings,
-        ),
-        bind=bind,
-        port=port,
-        serving={
-            "urls": urls,
-            "certificate": tls_certificate,
-            "key": tls_key,
-            "trusted_proxies": trusted_proxies,
-        },
-        open_=open_,
-        output=output,
-    )
+    with contextlib.ExitStack() as files:
+        if tls_self_signed:
+            tls_certificate, tls_key = files.enter_context(self_signed(bind, urls))
+        _serve(
+            lambda: _console(
+                kubeconfig,
+                context,
+                lambda: _operators(kubeconfig, context, operators, operator_ca_file, operator_fingerprints),
+                viewer_server,
+                viewer_server_ca,
+                connections,
+                settings,
+            ),
+            bind=bind,
+            port=port,
+            serving={
+                "urls": urls,
+                "certificate": tls_certificate,
+                "key": tls_key,
+                "trusted_proxies": trusted_proxies,
+            },
+            open_=open_,
+            output=output,
+        )
 
 
 def _check(
@@ -397,17 +397,3 @@ def _opened(address: str) -> Iterator[None]:
         if not webbrowser.open(file.as_uri()):
             click.echo("No browser could be opened; open the address yourself.", err=True)
         yield
-
-
-def _write_manifests(folder: Path, image: str | None, kinds: Sequence[str], *, read_only: bool, output: Output) -> None:
-    from kubewright.console.manifests import write_manifests
-    from kubewright.manifests import ForeignFile
-
-    try:
-        written = write_manifests(folder, image=image, kinds=kinds, read_only=read_only)
-    except ForeignFile as error:
-        raise click.ClickException(str(error)) from error
-    for path in written:
-        output.step("wrote", str(folder / path))
-    output.line(f"\nBuild the image, then: kubectl apply -k {folder}")
-    output.document(steps=output.steps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Collection, Iterator
@@ -19,6 +20,7 @@ from nicegui import app, background_tasks, ui
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import FileResponse
 
+from kubewright.clock import Clock
 from kubewright.console import pages
 from kubewright.console._connections import Connections
 from kubewright.console._door import Door
@@ -31,9 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
+logger = logging.getLogger("kubewright.console")
+
 _ICON: Final = Path(nicegui.__file__).parent / "static" / "favicon.ico"
 _SWEEP_SECONDS: Final = 5.0
 _LAST_SECONDS: Final = 2
+_RENEW_SECONDS: Final = 60.0
 
 
 class _Server(uvicorn.Server):
@@ -102,6 +107,7 @@ async def serve(
     server = _Server(config)
     task = asyncio.create_task(server.serve([]), name="the console's server")
     sweeping = asyncio.create_task(_sweep(console), name="the end of sessions")
+    renewing = asyncio.create_task(_renew(config, console.clock), name="the console's certificate")
     try:
         while not server.started and not task.done():  # noqa: ASYNC110  # uvicorn has no event for it
             await asyncio.sleep(0.01)
@@ -115,6 +121,7 @@ async def serve(
     finally:
         listener.close()
         sweeping.cancel()
+        renewing.cancel()
         server.should_exit = True
         for page in [*Page.instances.values()]:
             page.delete()  # else the server would wait for browsers to go
@@ -128,6 +135,24 @@ def _listener(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family)
     except OSError as error:
         raise OSError(error.errno, f"cannot listen at {host}:{port}: {os.strerror(error.errno or 0)}") from None
+
+
+async def _renew(config: uvicorn.Config, clock: Clock) -> None:
+    """Reads the certificate again when its file changes: cert-manager renews it under a running console."""
+    if config.ssl_certfile is None:
+        return
+    files = [Path(file) for file in (config.ssl_certfile, config.ssl_keyfile) if file is not None]
+    seen = [file.stat().st_mtime_ns for file in files]
+    while True:
+        await clock.sleep(_RENEW_SECONDS)
+        try:
+            found = [file.stat().st_mtime_ns for file in files]
+            if found != seen and config.ssl is not None:
+                config.ssl.load_cert_chain(*files)
+                seen = found
+                logger.info("the console serves the renewed certificate of %s", files[0])
+        except OSError as error:  # ssl.SSLError is one: a pair of which one half is written
+            logger.warning("cannot read the renewed certificate of the console, %s: %s; retrying", files[0], error)
 
 
 async def _sweep(console: Console) -> None:

@@ -1,31 +1,66 @@
 """The console in a cluster: a kustomize folder, for `kubectl apply -k`.
 
-A Deployment with one replica (sessions are in memory), a Service on port 80, and a service account that may read, and
-nothing else, what is to be shown. It is the account of the console's shelves; whoever looks signs in with a token of
-his own, and what he may not see is not shown to him.
+A Deployment with one replica (sessions are in memory), a Service on port 443, a NetworkPolicy, and a service account
+that may read what is to be shown, and nothing else. Secrets are not part of it unless they are asked for. It is the
+account of the console's caches: viewers sign in with their own tokens, and see only what these may see.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from kubewright import __version__
-from kubewright.api import Object, ObjectMeta, Quantity, apps, core, meta, rbac
+from kubewright.api import Object, ObjectMeta, Quantity, apps, core, meta, networking, rbac
 from kubewright.manifests import File, text_file, write, yaml_file
 
-__all__ = ["NAME", "NAMESPACE", "PORT", "manifest_files", "write_manifests"]
+__all__ = [
+    "BASE_IMAGE",
+    "CLIENT_LABEL",
+    "NAME",
+    "NAMESPACE",
+    "PORT",
+    "TLS_SECRET",
+    "CertificateSource",
+    "manifest_files",
+    "write_manifests",
+]
+
+CertificateSource = Literal["self-signed", "cert-manager", "secret", "none"]
+"""Where the certificate of a console in a cluster comes from."""
 
 NAME: Final = "kubewright-console"
 NAMESPACE: Final = "kubewright-console"
 PORT: Final = 8080
 """Where the process in the container listens."""
+TLS_SECRET: Final = f"{NAME}-tls"
+"""The Secret with `tls.crt` and `tls.key`, where cert-manager or you provide the certificate."""
+CLIENT_LABEL: Final = {"console": "enabled"}
+"""The label of namespaces whose pods may connect, such as that of an Ingress controller."""
+BASE_IMAGE: Final = "python:3.13-slim"
 
 _LABELS: Final = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/part-of": "kubewright"}
 _SELECTOR: Final = {"app.kubernetes.io/name": NAME}
 
-_DOCKERFILE: Final = f"""FROM python:3.13-slim
+_TLS_FOLDER: Final = "/tls"
+# All of the core group but Secrets; RBAC has no rule that leaves something out.
+_CORE: Final = frozenset(
+    {
+        *("configmaps", "endpoints", "events", "limitranges", "namespaces", "nodes", "persistentvolumeclaims"),
+        *("persistentvolumes", "pods", "podtemplates", "replicationcontrollers", "resourcequotas"),
+        *("serviceaccounts", "services"),
+    }
+)
+_BUILT_IN_GROUPS: Final = (
+    *("admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps", "autoscaling"),
+    *("batch", "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io"),
+    *("flowcontrol.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "policy", "rbac.authorization.k8s.io"),
+    *("resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io"),
+)
+
+_DOCKERFILE: Final = f"""FROM @base@
 RUN pip install --no-cache-dir 'kubewright[console]=={__version__}'
 ENV PYTHONUNBUFFERED=1
 USER 65532:65532
@@ -35,34 +70,98 @@ CMD ["ui", "--bind", "0.0.0.0", "--port", "{PORT}"]
 
 
 def write_manifests(
-    folder: Path, *, image: str | None = None, kinds: Sequence[str] = (), read_only: bool = False
+    folder: Path,
+    *,
+    image: str | None = None,
+    base_image: str = BASE_IMAGE,
+    kinds: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    secrets: bool = False,
+    certificates: CertificateSource = "self-signed",
+    read_only: bool = False,
 ) -> list[str]:
-    """Write the folder; the paths of what has changed. Raises `ForeignFile` for a file that somebody else wrote."""
-    return [*write(folder, manifest_files(image=image, kinds=kinds, read_only=read_only)).written]
+    """Writes the folder and returns the paths of changed files. The parameters are those of `manifest_files`.
+
+    Raises `ForeignFile` for a file that was not generated.
+    """
+    files = manifest_files(
+        image=image,
+        base_image=base_image,
+        kinds=kinds,
+        groups=groups,
+        secrets=secrets,
+        certificates=certificates,
+        read_only=read_only,
+    )
+    return [*write(folder, files).written]
 
 
-def manifest_files(*, image: str | None = None, kinds: Sequence[str] = (), read_only: bool = False) -> list[File]:
-    """All files.
+def manifest_files(
+    *,
+    image: str | None = None,
+    base_image: str = BASE_IMAGE,
+    kinds: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    secrets: bool = False,
+    certificates: CertificateSource = "self-signed",
+    read_only: bool = False,
+) -> list[File]:
+    """Returns all files.
 
     Args:
-        image: the container image; `kubewright-console` with this release as its tag unless given.
-        kinds: the only kinds to show, as `example.com/foos`, `core/pods`, or `example.com/*` for a group; everything in
-            the cluster when empty, Secrets included.
+        image: the container image, with a digest if it is to be pinned. Default: `kubewright-console` with this
+            release as its tag.
+        base_image: the image that the Containerfile starts from, with a digest if it is to be pinned.
+        kinds: the only kinds to show, as `example.com/foos`, `core/pods`, or `example.com/*` for a group. Default: the
+            built-in kinds, and custom resources that the ClusterRole `view` or `groups` let the console read.
+        groups: API groups of custom resources that the console may read, as `example.com`.
+        secrets: whether the console may read Secrets, and everything else in the cluster unless `kinds` are named.
+        certificates: where the TLS certificate comes from: `self-signed` (made when the console starts),
+            `cert-manager`, `secret` (you create the Secret `kubewright-console-tls`), or `none` for plain HTTP.
         read_only: whether the console refuses every write.
     """
-    files: dict[str, list[Object]] = {
+    parts = _Parts(certificates)
+    files: dict[str, list[Object | dict[str, Any]]] = {
         "namespace.yaml": [_namespace()],
-        "rbac.yaml": [_account(), _role(kinds), _binding()],
-        "deployment.yaml": [_deployment(image or f"{NAME}:{__version__}", kinds, read_only=read_only)],
-        "service.yaml": [_service()],
+        "rbac.yaml": [_account(), _role(kinds, groups, secrets=secrets), *_bindings(view=not kinds)],
+        "deployment.yaml": [_deployment(image or f"{NAME}:{__version__}", parts, kinds, read_only=read_only)],
+        "service.yaml": [_service(parts)],
+        "network-policy.yaml": [_network_policy()],
     }
+    if certificates == "cert-manager":
+        files["certificate.yaml"] = _cert_manager()
     kustomization = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": [*files],
     }
     made = [yaml_file(path, *documents) for path, documents in files.items()]
-    return [*made, yaml_file("kustomization.yaml", kustomization), text_file("Dockerfile", _DOCKERFILE)]
+    dockerfile = text_file("Dockerfile", _DOCKERFILE.replace("@base@", base_image))
+    return [*made, yaml_file("kustomization.yaml", kustomization), dockerfile]
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What depends on the source of the certificate."""
+
+    certificates: CertificateSource
+
+    @property
+    def port_name(self) -> str:
+        return "http" if self.certificates == "none" else "https"
+
+    @property
+    def mounted(self) -> bool:
+        return self.certificates in ("cert-manager", "secret")
+
+    @property
+    def arguments(self) -> list[str]:
+        if self.certificates == "none":
+            return []
+        url = f"--url=https://{NAME}.{NAMESPACE}.svc"
+        if self.mounted:
+            return [url, f"--tls-certificate={_TLS_FOLDER}/tls.crt", f"--tls-key={_TLS_FOLDER}/tls.key"]
+        return [url, "--tls-self-signed"]
 
 
 def _namespace() -> core.Namespace:
@@ -78,41 +177,92 @@ def _account() -> core.ServiceAccount:
     return core.ServiceAccount(metadata=_meta())
 
 
-def _role(kinds: Sequence[str]) -> rbac.ClusterRole:
-    reading = ["get", "list", "watch"]
-    if not kinds:
-        rules = [rbac.PolicyRule(api_groups=["*"], resources=["*"], verbs=reading)]
-    else:
-        groups: dict[str, set[str]] = {
-            # Where there are which namespaces and kinds, whom events are about, and the columns of the kinds.
-            "": {"namespaces", "events"},
-            "events.k8s.io": {"events"},
-            "apiextensions.k8s.io": {"customresourcedefinitions"},
-        }
+def _role(kinds: Sequence[str], groups: Sequence[str], *, secrets: bool) -> rbac.ClusterRole:
+    rules: dict[str, set[str]] = {
+        # Where there are which namespaces and kinds, whom events are about, and the columns of the kinds.
+        "": {"namespaces", "events"},
+        "events.k8s.io": {"events"},
+        "apiextensions.k8s.io": {"customresourcedefinitions"},
+    }
+    if kinds:
         for kind in kinds:
             group, _, plural = kind.partition("/")
-            groups.setdefault("" if group == "core" else group, set()).add(plural)
-        rules = [
-            rbac.PolicyRule(api_groups=[group], resources=sorted(plurals), verbs=reading)
-            for group, plurals in sorted(groups.items())
-        ]
-    return rbac.ClusterRole(metadata=ObjectMeta(name=NAME, labels=dict(_LABELS)), rules=rules)
-
-
-def _binding() -> rbac.ClusterRoleBinding:
-    return rbac.ClusterRoleBinding(
+            whole_core = group == "core" and plural == "*" and not secrets
+            rules.setdefault("" if group == "core" else group, set()).update(_CORE if whole_core else {plural})
+    elif secrets:
+        rules = {"*": {"*"}}
+    else:
+        rules = {"": set(_CORE), **{group: {"*"} for group in (*_BUILT_IN_GROUPS, *groups)}}
+    reading = ["get", "list", "watch"]
+    return rbac.ClusterRole(
         metadata=ObjectMeta(name=NAME, labels=dict(_LABELS)),
-        role_ref=rbac.RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name=NAME),
-        subjects=[rbac.Subject(kind="ServiceAccount", name=NAME, namespace=NAMESPACE)],
+        rules=[
+            rbac.PolicyRule(api_groups=[group], resources=sorted(plurals), verbs=reading)
+            for group, plurals in sorted(rules.items())
+        ],
     )
 
 
-def _service() -> core.Service:
-    ports = [core.ServicePort(name="http", port=80, target_port="http", protocol="TCP")]
+def _bindings(*, view: bool) -> list[rbac.ClusterRoleBinding]:
+    """Binds the console's own role, and `view`: it has custom resources whose vendors add them, and no Secrets."""
+    return [
+        rbac.ClusterRoleBinding(
+            metadata=ObjectMeta(name=name, labels=dict(_LABELS)),
+            role_ref=rbac.RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name=role),
+            subjects=[rbac.Subject(kind="ServiceAccount", name=NAME, namespace=NAMESPACE)],
+        )
+        for name, role in ((NAME, NAME), *([(f"{NAME}-view", "view")] if view else []))
+    ]
+
+
+def _network_policy() -> networking.NetworkPolicy:
+    """Ingress from the console's own namespace and from labeled ones; egress to DNS and the API server."""
+    own = networking.NetworkPolicyPeer(pod_selector=meta.LabelSelector())
+    labeled = networking.NetworkPolicyPeer(namespace_selector=meta.LabelSelector(match_labels=CLIENT_LABEL))
+    return networking.NetworkPolicy(
+        metadata=_meta(),
+        spec=networking.NetworkPolicySpec(
+            pod_selector=meta.LabelSelector(match_labels=dict(_SELECTOR)),
+            policy_types=["Ingress", "Egress"],
+            ingress=[networking.NetworkPolicyIngressRule(from_=[own, labeled], ports=[_port(PORT)])],
+            egress=[
+                networking.NetworkPolicyEgressRule(ports=[_port(53, "UDP"), _port(53)]),
+                networking.NetworkPolicyEgressRule(ports=[_port(443), _port(6443)]),
+            ],
+        ),
+    )
+
+
+def _port(number: int, protocol: str = "TCP") -> networking.NetworkPolicyPort:
+    return networking.NetworkPolicyPort(port=number, protocol=protocol)
+
+
+def _cert_manager() -> list[Object | dict[str, Any]]:
+    about = {"name": NAME, "namespace": NAMESPACE, "labels": dict(_LABELS)}
+    version = "cert-manager.io/v1"
+    certificate = {
+        "secretName": TLS_SECRET,
+        "dnsNames": ["localhost", f"{NAME}.{NAMESPACE}.svc"],
+        "issuerRef": {"kind": "Issuer", "name": NAME},
+        "privateKey": {"algorithm": "ECDSA", "rotationPolicy": "Always"},
+        "usages": ["server auth"],
+    }
+    return [
+        {"apiVersion": version, "kind": "Issuer", "metadata": about, "spec": {"selfSigned": {}}},
+        {"apiVersion": version, "kind": "Certificate", "metadata": about, "spec": certificate},
+    ]
+
+
+def _service(parts: _Parts) -> core.Service:
+    number = 80 if parts.port_name == "http" else 443
+    ports = [core.ServicePort(name=parts.port_name, port=number, target_port=parts.port_name, protocol="TCP")]
     return core.Service(metadata=_meta(), spec=core.ServiceSpec(selector=dict(_SELECTOR), ports=ports))
 
 
-def _deployment(image: str, kinds: Sequence[str], *, read_only: bool) -> apps.Deployment:
+def _deployment(image: str, parts: _Parts, kinds: Sequence[str], *, read_only: bool) -> apps.Deployment:
+    volumes = [core.Volume(name="tmp", empty_dir=core.EmptyDirVolumeSource())]
+    if parts.mounted:
+        volumes.append(core.Volume(name="tls", secret=core.SecretVolumeSource(secret_name=TLS_SECRET)))
     return apps.Deployment(
         metadata=_meta(),
         spec=apps.DeploymentSpec(
@@ -126,24 +276,31 @@ def _deployment(image: str, kinds: Sequence[str], *, read_only: bool) -> apps.De
                     security_context=core.PodSecurityContext(
                         run_as_non_root=True, seccomp_profile=core.SeccompProfile(type="RuntimeDefault")
                     ),
-                    containers=[_container(image, kinds, read_only=read_only)],
-                    volumes=[core.Volume(name="tmp", empty_dir=core.EmptyDirVolumeSource())],
+                    containers=[_container(image, parts, kinds, read_only=read_only)],
+                    volumes=volumes,
                 ),
             ),
         ),
     )
 
 
-def _container(image: str, kinds: Sequence[str], *, read_only: bool) -> core.Container:
+def _container(image: str, parts: _Parts, kinds: Sequence[str], *, read_only: bool) -> core.Container:
     shown = [f"--kind={kind}" for kind in kinds]
-    probe = core.Probe(http_get=core.HTTPGetAction(path="/healthz", port="http"), period_seconds=10)
+    asked = core.HTTPGetAction(path="/healthz", port=parts.port_name, scheme=parts.port_name.upper())
+    probe = core.Probe(http_get=asked, period_seconds=10)
+    mounts = [core.VolumeMount(name="tmp", mount_path="/tmp")]  # noqa: S108  # the only place to write to
+    if parts.mounted:
+        mounts.append(core.VolumeMount(name="tls", mount_path=_TLS_FOLDER, read_only=True))
     return core.Container(
         name="console",
         image=image,
         command=["kubewright", "ui"],
-        args=["--bind=0.0.0.0", f"--port={PORT}", *shown, *(["--read-only"] if read_only else [])],
+        args=[
+            *("--bind=0.0.0.0", f"--port={PORT}", *parts.arguments, *shown),
+            *(["--read-only"] if read_only else []),
+        ],
         env=[core.EnvVar(name="PYTHONDONTWRITEBYTECODE", value="1")],
-        ports=[core.ContainerPort(name="http", container_port=PORT, protocol="TCP")],
+        ports=[core.ContainerPort(name=parts.port_name, container_port=PORT, protocol="TCP")],
         liveness_probe=probe,
         readiness_probe=probe,
         resources=core.ResourceRequirements(
@@ -154,5 +311,5 @@ def _container(image: str, kinds: Sequence[str], *, read_only: bool) -> core.Con
             read_only_root_filesystem=True,
             capabilities=core.Capabilities(drop=["ALL"]),
         ),
-        volume_mounts=[core.VolumeMount(name="tmp", mount_path="/tmp")],  # noqa: S108  # the only place to write to
+        volume_mounts=mounts,
     )

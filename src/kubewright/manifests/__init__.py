@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from kubewright.manifests._files import MOST_ANNOTATIONS, applied_size, crd_files, kustomization, rbac_files
 from kubewright.manifests._helm import chart_files
+from kubewright.manifests._image import Image
 from kubewright.manifests._kustomize import kustomize_files
 from kubewright.manifests._objects import objects
 from kubewright.manifests._olm_webhooks import webhook_definitions
@@ -59,6 +60,7 @@ __all__ = [
     "Drift",
     "File",
     "ForeignFile",
+    "Image",
     "Policies",
     "Program",
     "Project",
