@@ -21,6 +21,7 @@ import msgspec
 
 from kubewright._discreet import Discreet
 from kubewright.client._config_errors import ConfigError, did_you_mean
+from kubewright.client._kubeconfig_warnings import warn_if_readable_by_others
 
 __all__ = ["Cluster", "Context", "Entry", "ExecConfig", "ExecEnvVar", "Kubeconfig", "User", "read_kubeconfig"]
 
@@ -217,6 +218,7 @@ def _read(file: str, must_exist: bool) -> dict[str, Any] | None:
         return None
     except OSError as error:
         raise ConfigError(f"kubeconfig {file}: it cannot be read: {error.strerror}") from None
+    warn_if_readable_by_others(file)
     document = _parse(file, content)
     if document is None:
         return {}

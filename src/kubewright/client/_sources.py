@@ -17,6 +17,7 @@ import msgspec
 from kubewright.client._config import TLS, ClientConfig, Credentials, ExecPlugin, Impersonation, InteractiveMode
 from kubewright.client._config_errors import did_you_mean
 from kubewright.client._kubeconfig import Cluster, Context, Entry, ExecConfig, Kubeconfig, User
+from kubewright.client._kubeconfig_warnings import warn_of_unverified_server
 from kubewright.client._proxy import check_proxy
 
 __all__ = ["from_kubeconfig", "from_service_account"]
@@ -87,6 +88,8 @@ def _tls(entry: Entry, cluster: Cluster) -> TLS:
     file = entry.path(cluster.certificate_authority) if cluster.certificate_authority and data is None else None
     if cluster.insecure_skip_tls_verify and (data or file):
         raise entry.error("insecure-skip-tls-verify cannot be combined with a certificate-authority; remove one")
+    if cluster.insecure_skip_tls_verify:
+        warn_of_unverified_server(entry.file, entry.name)
     return TLS(
         ca_file=file,
         ca_data=data,
