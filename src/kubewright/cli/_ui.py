@@ -144,6 +144,12 @@ def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ..
     callback=_networks,
     help="Read the client's address from X-Forwarded-For of proxies there, when failed sign-ins are throttled.",
 )
+@click.option(
+    "--audit-log",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Write who signs in and who changes which fields, as lines of JSON; - is standard output.",
+)
 @click.option("--open/--no-open", "open_", default=None, help="Open a browser. [default: on a terminal with a display]")
 @manifest_options
 @output_option
@@ -167,6 +173,7 @@ def command(
     pages_per_viewer: int,
     connections: int,
     trusted_proxies: Sequence[str],
+    audit_log: str | None,
     open_: bool | None,
     manifests: ManifestOptions,
     output: Output,
@@ -200,6 +207,8 @@ def command(
     with contextlib.ExitStack() as files:
         if tls_self_signed:
             tls_certificate, tls_key = files.enter_context(self_signed(bind, urls))
+        if audit_log is not None:
+            files.enter_context(_audited(audit_log))
         _serve(
             lambda: _console(
                 kubeconfig,
@@ -221,6 +230,23 @@ def command(
             open_=open_,
             output=output,
         )
+
+
+@contextlib.contextmanager
+def _audited(target: str) -> Iterator[None]:
+    import logging
+
+    from kubewright.console import audit_to
+
+    try:
+        handler = audit_to(target)
+    except OSError as error:
+        raise click.ClickException(f"--audit-log {target}: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        logging.getLogger("kubewright.console.audit").removeHandler(handler)
+        handler.close()
 
 
 def _check(

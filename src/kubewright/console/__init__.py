@@ -17,6 +17,7 @@ from __future__ import annotations
 from kubewright.console._access import ALL, Sight
 from kubewright.console._app import Console
 from kubewright.console._attach import attach
+from kubewright.console._audit import audit_to
 from kubewright.console._columns import Column
 from kubewright.console._connections import Limits
 from kubewright.console._kinds import Kind
@@ -38,4 +39,5 @@ __all__ = [
     "Subscription",
     "Viewer",
     "attach",
+    "audit_to",
 ]

@@ -19,6 +19,7 @@ from kubewright.cache import CacheSyncError
 from kubewright.client import ApiError, Client, ClientConfig, Forbidden, RetryPolicy, Unauthorized, load_config
 from kubewright.clock import Clock, SystemClock
 from kubewright.console._access import All
+from kubewright.console._audit import Audit
 from kubewright.console._cabinet import Cabinet, Lease
 from kubewright.console._columns import printer_of
 from kubewright.console._conditions import ConditionBook
@@ -112,6 +113,8 @@ class Console:
         self._viewers = WeakSet([self._own])
         self.sessions = Sessions(self.clock)
         """Who has come in."""
+        self.audit = Audit(self.clock)
+        """Records who signs in, and who changes what."""
         self.sign_ins = SignInThrottle(self.clock)
         """Failed sign-ins per client address."""
         self._cabinet = Cabinet(self._made, self.clock)

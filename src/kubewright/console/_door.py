@@ -181,6 +181,7 @@ class Door:
 
     async def _ask_whose(self, token: str, address: str) -> Session:
         viewer = await self._viewer(token, address)
+        self._console.audit.signed_in(viewer.name, address, "token")
         return self._sessions.begin_with(token, viewer, self._console)
 
     async def _viewer(self, token: str, address: str) -> Viewer:
@@ -194,6 +195,7 @@ class Door:
                 raise
             except SignInError as error:
                 self._console.sign_ins.failed(address)
+                self._console.audit.sign_in_failed(address)
                 logger.warning("sign-in from %s failed: %s", address or "an unknown address", error)
                 raise
 
@@ -229,7 +231,7 @@ class Door:
             )
             return self._page(401, next_=_here(scope, way), problem=problem)
         viewer = await self._console.local_viewer()
-        logger.info("%s came in by invitation", viewer.name)
+        self._console.audit.signed_in(viewer.name, scope.get(CLIENT_ADDRESS, ""), "invitation")
         _, secret = self._sessions.begin(viewer, self._console, local=True)
         _remember(here, scope, headers, secret)
         return here
@@ -240,6 +242,7 @@ class Door:
                 return RedirectResponse("/", 303)
             if session is not None:
                 self._sessions.end(session)
+                self._console.audit.signed_out(session.viewer.name)
             gone = RedirectResponse(SIGN_IN, 303, {"cache-control": "no-store"})
             _forget(gone, request.scope, request.headers)
             return gone
@@ -261,7 +264,7 @@ class Door:
             page.headers.update(more)
             return page
         _, secret = self._sessions.begin(viewer, self._console)
-        logger.info("%s signed in", viewer.name)
+        self._console.audit.signed_in(viewer.name, request.scope.get(CLIENT_ADDRESS, ""), "token")
         answer = RedirectResponse(next_, 303, {"cache-control": "no-store"})
         _remember(answer, request.scope, request.headers, secret)
         return answer

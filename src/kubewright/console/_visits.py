@@ -58,6 +58,7 @@ class Visit:
     def sign_out(self) -> None:
         """End the session, and with it all its pages: they go to the sign-in page."""
         self.console.sessions.end(self.session)
+        self.console.first.audit.signed_out(self.session.viewer.name)
 
     def end_with_session(self) -> None:
         """Let the page end when its session does: when its viewer signs out, or is not known any more."""

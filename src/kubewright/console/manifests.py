@@ -296,7 +296,7 @@ def _container(image: str, parts: _Parts, kinds: Sequence[str], *, read_only: bo
         image=image,
         command=["kubewright", "ui"],
         args=[
-            *("--bind=0.0.0.0", f"--port={PORT}", *parts.arguments, *shown),
+            *("--bind=0.0.0.0", f"--port={PORT}", "--audit-log=-", *parts.arguments, *shown),
             *(["--read-only"] if read_only else []),
         ],
         env=[core.EnvVar(name="PYTHONDONTWRITEBYTECODE", value="1")],

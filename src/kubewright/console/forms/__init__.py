@@ -26,7 +26,7 @@ from kubewright.console.forms._refusals import Refusal, problems_in
 from kubewright.console.forms._samples import example_in, minimal, olm_examples
 from kubewright.console.forms._schemas import form_of, served_schema
 from kubewright.console.forms._texts import text_of, value_of
-from kubewright.console.forms._writing import Writer, Written
+from kubewright.console.forms._writing import Record, Writer, Written
 from kubewright.console.forms._yaml import NotYaml, read_yaml, write_yaml
 from kubewright.console.forms._yaml_edits import edited_yaml
 
@@ -42,6 +42,7 @@ __all__ = [
     "Owner",
     "Path",
     "Problem",
+    "Record",
     "Refusal",
     "Shape",
     "Writer",

@@ -10,14 +10,20 @@ lost, and the owners that the viewer was shown are the owners at the moment of t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from kubewright.api import Untyped, decode, encode, from_dict, to_dict
 from kubewright.client import Client, Propagation, Request, Response, Transport
 from kubewright.client._warnings import warning_texts
+from kubewright.console.forms._changed_fields import changed_fields
 
-__all__ = ["Writer", "Written"]
+__all__ = ["Record", "Writer", "Written"]
+
+Record: TypeAlias = Callable[[str, str | None, str, Sequence[str], str], None]
+"""Called after each write with its verb, the namespace and name, the changed fields, and `ok` or the error's name."""
 
 _WRITABLE = ("labels", "annotations", "finalizers", "owner_references")
 
@@ -31,11 +37,12 @@ class Written:
 
 
 class Writer:
-    """Writes objects of one kind with a viewer's client."""
+    """Writes objects of one kind with a viewer's client. `record` is told of each write, and of no dry run."""
 
-    def __init__(self, client: Client, resource: type[Untyped]) -> None:
+    def __init__(self, client: Client, resource: type[Untyped], record: Record | None = None) -> None:
         self._client = client
         self._resource = resource
+        self._record = record
 
     async def read(self, name: str, namespace: str | None) -> dict[str, Any]:
         """The object as it is, with all that the server notes about it."""
@@ -45,7 +52,10 @@ class Writer:
     async def create(self, value: dict[str, Any], *, dry_run: bool = False) -> Written:
         """Make an object. `AlreadyExists` when there is one of that name."""
         client, warnings = self._listening()
-        made = await client.create(from_dict(self._resource, value), dry_run=dry_run)
+        about = value.get("metadata") or {}
+        name = str(about.get("name") or about.get("generateName") or "")
+        with self._recorded("create", about.get("namespace"), name, changed_fields({}, value), dry_run=dry_run):
+            made = await client.create(from_dict(self._resource, value), dry_run=dry_run)
         return Written(to_dict(made), warnings)
 
     async def change(self, before: dict[str, Any], after: dict[str, Any], *, dry_run: bool = False) -> Written:
@@ -55,15 +65,35 @@ class Writer:
         obj.content = wanted.content
         for part in _WRITABLE:
             setattr(obj.metadata, part, getattr(wanted.metadata, part))
-        return Written(to_dict(await client.update(obj, dry_run=dry_run)), warnings)
+        fields = changed_fields(before, after)
+        with self._recorded("update", obj.metadata.namespace, obj.metadata.name or "", fields, dry_run=dry_run):
+            changed = await client.update(obj, dry_run=dry_run)
+        return Written(to_dict(changed), warnings)
 
     async def delete(
         self, name: str, namespace: str | None, uid: str, propagation: Propagation, *, dry_run: bool = False
     ) -> Written:
         """Ask for the deletion of this very object, not of another one that has its name by now."""
         client, warnings = self._listening()
-        kept = await client.delete(self._resource, name, namespace, uid=uid, propagation=propagation, dry_run=dry_run)
+        with self._recorded("delete", namespace, name, [], dry_run=dry_run):
+            kept = await client.delete(
+                self._resource, name, namespace, uid=uid, propagation=propagation, dry_run=dry_run
+            )
         return Written(to_dict(kept) if kept is not None else None, warnings)
+
+    @contextmanager
+    def _recorded(
+        self, verb: str, namespace: str | None, name: str, fields: Sequence[str], *, dry_run: bool
+    ) -> Iterator[None]:
+        outcome = "ok"
+        try:
+            yield
+        except BaseException as error:  # also of one that was canceled: the server may have heard of it
+            outcome = type(error).__name__
+            raise
+        finally:
+            if self._record is not None and not dry_run:
+                self._record(verb, namespace, name, fields, outcome)
 
     def _listening(self) -> tuple[Client, list[str]]:
         """A client for one write, and where the server's warnings are put."""

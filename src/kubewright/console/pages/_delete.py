@@ -49,7 +49,8 @@ class _Delete:
         self.kind = kind
         self.namespace = namespace
         self.name = name
-        self.writer = Writer(visit.viewer.client, kind.resource)
+        record = visit.console.first.audit.of(visit.viewer.name, kind)
+        self.writer = Writer(visit.viewer.client, kind.resource, record)
         self.asked = False
 
     async def draw(self) -> None:

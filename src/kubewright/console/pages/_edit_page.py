@@ -30,7 +30,8 @@ class EditPage:
         self.visit = visit
         self.shell = shell
         self.kind = kind
-        self.writer = Writer(visit.viewer.client, kind.resource)
+        record = visit.console.first.audit.of(visit.viewer.name, kind)
+        self.writer = Writer(visit.viewer.client, kind.resource, record)
         self.editor: Editor
         self.begun: dict[str, Any] = {}
         """What stood there before anything was typed: nobody would miss it."""

@@ -1,0 +1,99 @@
+"""The audit: who signed in, and who changed which fields of which object. Never a value.
+
+Each record is one line of JSON, logged at INFO by the logger `kubewright.console.audit`.
+"""
+
+from __future__ import annotations
+
+import logging
+import logging.handlers
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from kubewright.clock import Clock
+from kubewright.console._kinds import Kind
+
+if TYPE_CHECKING:
+    from kubewright.console.forms import Record
+
+__all__ = ["Audit", "audit_to"]
+
+logger = logging.getLogger("kubewright.console.audit")
+
+_MOST_FIELDS: Final = 100
+_FILE_BYTES: Final = 10_000_000
+_FILES: Final = 5
+
+
+class Audit:
+    """Writes the records of a console."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def signed_in(self, user: str, address: str, how: str) -> None:
+        """Records a sign-in: by `token`, or by `invitation`."""
+        self._write(user=user, verb="sign-in", address=address, how=how, outcome="ok")
+
+    def sign_in_failed(self, address: str) -> None:
+        """Records a sign-in with an unknown token."""
+        self._write(user="", verb="sign-in", address=address, outcome="refused")
+
+    def signed_out(self, user: str) -> None:
+        """Records that a user signed out."""
+        self._write(user=user, verb="sign-out", outcome="ok")
+
+    def of(self, user: str, kind: Kind) -> Record:
+        """Returns what records the writes of a user to objects of a kind."""
+
+        def record(verb: str, namespace: str | None, name: str, fields: Sequence[str], outcome: str) -> None:
+            more = {"fieldsOmitted": len(fields) - _MOST_FIELDS} if len(fields) > _MOST_FIELDS else {}
+            self._write(
+                user=user,
+                verb=verb,
+                apiVersion=kind.api_version,
+                kind=kind.kind,
+                namespace=namespace or "",
+                name=name,
+                fields=[*fields[:_MOST_FIELDS]],
+                outcome=outcome,
+                **more,
+            )
+
+        return record
+
+    def _write(self, **record: Any) -> None:
+        logger.info("%s", msgspec.json.encode({"time": self._clock.now(), **record}).decode())
+
+
+def audit_to(target: str) -> logging.Handler:
+    """Writes the audit to a file, or to standard output for `-`. Returns the handler, to be removed by `close`.
+
+    The file can be read by this user alone. It is rotated at 10 MB, and 5 old ones are kept.
+    """
+    handler: logging.Handler
+    if target == "-":
+        handler = logging.StreamHandler(sys.stdout)
+    else:
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        os.chmod(target, 0o600)
+        handler = _Private(target, maxBytes=_FILE_BYTES, backupCount=_FILES, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    return handler
+
+
+class _Private(logging.handlers.RotatingFileHandler):
+    """Files that only this user can read, the new ones too."""
+
+    def _open(self) -> Any:
+        return open(self.baseFilename, self.mode, encoding=self.encoding, opener=_private)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
