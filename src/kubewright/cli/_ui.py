@@ -5,13 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib.util
-import os
 import signal
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from html import escape
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -22,6 +18,8 @@ from kubewright.cli._connecting import cluster_options
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._numbers import PORT, up_to
 from kubewright.cli._output import Output, output_option
+from kubewright.cli._ui_audit import audited
+from kubewright.cli._ui_browser import opened, wants_browser
 from kubewright.cli._ui_manifests import ManifestOptions, manifest_options, write_manifests
 from kubewright.cli._ui_tls import self_signed
 
@@ -208,7 +206,7 @@ def command(
         if tls_self_signed:
             tls_certificate, tls_key = files.enter_context(self_signed(bind, urls))
         if audit_log is not None:
-            files.enter_context(_audited(audit_log))
+            files.enter_context(audited(audit_log))
         _serve(
             lambda: _console(
                 kubeconfig,
@@ -230,23 +228,6 @@ def command(
             open_=open_,
             output=output,
         )
-
-
-@contextlib.contextmanager
-def _audited(target: str) -> Iterator[None]:
-    import logging
-
-    from kubewright.console import audit_to
-
-    try:
-        handler = audit_to(target)
-    except OSError as error:
-        raise click.ClickException(f"--audit-log {target}: {error.strerror}") from None
-    try:
-        yield
-    finally:
-        logging.getLogger("kubewright.console.audit").removeHandler(handler)
-        handler.close()
 
 
 def _check(
@@ -348,8 +329,8 @@ def _serve(
             async with _listening(console, bind, port, serving) as url, contextlib.AsyncExitStack() as files:
                 inside = url + console.invitation() if console.local else url
                 _tell(console, url, inside, str(version), output)
-                if _wants_browser(open_, output):
-                    files.enter_context(_opened(inside))
+                if wants_browser(open_, output):
+                    files.enter_context(opened(inside))
                 await stopped.wait()
 
     try:
@@ -402,24 +383,3 @@ def _tell(console: Console, url: str, inside: str, version: str, output: Output)
         click.echo("The address lets you in, once, with the rights of your kubeconfig. Ctrl-C stops it.")
     else:
         click.echo("Whoever opens it signs in with a token of their own. Ctrl-C stops it.")
-
-
-def _wants_browser(asked: bool | None, output: Output) -> bool:
-    if asked is not None:
-        return asked
-    has_display = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")) or sys.platform == "darwin"
-    return has_display and sys.stdout.isatty() and not output.json
-
-
-@contextlib.contextmanager
-def _opened(address: str) -> Iterator[None]:
-    """Open a browser. By a file that nobody else can read: all users of the machine see the arguments of programs."""
-    import webbrowser
-
-    with tempfile.TemporaryDirectory(prefix="kubewright-") as folder:
-        file = Path(folder) / "console.html"
-        file.touch(0o600)
-        file.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address)}">', "utf-8")
-        if not webbrowser.open(file.as_uri()):
-            click.echo("No browser could be opened; open the address yourself.", err=True)
-        yield
