@@ -52,6 +52,8 @@ def test_a_project_with_a_kind_and_webhooks_has_few_files(project: Path) -> None
         "guestbook/py.typed",
         "kubewright.toml",
         "pyproject.toml",
+        "requirements-build.lock",
+        "requirements.lock",
         "tests/test_guestbook.py",
         "tests/test_guestbook_webhook.py",
         "tests/test_project.py",
@@ -142,3 +144,38 @@ def test_webhooks_name_no_field_of_a_module_that_is_another(project: Path, text:
     (project / "guestbook/guestbook.py").write_text(text)
     carry_out(new_webhook(project, group="webapp", version="v1", kind="Guestbook", validation=True), project)
     assert "foo" not in (project / "guestbook/guestbook_webhook.py").read_text()
+
+
+def installed(project: Path, folder: Path, lock: str) -> list[str]:
+    """Runs the commands of the Containerfile's first stage, with a pip that notes how it is called."""
+    first, _, _ = (project / "Containerfile").read_text().replace("\\\n", "").partition("\nFROM ${PYTHON_IMAGE}\n")
+    commands = [line.removeprefix("RUN ") for line in first.splitlines() if line.startswith("RUN if ")]
+    assert len(commands) == 2
+    (folder / "requirements.lock").write_text(lock)
+    (folder / "bin").mkdir()
+    (folder / "bin" / "pip").write_text('#!/bin/sh\necho "$@" >> calls\n')
+    (folder / "bin" / "pip").chmod(0o755)
+    for command in commands:
+        subprocess.run(["sh", "-c", command], cwd=folder, check=True, env={"PATH": f"{folder}/bin:/usr/bin:/bin"})
+    return (folder / "calls").read_text().splitlines()
+
+
+def test_the_image_installs_packages_with_hashes_once_they_are_locked(project: Path, tmp_path: Path) -> None:
+    calls = installed(project, tmp_path, "click==8.3.3 --hash=sha256:00\n")
+    assert [call for call in calls if "--require-hashes" not in call] == calls[2:]
+    assert ["-r requirements-build.lock" in calls[0], "-r requirements.lock" in calls[1]] == [True, True]
+    assert ["--no-deps" in call for call in calls[2:]] == [True, True]  # the operator itself, and nothing else
+    assert "--no-build-isolation" in calls[2]
+    assert "--no-index" in calls[3]
+
+
+def test_the_image_can_be_built_before_packages_are_locked(project: Path, tmp_path: Path) -> None:
+    lock = (project / "requirements.lock").read_text()
+    assert installed(project, tmp_path, lock) == ["--python /opt/operator/bin/python install --no-cache-dir ."]
+
+
+def test_every_stage_of_the_image_starts_from_the_image_that_can_be_pinned(project: Path) -> None:
+    lines = (project / "Containerfile").read_text().splitlines()
+    stages = [line for line in lines if line.startswith("FROM")]
+    assert stages == ["FROM ${PYTHON_IMAGE} AS build", "FROM ${PYTHON_IMAGE}"]
+    assert lines.index("ARG PYTHON_IMAGE=python:3.13-slim") < lines.index("FROM ${PYTHON_IMAGE} AS build")
