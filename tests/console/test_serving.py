@@ -85,7 +85,7 @@ async def test_serves_a_renewed_certificate(cluster: Cluster, tmp_path: Path) ->
         _, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]), ssl=trusting)
         found: dict[str, Any] = writer.get_extra_info("peercert")
         writer.close()
-        return dict(pair for part in found["subject"] for pair in part)["commonName"]
+        return str(dict(pair for part in found["subject"] for pair in part)["commonName"])
 
     async with (
         Console(cluster.client(), clock=clock) as console,

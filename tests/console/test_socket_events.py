@@ -37,7 +37,7 @@ def registered_events(source: str) -> set[str]:
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("sio.on"):
             found.discard("sio.on")
             first = node.args[0]
-            found.add(first.value if isinstance(first, ast.Constant) else ast.unparse(first))
+            found.add(str(first.value) if isinstance(first, ast.Constant) else ast.unparse(first))
     return found
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import httptools
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from kubewright.clock import Clock
 from kubewright.console._connections import Connection, Connections
@@ -131,7 +131,7 @@ class _Protocol(HttpToolsProtocol):
 
         `own` says that the request in progress is the refused one.
         """
-        cycle = self.cycle
+        cycle: RequestResponseCycle | None = self.cycle  # None until the first request
         if cycle is not None and not cycle.response_complete:
             if not own or self.pipeline or cycle.response_started:
                 self.transport.abort()

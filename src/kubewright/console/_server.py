@@ -148,7 +148,7 @@ async def _renew(config: uvicorn.Config, clock: Clock) -> None:
         try:
             found = [file.stat().st_mtime_ns for file in files]
             if found != seen and config.ssl is not None:
-                config.ssl.load_cert_chain(*files)
+                config.ssl.load_cert_chain(*map(str, files))
                 seen = found
                 logger.info("the console serves the renewed certificate of %s", files[0])
         except OSError as error:  # ssl.SSLError is one: a pair of which one half is written
