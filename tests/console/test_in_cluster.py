@@ -267,4 +267,4 @@ def test_images_are_pinned_by_the_digest_that_is_given() -> None:
     made = manifest_files(image=f"example.com/console:1{digest}", base_image=f"python:3.13-slim{digest}")
     files = {file.path: file.text for file in made}
     assert f"image: example.com/console:1{digest}\n" in files["deployment.yaml"]
-    assert f"FROM python:3.13-slim{digest}\n" in files["Containerfile"]
+    assert f"FROM python:3.13-slim{digest}\n" in files["Dockerfile"]

@@ -147,8 +147,8 @@ def test_webhooks_name_no_field_of_a_module_that_is_another(project: Path, text:
 
 
 def installed(project: Path, folder: Path, lock: str) -> list[str]:
-    """Runs the commands of the Containerfile's first stage, with a pip that notes how it is called."""
-    first, _, _ = (project / "Containerfile").read_text().replace("\\\n", "").partition("\nFROM ${PYTHON_IMAGE}\n")
+    """Runs the commands of the Dockerfile's first stage, with a pip that notes how it is called."""
+    first, _, _ = (project / "Dockerfile").read_text().replace("\\\n", "").partition("\nFROM ${PYTHON_IMAGE}\n")
     commands = [line.removeprefix("RUN ") for line in first.splitlines() if line.startswith("RUN if ")]
     assert len(commands) == 2
     (folder / "requirements.lock").write_text(lock)
@@ -175,7 +175,7 @@ def test_the_image_can_be_built_before_packages_are_locked(project: Path, tmp_pa
 
 
 def test_every_stage_of_the_image_starts_from_the_image_that_can_be_pinned(project: Path) -> None:
-    lines = (project / "Containerfile").read_text().splitlines()
+    lines = (project / "Dockerfile").read_text().splitlines()
     stages = [line for line in lines if line.startswith("FROM")]
     assert stages == ["FROM ${PYTHON_IMAGE} AS build", "FROM ${PYTHON_IMAGE}"]
     assert lines.index("ARG PYTHON_IMAGE=python:3.13-slim") < lines.index("FROM ${PYTHON_IMAGE} AS build")

@@ -81,7 +81,7 @@ def _options() -> list[Callable[[Callable[..., None]], Callable[..., None]]]:
             "--base-image",
             metavar="IMAGE",
             callback=_image,
-            help="The image that the Containerfile of --manifests starts from, with a digest to pin it.",
+            help="The image that the Dockerfile of --manifests starts from, with a digest to pin it.",
         ),
         click.option(
             "--group",

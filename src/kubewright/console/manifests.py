@@ -111,7 +111,7 @@ def manifest_files(
     Args:
         image: the container image, with a digest if it is to be pinned. Default: `kubewright-console` with this
             release as its tag.
-        base_image: the image that the Containerfile starts from, with a digest if it is to be pinned.
+        base_image: the image that the Dockerfile starts from, with a digest if it is to be pinned.
         kinds: the only kinds to show, as `example.com/foos`, `core/pods`, or `example.com/*` for a group. Default: the
             built-in kinds, and custom resources that the ClusterRole `view` or `groups` let the console read.
         groups: API groups of custom resources that the console may read, as `example.com`.
