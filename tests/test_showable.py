@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -49,3 +51,19 @@ def test_names_of_objects_that_do_not_fit_are_escaped() -> None:
     with pytest.raises(DecodeError) as caught:
         decode(core.Pod, b'{"metadata":{"name":"a\\u001b[2J\\nb"},"spec":3}')
     assert str(caught.value) == "Pod a\\x1b[2J b: spec: expected `object`, got `int`"
+
+
+def test_own_patterns_read_hostile_texts_in_linear_time() -> None:
+    """In a child with little processor time: each of these took minutes."""
+    program = (
+        "import resource\n"
+        "resource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
+        "from kubewright._showable import one_line, showable\n"
+        "from kubewright.api._depth import shallow\n"
+        "from kubewright.cluster._views import _PARAMETER\n"
+        "one_line(' ' * 1_000_000 + '!\\x00')\n"
+        "showable('-eyJaaaaaaaa.aaaaaaaa' * 5_000)\n"
+        "shallow(b'\\\\\\\"' * 200_000)\n"
+        "_PARAMETER.findall(' ' * 200_000)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0

@@ -25,7 +25,6 @@ _CONTROL: Final = {
     )
 }
 """Characters that a terminal obeys, that end a line, or that turn the direction of text; without tab and line feed."""
-_BREAKS: Final = re.compile(r"[ \t]*[\r\n]\s*")
 
 
 def visible(text: str) -> str:
@@ -35,7 +34,10 @@ def visible(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Returns the text on one line with control characters escaped: for texts of a server in messages and logs."""
-    return text if text.isprintable() else visible(_BREAKS.sub(" ", text).replace("\t", " ")).strip()
+    if text.isprintable():
+        return text
+    lines = (line.strip() for line in text.replace("\t", " ").splitlines())
+    return visible(" ".join(line for line in lines if line))
 
 
 def showable(text: str) -> str:

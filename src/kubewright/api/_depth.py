@@ -12,7 +12,7 @@ from typing import Final
 
 __all__ = ["cut_list", "shallow"]
 
-_TOKENS: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]')
+_TOKENS: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _QUOTE, _OPENING, _LIST = ord('"'), b"[{", ord("[")
 _LEVELS: Final = 32
 

@@ -25,7 +25,7 @@ YAML: Final = "application/yaml"
 _ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _STREAMED: Final = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 _WITHOUT_TABLE: Final = frozenset({"binding", "eviction", "token"})
-_PARAMETER: Final = re.compile(r"\s*;\s*([a-zA-Z]+)\s*=\s*([^;,\s]+)")
+_PARAMETER: Final = re.compile(r";\s*([a-zA-Z]+)\s*=\s*([^;,\s]+)")
 
 
 class _Metadata(msgspec.Struct):
