@@ -113,7 +113,7 @@ async def test_without_faults_the_lamps_are_lit() -> None:
     [(409, False), (429, False), (500, False), (500, True), ("lost", False), ("lost", True), ("timeout", True)],
 )
 async def test_whichever_write_fails_the_end_is_the_same(status: Any, committed: bool) -> None:
-    wanted, undisturbed = await story()
+    wanted, undisturbed = await story(status, committed=committed)  # a 409 is for writes that are no creates
     for nth in range(1, ENOUGH):
         seen, fault = await story(status, nth, committed=committed)
         assert seen == wanted, f"write {nth} failed"
