@@ -89,9 +89,9 @@ class Wakes:
             if (pause := self.loops.wait(key, part)) > 0:
                 self._queue.add_after(key, pause, priority=priority)
                 return
-            if self._queue.retries(key) and (delay := self._backoff(key, change)) != 0:
-                if delay is not None:
-                    self._queue.add_after(key, delay, priority=priority)
+            if self._queue.retries(key) and (later := self._backoff(key, change)) != 0:
+                if later is not None:
+                    self._queue.add_after(key, later, priority=priority)
                 return
         self._queue.add(key, priority=priority)
 
@@ -101,6 +101,8 @@ class Wakes:
 
     def pending(self, key: ObjectKey) -> tuple[str, ObjectKey | None] | None:
         """Returns what has woken a key that waits, and which object it was."""
+        if during := self._during.get(key):
+            return during[-1].trigger, during[-1].cause
         trigger = self._triggers.get(key)
         return None if trigger is None else (trigger, self._objects.get(key))
 

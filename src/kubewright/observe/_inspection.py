@@ -244,7 +244,7 @@ def _queue(
         since=None if span is None else now - timedelta(seconds=span),
         ready_at=None if state.ready_in is None else now + timedelta(seconds=state.ready_in),
         resync_at=_earlier(resync_in, state.ready_in, now),
-        runs_again=what == "running" and state.waiting_for is not None,
+        runs_again=what == "running" and (state.waiting_for is not None or pending is not None),
         priority=state.priority,
         retries=state.retries,
         trigger=trigger,
