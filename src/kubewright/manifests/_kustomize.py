@@ -29,6 +29,7 @@ from kubewright.manifests._objects import configurations, definitions, policy_of
 from kubewright.manifests._project import Project, definition_name
 from kubewright.manifests._webhooks import webhook_addition, webhook_service
 from kubewright.manifests._write import File, is_generated, text_file, yaml_file
+from kubewright.yaml import load_yaml
 
 __all__ = ["FOLDERS", "image_in", "is_package", "kustomize_files"]
 
@@ -61,13 +62,11 @@ def is_package(folder: Path) -> bool:
 
 def image_in(folder: Path) -> str | None:
     """Returns the image of the kustomize tree in a folder, as it was generated or edited; None if there is none."""
-    import yaml
-
     try:
-        content = yaml.safe_load((folder / "manager" / "kustomization.yaml").read_text(encoding="utf-8"))
+        content = load_yaml((folder / "manager" / "kustomization.yaml").read_bytes())
         [image] = [one for one in content["images"] if one["name"] == _PLACEHOLDER]
         name = str(image["newName"])
-    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):  # also of YAML that cannot be read
         return None
     tag, digest = image.get("newTag"), image.get("digest")
     return name + (f":{tag}" if tag else "") + (f"@{digest}" if digest else "")
