@@ -5,7 +5,7 @@ BIN     := .venv/bin
 RUN     := $(BIN)/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo controlplane browser test faults soak check format generate scaffold bench docs lock clean
+.PHONY: help setup demo controlplane browser test faults attacks soak check format generate scaffold bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -34,6 +34,9 @@ test: controlplane browser ## Run every test, also those on the real control pla
 
 faults: controlplane ## Run the tests of faults, TIMES=10 times in a row; the first failure ends it
 	for turn in $$(seq $(or $(TIMES),1)); do echo "turn $$turn"; $(RUN) pytest -q tests/faults || exit 1; done
+
+attacks: setup ## Run the attack suite with each attack COPIES=100 times at the same time (about an hour)
+	KUBEWRIGHT_ATTACKS=$(or $(COPIES),100) $(RUN) pytest -q tests/attacks --timeout 1800
 
 soak: controlplane ## Run an operator under load and faults for MINUTES=60, and print what it needs each minute
 	$(RUN) tools.soak --minutes $(or $(MINUTES),60)

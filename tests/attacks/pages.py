@@ -1,0 +1,95 @@
+"""Pages of a console, as a program opens them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import aiohttp
+
+from tests.attacks.harness import Victim
+from tests.patience import PATIENCE
+
+SOCKETS = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+NEW = "/kinds/core/configmaps/new?namespace=default"
+NEW_SLOW = "/kinds/attacks.example.com/slows/new?namespace=default"
+
+
+class Page:
+    """A page of the console, as NiceGUI's own program in the browser talks to it."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse, page_id: str) -> None:
+        self._socket, self._id = socket, page_id
+
+    async def hear(self) -> str:
+        """The next message; answers pings."""
+        async with asyncio.timeout(PATIENCE):
+            while (said := await self._socket.receive_str()) == "2":
+                await self._socket.send_str("3")
+        return said
+
+    async def editor(self) -> tuple[str, dict[str, Any]]:
+        """The editor of YAML: its number, and what it is."""
+        while True:
+            said = await self.hear()
+            if said.startswith('42["update"'):
+                for number, element in json.loads(said[2:])[1].items():
+                    if isinstance(element, dict) and element.get("tag") == "nicegui-codemirror":
+                        return number, element
+
+    async def type(self, number: str, element: dict[str, Any], text: str) -> None:
+        """Replaces the text of the editor."""
+        listener = next(one for one in element["events"] if one["type"] == "update:value")
+        old = len(element["props"]["value"])
+        change = {"sections": [old, len(text)], "inserted": [text.split("\n")]}
+        message = {
+            "id": int(number),
+            "client_id": self._id,
+            "listener_id": listener["listener_id"],
+            "args": [json.dumps(change)],
+        }
+        await self._socket.send_str("42" + json.dumps(["event", message]))
+
+
+@asynccontextmanager
+async def signed_in(victim: Victim) -> AsyncIterator[aiohttp.ClientSession]:
+    """The viewer who started the console."""
+    link: str = victim.facts["console"]
+    url = "/".join(link.split("/")[:3])
+    jar = aiohttp.CookieJar(unsafe=True)
+    timeout = aiohttp.ClientTimeout(total=PATIENCE)
+    async with aiohttp.ClientSession(url, cookie_jar=jar, headers={"Accept": "text/html"}, timeout=timeout) as session:
+        async with session.get(link.removeprefix(url)) as answer:
+            assert answer.status == 200
+        yield session
+
+
+@asynccontextmanager
+async def opened(session: aiohttp.ClientSession, victim: Victim, path: str) -> AsyncIterator[Page]:
+    """A page with its socket."""
+    async with session.get(path) as answer:
+        text = await answer.text()
+        assert answer.status == 200, text
+    found = re.search(r"'client_id': '([0-9a-f-]+)'", text)
+    assert found is not None
+    about = f"&client_id={found[1]}&implicit_handshake=true&tab_id=tab&document_id=document&next_message_id=0"
+    origin = "/".join(victim.facts["console"].split("/")[:3])
+    async with session.ws_connect(SOCKETS + about, origin=origin, max_msg_size=0) as socket:
+        page = Page(socket, found[1])
+        await page.hear()
+        await socket.send_str("40")
+        yield page
+
+
+async def type_into(session: aiohttp.ClientSession, victim: Victim, text: str, path: str = NEW) -> None:
+    """Writes YAML into the editor of a new object, and waits until the console has read it or closed the socket."""
+    async with opened(session, victim, path) as page:
+        number, element = await page.editor()
+        await page.type(number, element, text)
+        with suppress(TypeError):  # the socket was closed
+            while "unsaved" not in await page.hear():  # follows every edit that was read
+                pass

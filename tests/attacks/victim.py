@@ -1,0 +1,163 @@
+"""The child processes of the attack suite: `python -m tests.attacks.victim KIND ADDRESS_SPACE CPU_SECONDS [ARGUMENT]`.
+
+A child limits itself, starts one of our servers, writes a line of JSON about it, and answers lines of JSON from
+standard input until that ends. A thread reads them, so that a blocked event loop is still reported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+
+class Heartbeat:
+    """A timer of the event loop. Measures the CPU time of the loop's thread between two ticks."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._thread = time.pthread_getcpuclockid(threading.get_ident())
+        self._last = time.clock_gettime(self._thread)
+        self._longest = 0.0
+        self._tick()
+
+    def _tick(self) -> None:
+        now = time.clock_gettime(self._thread)
+        self._longest = max(self._longest, now - self._last)
+        self._last = now
+        self._loop.call_later(0.02, self._tick)
+
+    def longest(self) -> float:
+        """The longest block so far, also one that has not ended. From any thread."""
+        return max(self._longest, time.clock_gettime(self._thread) - self._last)
+
+
+def limit(address_space: int, cpu_seconds: int) -> None:
+    """Let the kernel end this process before it harms the machine."""
+    resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+
+@asynccontextmanager
+async def cluster() -> AsyncIterator[dict[str, Any]]:
+    """The embedded cluster over TLS, with RBAC."""
+    from kubewright.cluster import Cluster
+
+    async with Cluster(rbac=True, history=20) as made:  # so that history is small beside what an attack may leave
+        url = await made.serve()
+        yield {"url": url, "token": made.token, "kubeconfig": str(made.kubeconfig())}
+
+
+@asynccontextmanager
+async def operator(kubeconfig: str, console: str = "") -> AsyncIterator[dict[str, Any]]:
+    """An operator that leads, with webhooks, health pages, metrics and, on request, a console."""
+    import kubewright as kw
+    from kubewright.api import core
+    from kubewright.client import Client, load_config
+    from tests.attacks.kinds import Slow
+    from tests.webhook.kinds import OldToy, OldToySpec, Toy, ToySpec
+
+    made = kw.Operator(
+        "attacked",
+        leader_elect=True,
+        lease_namespace="default",
+        lease_duration="45s",  # none expires because the machine is busy
+        renew_deadline="30s",
+        retry_period="250ms",
+    )
+
+    @made.reconciles(core.ConfigMap)
+    async def look(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None: ...
+
+    @made.reconciles(Slow)
+    async def look_closer(obj: Slow, ctx: kw.Context[Slow]) -> None: ...
+
+    @made.validates(Toy)
+    async def check(toy: Toy) -> None: ...
+
+    @made.converts(OldToy, Toy)
+    def up(old: OldToy) -> Toy:
+        return Toy(spec=ToySpec(size=old.spec.extent))
+
+    @made.converts(Toy, OldToy)
+    def down(new: Toy) -> OldToy:
+        return OldToy(spec=OldToySpec(extent=new.spec.size))
+
+    pages: list[str] = []
+    if console:
+        from kubewright.console import attach
+
+        attach(made, announce=pages.append)
+    async with Client(load_config(kubeconfig=kubeconfig)) as client:
+        binds = {"health_bind": "127.0.0.1:0", "metrics_bind": "localhost:0"}
+        async with made.running(client, install_crds=True, **binds) as running:  # type: ignore[arg-type]
+            assert running.elector is not None
+            await running.elector.wait_for_leadership()
+            assert running.webhooks.server is not None
+            health, metrics = (server.port for server in running.servers)
+            ports = {"health": health, "metrics": metrics, "webhook": running.webhooks.server.port}
+            yield {**ports, "console": pages[0] if pages else ""}
+
+
+@asynccontextmanager
+async def idle() -> AsyncIterator[dict[str, Any]]:
+    """Nothing: `client` questions are answered in every child."""
+    import kubewright.client  # noqa: F401  # its memory is not part of the attack's
+
+    yield {}
+
+
+async def call(url: str, verb: str) -> dict[str, Any]:
+    """Asks a server with our client, and answers with the error."""
+    from kubewright.api import core
+    from kubewright.client import ApiError, Client, ClientConfig, RetryPolicy
+
+    config = ClientConfig(server=url)
+    async with Client(config, retry=RetryPolicy(attempts=1), timeout=60.0) as client:
+        try:
+            if verb == "watch":
+                async for _ in client.watch(core.ConfigMap, "default", resource_version="1", timeout_seconds=60):
+                    pass
+            else:
+                async for _ in client.list(core.ConfigMap, "default"):
+                    pass
+        except ApiError as error:
+            return {"error": str(error)}
+    return {"error": ""}
+
+
+async def serve(kind: str, arguments: list[str]) -> None:
+    """Run one of the servers above until standard input ends."""
+    kinds: dict[str, Callable[..., Any]] = {"cluster": cluster, "operator": operator, "idle": idle}
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+    async with kinds[kind](*arguments) as facts:
+        heartbeat = Heartbeat()
+        print(json.dumps(facts), flush=True)
+
+        def read() -> None:
+            for line in sys.stdin:
+                question = json.loads(line)
+                if question["ask"] == "heartbeat":
+                    found = {"longest": heartbeat.longest()}
+                else:
+                    found = asyncio.run_coroutine_threadsafe(call(question["url"], question["verb"]), loop).result()
+                print(json.dumps(found), flush=True)
+            loop.call_soon_threadsafe(done.set)
+
+        threading.Thread(target=read, daemon=True).start()
+        await done.wait()
+
+
+if __name__ == "__main__":
+    name, space, seconds, *rest = sys.argv[1:]
+    limit(int(space), int(seconds))
+    asyncio.run(serve(name, rest))
