@@ -5,7 +5,7 @@ BIN     := .venv/bin
 RUN     := $(BIN)/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo controlplane browser test faults attacks soak check format generate scaffold bench docs lock clean
+.PHONY: help setup demo controlplane browser test faults attacks fuzz soak check format generate scaffold bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -37,6 +37,15 @@ faults: controlplane ## Run the tests of faults, TIMES=10 times in a row; the fi
 
 attacks: setup ## Run the attack suite with each attack COPIES=100 times at the same time (about an hour)
 	KUBEWRIGHT_ATTACKS=$(or $(COPIES),100) $(RUN) pytest -q tests/attacks --timeout 1800
+
+fuzz: .venv-fuzz/.ready ## Fuzz all targets for MINUTES=10 together; TARGET=yaml picks one; findings go to tests/fuzz/corpus
+	.venv-fuzz/bin/python -m tools.fuzz --minutes $(or $(MINUTES),10) $(if $(TARGET),--target $(TARGET))
+
+.venv-fuzz/.ready: requirements/fuzz.lock pyproject.toml
+	$(PYTHON) -m venv .venv-fuzz
+	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/fuzz.lock
+	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
 
 soak: controlplane ## Run an operator under load and faults for MINUTES=60, and print what it needs each minute
 	$(RUN) tools.soak --minutes $(or $(MINUTES),60)
@@ -80,6 +89,7 @@ lock: setup ## Resolve requirements/*.lock anew from pyproject.toml
 	$(RUN) pip install --quiet uv
 	$(RUN) uv pip compile pyproject.toml --group dev   --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/dev.lock
 	$(RUN) uv pip compile pyproject.toml --group dev --group bench --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/bench.lock
+	$(RUN) uv pip compile pyproject.toml --group fuzz  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/fuzz.lock
 
 clean: ## Remove what the targets above made
-	rm -rf .venv .venv-bench benchmarks/results build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-fuzz .fuzz benchmarks/results build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
