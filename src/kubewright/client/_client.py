@@ -153,6 +153,9 @@ class Client(Reads, Subresources):
         Every field that is not None is sent, also when it is 0, "" or empty. Fields that this manager applied before
         and now leaves out are removed. Raises `Conflict` when another manager owns a field, unless `force` takes it
         over.
+
+        An object with `metadata.resource_version` is applied to that version alone: `Conflict` when the object has
+        another one by now. Without it, the apply lands on whatever state it meets.
         """
         query = self._write_query(dry_run=dry_run, field_manager=field_manager)
         if force:

@@ -105,6 +105,7 @@ class Applier:
         *,
         adopt: bool = False,
         release: Sequence[str] = (),
+        optimistic_lock: bool = False,
         writer: str = "",
     ) -> Applied[R]:
         """Make sure that the object has these fields, controlled by `owner` if there is one.
@@ -113,6 +114,9 @@ class Applier:
         namespace it goes to its owner's. `written` is false when the server had everything already. A field that is
         absent is removed if it was applied before, unless `release` names it: then its value stays, and is nobody's.
         `writer` names the reconciled object: two of them that apply different content are a write conflict, too.
+
+        With `optimistic_lock`, an existing object is written only at the resourceVersion that this call has read. Every
+        newer state, whoever wrote it, raises `Outdated`, and nothing is overwritten.
 
         Raises:
             NotOwned: there is such an object and it is not ours; with `adopt`, only if another object controls it.
@@ -135,6 +139,9 @@ class Applier:
             except AlreadyExists:
                 # There is one: the cache does not know it yet, or somebody was faster.
                 self._doubt(kind, key)
+                if optimistic_lock:
+                    message = f"{desired.object} exists, and is newer than the cache; reconcile again"
+                    raise Outdated(message) from None
                 live, snapshot = True, await self._read(kind, key)
         elif (
             not live
@@ -150,7 +157,14 @@ class Applier:
             raise Outdated(f"the server knows no {desired.object}, although it did a moment ago; reconcile again")
         try:
             return await self._apply_existing(
-                owner, desired, snapshot, adopt=adopt, live=live, given_up=given_up, writer=writer
+                owner,
+                desired,
+                snapshot,
+                adopt=adopt,
+                live=live,
+                given_up=given_up,
+                writer=writer,
+                optimistic_lock=optimistic_lock,
             )
         except Outdated:
             if not live:
@@ -208,6 +222,7 @@ class Applier:
         live: bool,
         given_up: Sequence[str],
         writer: str,
+        optimistic_lock: bool,
     ) -> Applied[R]:
         if snapshot.deleting:
             raise BeingDeleted(snapshot.object())
@@ -222,7 +237,7 @@ class Applier:
         if live and (given_up or _not_applied(snapshot)):
             existing = await self._settle_fields(existing, claim_created=_not_applied(snapshot), give_up=given_up)
         # Nobody else may adopt it between our look and our write.
-        version = existing.metadata.resource_version if right == "adopt" else ""
+        version = existing.metadata.resource_version if right == "adopt" or optimistic_lock else ""
         sent = desired.at(uid=snapshot.uid, resource_version=version)
         try:
             applied = await self._send(desired, sent, snapshot, writer)

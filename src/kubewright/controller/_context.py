@@ -164,7 +164,15 @@ class Context(_Face[R_co]):
         """The client, for everything else. What is written with it is seen in the cache when the watch delivers it."""
         return self._session.environment.client
 
-    async def apply(self, obj: O, *, adopt: bool = False, owned: bool = True, release: Sequence[str] = ()) -> O:
+    async def apply(
+        self,
+        obj: O,
+        *,
+        adopt: bool = False,
+        owned: bool = True,
+        release: Sequence[str] = (),
+        optimistic_lock: bool = False,
+    ) -> O:
         """Make sure that the object exists with these fields, and return it as it is now.
 
         Nothing is sent when nothing would change. The reconciled object becomes its controller, unless `owned` is
@@ -176,11 +184,17 @@ class Context(_Face[R_co]):
         the last value is to stay, name the field in `release`: `release=["spec.replicas"]` gives it up to whoever
         wants it, an autoscaler for instance.
 
+        With `optimistic_lock`, an existing object is written only if it still has the resourceVersion that this call
+        has read: a newer state, whoever wrote it, is not overwritten, and the key is reconciled again. See
+        docs/design/fencing.md for what this adds to leader election.
+
         Where another program sets a field back each time, the object is left as it is for a while, after some rounds:
         what is returned is then that, and not what was asked for. The log and an event `Contested` say so, and the
         reconcile comes back when the pause is over, whatever else it asks for.
         """
-        return await self._session.apply(obj, adopt=adopt, owned=owned, release=release)
+        return await self._session.apply(
+            obj, adopt=adopt, owned=owned, release=release, optimistic_lock=optimistic_lock
+        )
 
     async def prune(self, kinds: Iterable[type[Object]], *, keep: Iterable[Object]) -> int:
         """Delete the objects of these kinds that were applied for this one and are not in `keep`; say how many.
@@ -260,9 +274,19 @@ class BlockingContext(_Face[R_co]):
         """The client, for everything else. What is written with it is seen in the cache when the watch delivers it."""
         return _ClientInLoop(self._session)
 
-    def apply(self, obj: O, *, adopt: bool = False, owned: bool = True, release: Sequence[str] = ()) -> O:
+    def apply(
+        self,
+        obj: O,
+        *,
+        adopt: bool = False,
+        owned: bool = True,
+        release: Sequence[str] = (),
+        optimistic_lock: bool = False,
+    ) -> O:
         """See `Context.apply`."""
-        return self._wait(self._session.apply(obj, adopt=adopt, owned=owned, release=release))
+        return self._wait(
+            self._session.apply(obj, adopt=adopt, owned=owned, release=release, optimistic_lock=optimistic_lock)
+        )
 
     def prune(self, kinds: Iterable[type[Object]], *, keep: Iterable[Object]) -> int:
         """See `Context.prune`."""

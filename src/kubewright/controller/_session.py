@@ -194,7 +194,9 @@ class Session(msgspec.Struct, Generic[R], eq=False):
 
     # Writing
 
-    async def apply(self, obj: O, *, adopt: bool, owned: bool, release: Sequence[str]) -> O:
+    async def apply(
+        self, obj: O, *, adopt: bool, owned: bool, release: Sequence[str], optimistic_lock: bool = False
+    ) -> O:
         """See `Context.apply`."""
         self.check()
         owner = (self.object or self.primary()) if owned else None
@@ -204,7 +206,12 @@ class Session(msgspec.Struct, Generic[R], eq=False):
         before = self.environment.caches.get(type(obj), ObjectKey.of(placed))
         try:
             applied = await self.environment.applier.apply(
-                owner, placed, adopt=adopt, release=release, writer=f"{self.info.kind} {self.key}"
+                owner,
+                placed,
+                adopt=adopt,
+                release=release,
+                optimistic_lock=optimistic_lock,
+                writer=f"{self.info.kind} {self.key}",
             )
         except Contested as error:
             return self._left_as_it_is(error, type(obj))
