@@ -5,7 +5,7 @@ BIN     := .venv/bin
 RUN     := $(BIN)/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo controlplane browser test faults attacks fuzz soak check format generate scaffold bench docs lock clean
+.PHONY: help setup demo controlplane browser test faults attacks fuzz soak check sbom format generate scaffold bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -50,12 +50,16 @@ fuzz: .venv-fuzz/.ready ## Fuzz all targets for MINUTES=10 together; TARGET=yaml
 soak: controlplane ## Run an operator under load and faults for MINUTES=60, and print what it needs each minute
 	$(RUN) tools.soak --minutes $(or $(MINUTES),60)
 
-check: setup ## Lint, format check, strict types, generated code up to date
+check: setup ## Lint, format check, strict types, generated code up to date, known vulnerabilities
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(RUN) tools.generate_api --check
 	$(RUN) tools.generate_schemas --check
+	$(RUN) tools.audit requirements/*.lock
+
+sbom: setup ## Write a bill of materials of the runtime dependencies (CycloneDX) to build/kubewright.cdx.json
+	$(RUN) tools.sbom build/kubewright.cdx.json
 
 format: setup ## Format the code and fix what can be fixed
 	$(BIN)/ruff format .
