@@ -1,0 +1,90 @@
+"""The numbers on the page about security are those of the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kubewright.client import ClientConfig
+from kubewright.client import _connection as client_connection
+from kubewright.client._sender import _ERROR_BYTES
+from kubewright.cluster import _serving as cluster_serving
+from kubewright.cluster._cluster import _DEFAULT_HISTORY
+from kubewright.cluster._storage import _HISTORY_BYTES, _LARGEST_OBJECT
+from kubewright.cluster._watches import _MAX_PENDING_BYTES
+from kubewright.cluster.merge._json_patch import MOST_COPIED, MOST_OPERATIONS
+from kubewright.console import Limits, _sessions, _throttle
+from kubewright.console._app import PAGES_PER_VIEWER
+from kubewright.http import ServerLimits
+from kubewright.operator import _authorization, _http_server
+from kubewright.webhook import _bodies, _server
+from kubewright.yaml import MAX_DEPTH, MAX_NODES, MAX_SIZE
+
+PAGE = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
+KIB, MIB = 2**10, 2**20
+
+
+def row(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def test_servers_have_the_bounds_of_the_page() -> None:
+    shared, console, cluster = ServerLimits(), Limits(), cluster_serving._LIMITS
+    pages = _http_server._CONNECTIONS
+    kib = f"{shared.header_bytes // KIB} KiB"
+    head = f"{shared.header_seconds:g} s"
+    slow, ahead, idle = f"{shared.write_seconds:g} s", shared.pipelined, f"{shared.idle_seconds:g} s"
+    reserved = f"{console.connections}, and {console.reserved} for probes"
+    reviews = f"{_bodies.LARGEST_ADMISSION // MIB} MiB; {_bodies.LARGEST_CONVERSION // MIB} MiB to convert"
+    objects = f"{cluster_serving._LARGEST_BODY // MIB} MiB"
+    kept = f"{_server._IDLE_SECONDS:g} s"
+    rows = [
+        row("connections", _server._CONNECTIONS, pages, pages, reserved, f"{cluster.connections:,}"),
+        row("headers", kib, kib, kib, f"{console.header_bytes // KIB} KiB, {console.header_count} headers", kib),
+        row("time for headers", head, head, head, f"{console.header_seconds:g} s", f"{cluster.header_seconds:g} s"),
+        row("body", reviews, "none is read", "none is read", f"{console.body_bytes // 10**6} MB", objects),
+        row("time to read a response", slow, slow, slow, f"{console.send_seconds:g} s for 16 KiB", slow),
+        row("idle time", kept, idle, idle, f"{console.idle_seconds:g} s", f"{cluster.idle_seconds:g} s"),
+        row("requests sent ahead", ahead, ahead, ahead, console.pipelined, cluster.pipelined),
+    ]
+    assert [one for one in rows if one not in PAGE] == []
+
+
+def test_documents_have_the_bounds_of_the_page() -> None:
+    deep = f"depth {MAX_DEPTH}; {MAX_NODES:,} nodes including aliases; {MAX_SIZE // MIB} MiB; no recursion"
+    rows = [
+        row("YAML", deep),
+        row("JSON Patch", f"{MOST_OPERATIONS:,} operations; {MOST_COPIED // MIB} MiB copied in all"),
+        row("object in the embedded cluster", f"{_LARGEST_OBJECT / MIB:g} MiB, as etcd has it"),
+        row(
+            "a watch of the embedded cluster that is not read", f"{_MAX_PENDING_BYTES // MIB} MiB, then the watch ends"
+        ),
+        row("history of the embedded cluster", f"{_DEFAULT_HISTORY:,} writes, {_HISTORY_BYTES // MIB} MiB"),
+    ]
+    assert [one for one in rows if one not in PAGE] == []
+
+
+def test_the_client_has_the_bounds_of_the_page() -> None:
+    config, wire = ClientConfig(server="https://localhost"), client_connection
+    rows = [
+        row("headers of a response", f"{wire._MAX_HEAD_BYTES // KIB} KiB, {wire._MAX_HEADERS:,} headers"),
+        row("informational (1xx) responses", wire._MAX_INFORMATIONAL),
+        row("trailers and chunk extensions", f"{wire._MAX_FRAMING_BYTES // KIB} KiB"),
+        row("body, after decompression", f"{config.max_response_bytes // MIB} MiB (`max_response_bytes`)"),
+        row("body of an error", f"{_ERROR_BYTES // MIB} MiB"),
+        row("one event of a watch", f"{config.max_watch_event_bytes // MIB} MiB (`max_watch_event_bytes`)"),
+    ]
+    assert [one for one in rows if one not in PAGE] == []
+
+
+def test_the_console_and_reviews_have_the_bounds_of_the_page() -> None:
+    free, first, longest = _throttle._FREE, _throttle._FIRST_SECONDS, _throttle._LONGEST_SECONDS
+    allow, deny = _authorization.ALLOW_SECONDS, _authorization.DENY_SECONDS
+    said = [
+        row("sessions", f"{_sessions._AT_MOST:,}; {_sessions._PER_VIEWER} for each viewer"),
+        f"{free} are free, then a delay that grows from {first:g} s to {longest:g} s",
+        row("pages that a viewer has open", f"{PAGES_PER_VIEWER} (`pages_per_viewer`)"),
+        f"cached for {allow:g} s, a refusal for {deny:g} s, and {_authorization._MOST_CACHED:,} of each are kept",
+        f"At most {_authorization.MOST_REVIEWS} reviews run at the same time\n",
+        f"and {_authorization.MOST_WAITING} requests wait for one",
+    ]
+    assert [one for one in said if one not in PAGE] == []
