@@ -16,7 +16,7 @@ from tests.attacks.payloads import gzip_bomb
 from tests.attacks.wires import CONNECTIONS, opened, trusting, wires
 
 CHECK = "/validate/check.toys.webhooks.example.com"
-SERVERS = ["health", "metrics", "webhook"]
+SERVERS = ["health", "metrics", "webhook", "console"]
 HELD = CONNECTIONS if COPIES == 1 else 50
 MOST_CONNECTIONS = 600
 """More sockets than any server keeps, whatever clients open."""
