@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Final
@@ -74,11 +73,13 @@ ANSWERS = [
     "interim answers",
     "chunk extension",
     "body of an error",
+    "packed body",
+    "deep body",
 ]
-CASES = [*itertools.product(ANSWERS, ["list", "watch"]), ("packed body", "watch"), ("deep body", "watch")]
 
 
-@pytest.mark.parametrize(("answer", "verb"), CASES)
+@pytest.mark.parametrize("verb", ["list", "watch"])
+@pytest.mark.parametrize("answer", ANSWERS)
 async def test_bounds_what_a_server_sends(caller: Victim, answer: str, verb: str) -> None:
     errors: list[str] = []
 
