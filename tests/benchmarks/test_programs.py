@@ -26,7 +26,7 @@ def test_progress_tells_once_when_it_begins_and_when_all_is_done(
     assert said_by(capsys) == []
     progress.reconciled(("default", "b"), None)
     progress.reconciled(("default", "b"), None)
-    assert said_by(capsys) == ['{"event": "reconciled", "count": 2}']
+    assert said_by(capsys) == ['{"event": "reconciled", "count": 2, "reconciles": 3}']
 
 
 def test_progress_tells_latencies_of_writes_since_its_start_alone(capsys: pytest.CaptureFixture[str]) -> None:

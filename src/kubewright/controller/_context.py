@@ -351,6 +351,7 @@ class _ClientInLoop(BlockingClient):
 async def replace_status(ctx: Context[Any], status: Any) -> None:
     """Makes this the whole status of the reconciled object, by an update, as the controllers of Kubernetes do.
 
-    For controllers of built-in kinds that are the only writers of a status. Others use `Context.set_status`.
+    For controllers of built-in kinds that are the only writers of a status. The event about it wakes them again, which
+    the controllers of Kubernetes rely on. Others use `Context.set_status`.
     """
     await ctx._session.replace_status(status)

@@ -39,7 +39,7 @@ __all__ = ["ObjectLogger", "Session"]
 
 R = TypeVar("R", bound=Object)
 O = TypeVar("O", bound=Object)  # noqa: E741
-How: TypeAlias = Literal["create", "update", "status"]
+How: TypeAlias = Literal["create", "update", "status", "replaced status"]
 T = TypeVar("T")
 
 logger = logging.getLogger("kubewright.controller")
@@ -360,7 +360,7 @@ class Session(msgspec.Struct, Generic[R], eq=False):
             self.wakes.own.note(written, self.key)
             self.environment.statuses.note(written)
         managers = tuple(one.manager for one in self.status_conflicts) if how == "status" else ()
-        part = written_part(written, before, status=how == "status")
+        part = written_part(written, before, status=how in ("status", "replaced status"))
         self.wakes.wrote(self.key, part, Written(before, written.metadata.origin.raw, managers))
 
     def _tell_change(self, written: Object, before: bytes | None) -> None:

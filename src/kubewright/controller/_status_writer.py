@@ -198,7 +198,7 @@ class StatusWriter(Generic[R]):
         if subresource is None:
             self._check_kept(written, known)
         self._forget(told)
-        session.noted(written, before, how="update" if subresource is None else "status")
+        session.noted(written, before, how="update" if subresource is None else "replaced status")
 
     async def _remove(self, paths: list[Removed]) -> None:
         """Removes fields that are still there because another manager has set them, too."""
