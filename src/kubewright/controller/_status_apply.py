@@ -74,7 +74,7 @@ class Statuses:
         self._remember = remember
         self._declarations: OrderedDict[Place, bytes] = OrderedDict()
         self._controllers: dict[type[Object], set[str]] = {}
-        self._versions: OrderedDict[tuple[type[Object], ObjectKey], str] = OrderedDict()
+        self._versions: OrderedDict[tuple[type[Object], ObjectKey, str], None] = OrderedDict()
         self._told: set[tuple[str, type[Object], str]] = set()
         self._untyped: dict[ResourceInfo, type[Untyped]] = {}
 
@@ -95,13 +95,13 @@ class Statuses:
 
     def note(self, written: Object) -> None:
         """This is the answer to a write of a status, by any controller of this operator."""
-        self._versions[type(written), ObjectKey.of(written)] = written.metadata.resource_version
+        self._versions[type(written), ObjectKey.of(written), written.metadata.resource_version] = None
         if len(self._versions) > _VERSIONS:
             self._versions.popitem(last=False)
 
     def is_own(self, snapshot: Snapshot[Any]) -> bool:
         """Whether the newest change of an object is a status that this operator wrote."""
-        return self._versions.get((snapshot.kind, snapshot.key)) == str(snapshot.resource_version)
+        return (snapshot.kind, snapshot.key, str(snapshot.resource_version)) in self._versions
 
     def get(self, place: Place, uid: str) -> Declaration | None:
         """Returns what was declared for the object with this uid."""
