@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from kubewright._durations import format_duration
 from kubewright.api import authentication
 from kubewright.client import (
     Client,
@@ -59,7 +60,7 @@ class SignInDelayed(SignInError):
     """Too many sign-ins from one address have failed. The next one is accepted after `seconds`."""
 
     def __init__(self, seconds: int) -> None:
-        super().__init__(f"Too many sign-ins from your address have failed. Try again in {seconds} s.")
+        super().__init__(f"Too many sign-ins from your address have failed. Try again in {format_duration(seconds)}.")
         self.seconds = seconds
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright._durations import format_duration
 from kubewright.controller._write_loops import LIMIT, Loop, Part, Written
 
 __all__ = ["changed_fields", "loop_message", "loop_state"]
@@ -18,7 +19,7 @@ _BOOKKEEPING: Final = ("managedFields", "resourceVersion", "generation")
 def loop_state(loop: Loop) -> str:
     """Returns one line about a loop, for people who look at the object."""
     parts = " and ".join(sorted(str(part) for part in loop.parts))
-    return f"in a write loop over {parts}: {loop.rounds} rounds; such changes wait up to {loop.pause:.0f} s"
+    return f"in a write loop over {parts}: {loop.rounds} rounds; such changes wait up to {format_duration(loop.pause)}"
 
 
 def loop_message(loop: Loop, writes: Mapping[Part, Written]) -> str:
@@ -32,7 +33,7 @@ def loop_message(loop: Loop, writes: Mapping[Part, Written]) -> str:
     others = f" Field managers that write it, too: {', '.join(managers)}." if managers else ""
     return (
         f"write loop: {LIMIT} reconciles were woken only by changes of {parts}, and each wrote it again{named}."
-        f"{others} Such changes wait {loop.pause:.0f} s from now on. Let one controller own each field"
+        f"{others} Such changes wait {format_duration(loop.pause)} from now on. Let one controller own each field"
         " (ctx.patch_status with its own fields), and write no value that differs each time, such as the current time"
     )
 
