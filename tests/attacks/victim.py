@@ -16,6 +16,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import uvloop
+
 
 class Heartbeat:
     """A timer of the event loop. Measures the CPU time of the loop's thread between two ticks."""
@@ -160,4 +162,5 @@ async def serve(kind: str, arguments: list[str]) -> None:
 if __name__ == "__main__":
     name, space, seconds, *rest = sys.argv[1:]
     limit(int(space), int(seconds))
-    asyncio.run(serve(name, rest))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as `kubewright run` and `cluster start` do
+        runner.run(serve(name, rest))

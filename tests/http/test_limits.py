@@ -13,7 +13,7 @@ import pytest
 from kubewright.clock import VirtualClock
 from kubewright.http import Server, ServerLimits, ServerRequest, ServerResponse
 from kubewright.http._connection import ServerConnection
-from tests.http.conftest import echo, until, wire
+from tests.http.conftest import Wire, echo, until, wire
 from tests.http.test_server import GET, contexts
 from tests.patience import PATIENCE
 
@@ -222,6 +222,68 @@ async def test_a_new_connection_replaces_the_one_that_waited_longest(
         assert server.closed_for_room == 2
     (warning,) = caplog.messages
     assert "3 connections are open; closing the one that has been idle longest" in warning
+
+
+async def test_a_flood_of_new_connections_does_not_close_one_that_was_served() -> None:
+    async with Server(echo, limits=ServerLimits(waiting=3)) as server, AsyncExitStack() as stack:
+        kept = await stack.enter_async_context(wire(server))
+        kept.send(GET)
+        assert (await kept.response())[0] == 200
+        silent = [await stack.enter_async_context(wire(server)) for _ in range(10)]
+        for closed in silent[:8]:
+            assert await closed.is_closed()
+        kept.send(GET)
+        assert (await kept.response())[0] == 200
+
+
+async def test_connections_that_wait_have_their_own_limit() -> None:
+    release = asyncio.Event()
+
+    async def wait(request: ServerRequest) -> ServerResponse:
+        await release.wait()
+        return ServerResponse(200, b"ok")
+
+    limits = ServerLimits(connections=100, waiting=2)
+    async with Server(wait, limits=limits) as server, AsyncExitStack() as stack:
+        busy: list[Wire] = []
+        for _ in range(5):
+            busy.append(await stack.enter_async_context(wire(server)))
+            busy[-1].send(GET)
+            await until(lambda: sum(each.state == "handling" for each in server.connections) == len(busy))
+        silent = [await stack.enter_async_context(wire(server)) for _ in range(4)]
+        assert await silent[0].is_closed()
+        assert await silent[1].is_closed()
+        await connections(server, 7)
+        release.set()
+        assert [(await client.response())[2] for client in busy[-2:]] == [b"ok"] * 2
+
+
+async def test_bodies_of_all_connections_together_are_bounded() -> None:
+    limits = ServerLimits(body_bytes=100_000)
+    async with Server(echo, limits=limits) as server, AsyncExitStack() as stack:
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n"
+        slow = await stack.enter_async_context(wire(server))
+        slow.send(head + b"x" * 59_999)
+        await until(lambda: [each.state for each in server.connections] == ["body"])
+        await until(lambda: server._body_bytes == 59_999)
+        for _ in range(3):
+            quick = await stack.enter_async_context(wire(server))
+            quick.send(head + b"x" * 60_000)
+            assert (await quick.response())[0] == 200
+        assert await slow.is_closed()
+        await until(lambda: server._body_bytes == 0)
+
+
+async def test_a_body_larger_than_all_may_have_is_reset() -> None:
+    async def whole(request: ServerRequest) -> ServerResponse:
+        return ServerResponse(200, await request.body(largest=2**30))
+
+    async with Server(whole, limits=ServerLimits(body_bytes=100_000)) as server:
+        async with wire(server) as client:
+            client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n" + b"x" * 500_000)
+            assert await client.is_closed()
+        await until(lambda: not server.connections)
+        assert server._body_bytes == 0
 
 
 async def test_connections_in_handshake_count(tmp_path: Path) -> None:

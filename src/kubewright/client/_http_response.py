@@ -58,6 +58,7 @@ class HttpResponse:
         async with aclosing(self.chunks()) as pieces:
             async for piece in pieces:
                 if len(whole) + len(piece) > self._max_bytes:
+                    whole = piece = b""  # the traceback of the error would keep them
                     raise TooLarge(
                         f"the response body exceeds {self._max_bytes} bytes: ask for less, for example with page_size, "
                         "or raise ClientConfig.max_response_bytes"

@@ -28,7 +28,7 @@ _AUTHENTICATED: Final = "system:authenticated"
 _LARGEST_BODY: Final = 3 * 1024 * 1024
 _HOSTS: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1")
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
-# Each watch has a connection. This many idle ones take 63 MB.
+# Each watch has a connection. Those that wait for their clients are bounded apart, by the default.
 _LIMITS: Final = ServerLimits(connections=1400)
 
 

@@ -57,6 +57,9 @@ class Host(Protocol):
     def entered(self, connection: ServerConnection) -> None:
         """Records that a connection has entered another state."""
 
+    def received(self, connection: ServerConnection, size: int) -> None:
+        """Counts bytes of bodies; may abort the connection."""
+
 
 class ServerConnection(asyncio.Protocol):
     """One connection: it reads requests, runs the handler for one at a time, and writes the responses in order."""
@@ -65,6 +68,8 @@ class ServerConnection(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self.state: State = "handshake"
         self.since = host.clock.monotonic()
+        self.served = False
+        """Whether a request of it was answered."""
         self.task: asyncio.Task[None] | None = None
         self._host = host
         self._limits = host.limits
@@ -98,6 +103,15 @@ class ServerConnection(asyncio.Protocol):
         self.state = state
         self.since = self._host.clock.monotonic()
         self._host.entered(self)
+
+    def forget_bodies(self) -> int:
+        """Stops counting the bodies of this connection, and returns how much they were."""
+        requests = [each for each in (self._current, *self._queue) if each is not None]
+        size = sum(each.received for each in requests)
+        for each in requests:
+            each.received = 0
+        self._receiving = None  # the rest of what arrived is not kept
+        return size
 
     def abort(self) -> None:
         """Resets the connection. A TLS close would wait for the client."""
@@ -151,10 +165,14 @@ class ServerConnection(asyncio.Protocol):
         self._last = True
         self.enter("closed")
         self._writer.lost()
+        self._host.received(self, -sum(each.received for each in self._queue))
         self._queue.clear()
         self._fail(ConnectionResetError("the client closed the connection"))
         if self.task is not None and self._host.cancel_on_disconnect:
             self.task.cancel()
+        # The parser and the transport refer to this object: without them it needs no garbage collection.
+        self.transport = self._writer.transport = None
+        del self._parser
 
     def pause_writing(self) -> None:
         """Notes that the client does not keep up."""
@@ -213,9 +231,12 @@ class ServerConnection(asyncio.Protocol):
     def on_body(self, piece: bytes) -> None:
         """Keeps a piece of the body for the handler."""
         self._quiet_bytes = 0
-        if self._receiving is not None and self.state != "lingering":
-            self._receiving.arrived.append(piece)
+        request = self._receiving
+        if request is not None and self.state not in ("lingering", "closed"):
+            request.arrived.append(piece)
+            request.received += len(piece)
             self._unread += len(piece)
+            self._host.received(self, len(piece))
 
     def on_message_complete(self) -> None:
         """Marks the body as complete."""
@@ -291,6 +312,7 @@ class ServerConnection(asyncio.Protocol):
             # A body that has not arrived by now is discarded, and nothing after it is read.
             last = self._last = self._last or response.close or not request.keep_alive or not request.complete
             await self._writer.write(request, response, close=last or self._host.stopping)
+            self.served = True
         except (DropConnection, ConnectionError):
             self.abort()
         except asyncio.CancelledError:
@@ -302,6 +324,7 @@ class ServerConnection(asyncio.Protocol):
         finally:
             self._current = self.task = None
             request.arrived.clear()
+            self._host.received(self, -request.received)
         self._continue(request)
 
     async def _answer(self, request: ServerRequest) -> ServerResponse:

@@ -63,6 +63,7 @@ class ServerRequest:
         "peer",
         "peer_address",
         "query",
+        "received",
         "version",
     )
 
@@ -85,6 +86,8 @@ class ServerRequest:
         """The client's verified certificate as `ssl.SSLSocket.getpeercert` returns it; None without one."""
         self.arrived: list[bytes] = []
         """Pieces of the body that have arrived and have not been read."""
+        self.received = 0
+        """Bytes of the body that have arrived, which the server counts until the response is sent."""
         self.complete = False
         """Whether the whole body has arrived."""
         self.expects_continue = headers.get("Expect", "").lower() == "100-continue" and version == "1.1"

@@ -35,10 +35,11 @@ _OUT_OF_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS,
 class Server:
     """Serves one handler at one address, from `async with` to its end.
 
-    Guarantees: at most `limits.connections` connections are open, handshakes included; each state of a connection has
-    a deadline, except a running handler and a response that the client keeps reading; a failing handler answers 500
-    and is logged. Entering raises OSError if the address cannot be used. Leaving lets running handlers finish within
-    `drain_seconds`, then cancels them.
+    Guarantees: at most `limits.connections` connections are open, handshakes included, of which `limits.waiting` wait
+    for their clients; bodies take at most `limits.body_bytes`; each state of a connection has a deadline, except a
+    running handler and a response that the client keeps reading; a failing handler answers 500 and is logged. Entering
+    raises OSError if the address cannot be used. Leaving lets running handlers finish within `drain_seconds`, then
+    cancels them.
 
     Args:
         handler: called once for each request; one request of a connection at a time.
@@ -73,11 +74,15 @@ class Server:
         self._drain_seconds = drain_seconds
         self._listeners: list[socket.socket] = []
         self._openings: dict[ServerConnection, asyncio.Task[None]] = {}
-        self._waiting: dict[ServerConnection, None] = {}  # in the order in which they began to wait for their clients
+        # In the order in which they began to wait for their clients. Those that had no response yet are closed first:
+        # a flood does not close the kept connections of an API server.
+        self._new: dict[ServerConnection, None] = {}
+        self._served: dict[ServerConnection, None] = {}
         self._dropped: set[ServerConnection] = set()  # they end in the next turn of the loop
         self._sweeping: Timer | None = None
         self._resuming: asyncio.TimerHandle | None = None
         self._warned_at: float | None = None
+        self._body_bytes = 0
         self._idle = asyncio.Event()
 
     @property
@@ -110,7 +115,7 @@ class Server:
         self._stop_listening()
         for opening in list(self._openings.values()):
             opening.cancel()
-        for connection in list(self._waiting):
+        for connection in (*self._new, *self._served):
             if connection.task is None:
                 connection.abort()
         tasks = [connection.task for connection in self.connections if connection.task is not None]
@@ -137,7 +142,8 @@ class Server:
 
     def entered(self, connection: ServerConnection) -> None:
         """Keeps the order in which connections began to wait for their clients."""
-        self._waiting.pop(connection, None)
+        self._new.pop(connection, None)
+        self._served.pop(connection, None)
         if connection.state == "closed":
             self.connections.discard(connection)
             self._dropped.discard(connection)
@@ -145,7 +151,18 @@ class Server:
         elif connection in self._dropped:
             return
         elif connection.state in WAITING:
-            self._waiting[connection] = None
+            (self._served if connection.served else self._new)[connection] = None
+            self._bound_waiting()
+
+    def received(self, connection: ServerConnection, size: int) -> None:
+        """Counts bytes of bodies: positive ones that arrived, negative ones whose request has ended."""
+        self._body_bytes += size
+        while size > 0 and self._body_bytes > self.limits.body_bytes:
+            slowest = next((each for each in (*self._new, *self._served) if each.state == "body"), connection)
+            self._drop(slowest)
+            self._body_bytes -= slowest.forget_bodies()
+            if slowest is connection:
+                return
 
     # Accepting
 
@@ -167,14 +184,15 @@ class Server:
             full = len(self.connections) - len(self._dropped) >= self.limits.connections
             if full and not self._make_room():
                 accepted.close()
-            else:
-                self._open(accepted)
+                continue
+            self._open(accepted)
+            self._bound_waiting()
 
     def _open(self, accepted: socket.socket) -> None:
         accepted.setblocking(False)
         connection = ServerConnection(self)
         self.connections.add(connection)
-        self._waiting[connection] = None
+        self._new[connection] = None
         opening = asyncio.get_running_loop().create_task(self._connect(connection, accepted))
         # A callback, because a task that is cancelled before its first step runs nothing.
         opening.add_done_callback(lambda done: self._connected(connection, accepted, done))
@@ -201,10 +219,14 @@ class Server:
             accepted.close()
             connection.enter("closed")
 
-    def _make_room(self) -> bool:
+    def _bound_waiting(self) -> None:
+        if len(self._new) + len(self._served) > self.limits.waiting:
+            self._make_room()
+
+    def _make_room(self, error: OSError | None = None) -> bool:
         """Closes the connection that has waited longest for its client. Returns whether there is one."""
-        self._warn()
-        oldest = next(iter(self._waiting), None)
+        self._warn(error)
+        oldest = next(iter(self._new or self._served), None)
         if oldest is None:
             return False
         self._drop(oldest)
@@ -213,7 +235,8 @@ class Server:
     def _drop(self, connection: ServerConnection) -> None:
         self.closed_for_room += 1
         self._dropped.add(connection)
-        self._waiting.pop(connection, None)
+        self._new.pop(connection, None)
+        self._served.pop(connection, None)
         opening = self._openings.get(connection)
         if opening is not None:
             opening.cancel()
@@ -221,21 +244,18 @@ class Server:
 
     def _pause(self, error: OSError) -> None:
         """Stops accepting for a moment: the process has no file descriptor left."""
-        self._warn(error)
-        oldest = next(iter(self._waiting), None)
-        if oldest is not None:
-            self._drop(oldest)
+        self._make_room(error)
         loop = asyncio.get_running_loop()
         for listener in self._listeners:
             loop.remove_reader(listener.fileno())
         self._resuming = loop.call_later(_PAUSE_SECONDS, self._accept_more)
 
-    def _warn(self, error: OSError | None = None) -> None:
+    def _warn(self, error: OSError | None) -> None:
         now = self.clock.monotonic()
         if self._warned_at is not None and now - self._warned_at < _WARNING_SECONDS:
             return
         self._warned_at = now
-        reason = f"{self.limits.connections} connections are open" if error is None else error.strerror
+        reason = f"{len(self.connections)} connections are open" if error is None else error.strerror
         host, port = self._address[0] or "*", self.port
         logger.warning("%s:%d: %s; closing the one that has been idle longest for each new one", host, port, reason)
 

@@ -58,6 +58,7 @@ _PATIENCE: Final = 30.0  # what the API server grants at most, for callers that 
 _JSON: Final = (("Content-Type", "application/json"),)
 _TEXT: Final = (("Content-Type", "text/plain; charset=utf-8"),)
 _IDLE_SECONDS: Final = 600.0  # an API server closes its idle connections after 90 s; closing earlier breaks reused ones
+_ADMISSION_BYTES: Final = 32 * 1024 * 1024  # reviews that are held at a time
 _CONNECTIONS: Final = 512  # an API server opens one for each call that it makes at the same time
 _LAST_SECONDS: Final = 5.0
 _TIME: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)(ms|s|m)")
@@ -137,7 +138,11 @@ class WebhookServer:
                 host=self._host,
                 port=self._wanted_port,
                 tls=serving_context(self.certificate, self._client_ca),
-                limits=ServerLimits(connections=_CONNECTIONS, idle_seconds=_IDLE_SECONDS),
+                limits=ServerLimits(
+                    connections=_CONNECTIONS,
+                    idle_seconds=_IDLE_SECONDS,
+                    body_bytes=_ADMISSION_BYTES + (LARGEST_CONVERSION if self._conversion is not None else 0),
+                ),
                 drain_seconds=_LAST_SECONDS,
             )
             self._server = await server.__aenter__()
