@@ -35,10 +35,19 @@ def test_servers_have_the_bounds_of_the_page() -> None:
     slow, ahead, idle = f"{shared.write_seconds:g} s", shared.pipelined, f"{shared.idle_seconds:g} s"
     reserved = f"{console.connections}, and {console.reserved} for probes"
     reviews = f"{_bodies.LARGEST_ADMISSION // MIB} MiB; {_bodies.LARGEST_CONVERSION // MIB} MiB to convert"
+    together = _server._ADMISSION_BYTES + _bodies.LARGEST_CONVERSION
     objects = f"{cluster_serving._LARGEST_BODY // MIB} MiB"
     kept = f"{_server._IDLE_SECONDS:g} s"
     rows = [
         row("connections", _server._CONNECTIONS, pages, pages, reserved, f"{cluster.connections:,}"),
+        row("of these, waiting for their clients", *[shared.waiting] * 3, "the same", cluster.waiting),
+        row(
+            "bodies of all requests together",
+            f"{_server._ADMISSION_BYTES // MIB} MiB; {together // MIB} MiB with conversions",
+            *["none is read"] * 2,
+            f"{console.body_bytes // 10**6} MB each",
+            f"{cluster.body_bytes // MIB} MiB",
+        ),
         row("headers", kib, kib, kib, f"{console.header_bytes // KIB} KiB, {console.header_count} headers", kib),
         row("time for headers", head, head, head, f"{console.header_seconds:g} s", f"{cluster.header_seconds:g} s"),
         row("body", reviews, "none is read", "none is read", f"{console.body_bytes // 10**6} MB", objects),
