@@ -156,6 +156,10 @@ class Controller(Generic[R]):
         """Ask for a reconcile of this key. `cause` is the other object that it is because of, if there is one."""
         self.wakes.add(key, trigger, priority, cause, change)
 
+    def object_keys(self) -> list[ObjectKey]:
+        """The keys of the objects that the cache has."""
+        return self._informer.lister.keys()
+
     @property
     def idle(self) -> bool:
         """Whether nothing is ready or running; keys that are to come back later do not count."""

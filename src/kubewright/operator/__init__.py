@@ -21,6 +21,7 @@ Handlers belong to their `Operator`; there is no registry behind it. What is pro
 
 from __future__ import annotations
 
+from kubewright.operator._at_rest import NotAtRest
 from kubewright.operator._exit import ExitCode
 from kubewright.operator._has_webhooks import HasWebhooks
 from kubewright.operator._operator import Operator
@@ -31,6 +32,7 @@ from kubewright.operator._settings import Options, SettingError, Settings
 __all__ = [
     "ExitCode",
     "HasWebhooks",
+    "NotAtRest",
     "Operator",
     "Options",
     "Running",

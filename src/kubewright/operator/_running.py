@@ -28,6 +28,7 @@ from kubewright.controller._declared import Declared
 from kubewright.controller._environment import CachedKinds
 from kubewright.controller._mapping import as_key_of
 from kubewright.observe import Inspection, LogBook, Observer, Sources
+from kubewright.operator._at_rest import check_at_rest
 from kubewright.operator._clusters import HasClient, HasKubeconfig, check_cluster, makes_clients
 from kubewright.operator._gate import Gate
 from kubewright.operator._http_server import HttpServer
@@ -370,6 +371,15 @@ class Running:
             cluster=self._cluster,
             timeout=timeout,
         )
+
+    async def check_at_rest(self, timeout: float = 30.0) -> None:
+        """Reconcile every object once more; raises `NotAtRest` if that writes anything or fails.
+
+        For the end of a test: an operator that writes although nothing has changed does so at every resync. It waits
+        for `settled` before and after, and lets no virtual time pass. Objects that wait for a backoff are reconciled,
+        too.
+        """
+        await check_at_rest(self.controllers, lambda: self.settled(timeout))
 
     @property
     def client(self) -> Client:

@@ -1,0 +1,50 @@
+"""The check that an operator is at rest: one more reconcile of every object writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, Final
+
+from kubewright.cache import ObjectKey
+from kubewright.controller import Controller
+from kubewright.observe import ReconcileRecord
+
+__all__ = ["NotAtRest", "check_at_rest"]
+
+_TRIGGER: Final = "check at rest"
+_SHOWN: Final = 10
+
+
+class NotAtRest(AssertionError):
+    """A reconcile of an object that nothing has changed wrote something or failed. The message names each write."""
+
+
+async def check_at_rest(controllers: Sequence[Controller[Any]], settled: Callable[[], Awaitable[None]]) -> None:
+    """Reconciles every object once more. Raises `NotAtRest` if that writes anything or fails."""
+    await settled()
+    asked = [(controller, key) for controller in controllers for key in controller.object_keys()]
+    for controller, key in asked:
+        controller.enqueue(key, _TRIGGER)
+    await settled()
+    problems = [problem for controller, key in asked for problem in _problems(controller, key)]
+    if problems:
+        more = f"\n  and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        listed = "".join(f"\n  {problem}" for problem in problems[:_SHOWN])
+        raise NotAtRest(f"one more reconcile of unchanged objects is not silent:{listed}{more}")
+
+
+def _problems(controller: Controller[Any], key: ObjectKey) -> Iterator[str]:
+    name = f"{controller.kind.__name__} {key}"
+    for record in controller.inspect(key).results:
+        if record.trigger == _TRIGGER:
+            yield from _of_record(name, record)
+            return
+
+
+def _of_record(name: str, record: ReconcileRecord) -> Iterator[str]:
+    if record.error:
+        yield f"{name}: {record.error}"
+    for write in record.writes:
+        paths = ", ".join(change.path for change in write.changes or ())
+        target = "/".join(part for part in (write.namespace, write.name) if part)
+        yield f"{name}: {write.verb} {write.resource} {target}{f' ({paths})' if paths else ''}"
