@@ -33,8 +33,8 @@ __all__ = ["BLOCK", "COPIES", "GROWTH", "Victim", "assault", "many_files", "runn
 MIB: Final = 2**20
 GROWTH: Final = 64 * MIB
 """The largest growth of resident memory during one attack."""
-BLOCK: Final = 2.0
-"""The longest block of an event loop, in seconds of CPU time: twice the one second that is promised."""
+BLOCK: Final = 1.0
+"""The longest block of an event loop, in seconds of CPU time, which the load of the machine does not change."""
 COPIES: Final = int(os.environ.get("KUBEWRIGHT_ATTACKS", "1"))
 """How many times each attack runs at the same time."""
 ADDRESS_SPACE: Final = 4096 * MIB
