@@ -6,13 +6,13 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from tests.attacks.payloads import DEEP_YAML, alias_bomb
-from tests.patience import PATIENCE
 
 MIB = 2**20
 USUAL = 200 * MIB
@@ -36,14 +36,16 @@ def run(*arguments: str | os.PathLike[str], **environment: str) -> Ended:
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    with subprocess.Popen(
-        [sys.executable, "-m", "kubewright", *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-        env={**os.environ, **environment}, preexec_fn=limit, text=True, errors="replace",
-    ) as process:  # fmt: skip
-        output, _ = process.communicate(timeout=PATIENCE)
-    # Of the largest child so far, and so an upper bound of this one.
-    return Ended(process.returncode, output, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+    with tempfile.TemporaryFile() as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kubewright", *arguments],
+            stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            env={**os.environ, **environment}, preexec_fn=limit,
+        )  # fmt: skip
+        _, status, usage = os.wait4(process.pid, 0)  # the memory of this child alone; its CPU time is limited
+        process.returncode = os.waitstatus_to_exitcode(status)
+        file.seek(0)
+        return Ended(process.returncode, file.read().decode(errors="replace"), usage.ru_maxrss * 1024)
 
 
 def refused(ended: Ended) -> None:

@@ -167,6 +167,7 @@ def test_a_kubeconfig_that_cannot_work_is_one_line_and_a_failure(
 ) -> None:
     kubeconfig = tmp_path / "config"
     kubeconfig.write_text(content)
+    kubeconfig.chmod(0o600)  # one that others can read is warned about
     done = run(tmp_path, OPERATOR, "--kubeconfig", str(kubeconfig), "--context", context)
     assert done.returncode == ExitCode.CONFIGURATION
     [line] = done.stderr.splitlines()

@@ -323,7 +323,7 @@ def instructions(text: str) -> list[tuple[str, str]]:
 
 def test_the_dockerfile_has_two_stages_and_no_root(project: Path) -> None:
     found = instructions((project / "Dockerfile").read_text())
-    assert {word for word, _ in found} <= {"FROM", "WORKDIR", "RUN", "COPY", "ENV", "USER", "ENTRYPOINT", "CMD"}
+    assert {word for word, _ in found} <= {"ARG", "FROM", "WORKDIR", "RUN", "COPY", "ENV", "USER", "ENTRYPOINT", "CMD"}
     starts = [number for number, (word, _) in enumerate(found) if word == "FROM"]
     assert len(starts) == 2
     first, last = found[starts[0] : starts[1]], found[starts[1] :]

@@ -311,8 +311,8 @@ class Applier:
     async def _rivals(self, desired: Desired[R], existing: R, *, live: bool, writer: str) -> Rivals:
         """Who undoes what we apply. Caches do not keep what the server notes about that."""
         record = self._records.get((type(existing), desired.key))
-        if record is not None and record.writer != writer:
-            return Rivals(managers=(self._manager,), fields=desired.differing(_raw_of(existing)), writer=record.writer)
+        if record is not None and (rival := record.rival_of(writer, desired.digest)):
+            return Rivals(managers=(self._manager,), fields=desired.differing(_raw_of(existing)), writer=rival)
         snapshot = None if live else await self._read(type(existing), desired.key)
         seen = existing if snapshot is None else snapshot.object()
         return rivals_of(seen, desired.asked, self._manager)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from kubewright._causes import only_cause
-from kubewright.api import Object
+from kubewright.api import Object, Untyped
 from kubewright.client import ApiError, Forbidden, Invalid, NotFound
 
 __all__ = ["add_hint", "add_immutable_hint"]
@@ -64,7 +64,7 @@ def _class_name(group: str, plural: str) -> str:
     """The class of a kind as a program names it: `core.Pod`. The resource's name if no class of it is loaded."""
     for kind in _subclasses(Object):
         info = getattr(kind, "__resource__", None)
-        if info is not None and (info.group, info.plural) == (group, plural):
+        if info is not None and (info.group, info.plural) == (group, plural) and not issubclass(kind, Untyped):
             module = kind.__module__.split(".")
             return f"{module[2]}.{kind.__name__}" if module[:2] == ["kubewright", "api"] else kind.__name__
     return plural

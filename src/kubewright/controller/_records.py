@@ -28,6 +28,15 @@ class Record(msgspec.Struct):
         """Returns the digest that this writer asked for last."""
         return self.asked if writer == self.writer else (self.others or {}).get(writer)
 
+    def rival_of(self, writer: str, asked: bytes) -> str:
+        """Returns the writer that last asked for something else; empty if there is none.
+
+        That may be one whose write is on its way, while the record still names `writer`.
+        """
+        if writer != self.writer:
+            return self.writer
+        return next((name for name, other in reversed((self.others or {}).items()) if other != asked), "")
+
     def followed_by(self, writer: str) -> dict[str, bytes] | None:
         """Returns `others` for the next record, which is written by `writer`."""
         if writer == self.writer and self.others is None:

@@ -218,7 +218,7 @@ class StatusApplier(Generic[R]):
                 namespace=self._key.namespace,
                 resource_version=before["metadata"].get("resourceVersion", ""),
             ),
-            content={"status": wanted},
+            content={"status": wanted} if wanted else {},  # an empty one would leave null, which the server refuses
         )
         answer, conflicts = await self._send(sent, wanted)
         if left := self._left_behind(_decoded(answer), declared.content.keys() - wanted.keys()):

@@ -13,7 +13,7 @@ from kubewright.console._look import Look, Told
 from kubewright.console._masks import masked
 from kubewright.console._owned import Node
 from kubewright.console._states import State
-from kubewright.console._timeline import queue_id, queue_text
+from kubewright.console._timeline import Turn, queue_id, queue_text
 from kubewright.console.pages._object_parts import Moments, Tab, empty, section
 from kubewright.console.pages._object_timeline import operator_hint
 from kubewright.console.pages._parts import link, state_mark
@@ -67,7 +67,13 @@ class _Operator(Tab):
         told = [(told.problem, _queue_id(told), [turn.id for turn in told.turns[:1]]) for told in look.told]
         operators = look.console.operators
         silent = bool(operators.tellers(look.kind.group, look.kind.kind))
-        return told or (silent, [operator.name for operator in operators])
+        return told, look.ready, look.unlisted, silent, [operator.name for operator in operators]
+
+    def _woken_by(self, turn: Turn) -> str:
+        """Names the object that caused the reconcile, unless the viewer may not list its kind."""
+        kind = turn.record.trigger.partition(" ")[0]
+        named = self.look.ready and kind not in {each.kind for each in self.look.unlisted}
+        return turn.why if named or not turn.record.cause else turn.record.trigger
 
     def fill(self) -> None:
         """One paragraph for each controller."""
@@ -91,7 +97,7 @@ class _Operator(Tab):
                     with ui.row().classes("kw-line"):
                         state_mark(turn.state, f"Last reconcile {turn.text}")
                         self.moments.label(turn.record.ended_at)
-                    ui.label(f"Woken by: {turn.why}").classes("kw-muted")
+                    ui.label(f"Woken by: {self._woken_by(turn)}").classes("kw-muted")
                     if turn.record.error:
                         ui.label(turn.record.error).classes("kw-error kw-mono")
 
