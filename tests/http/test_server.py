@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -346,6 +347,28 @@ async def test_a_stop_cancels_handlers_that_do_not_finish() -> None:
         await server.__aexit__(None, None, None)
         assert cancelled.is_set()
         assert await client.is_closed()
+
+
+async def test_a_stop_does_not_wait_for_a_handler_that_refuses_to_end() -> None:
+    started, release = asyncio.Event(), asyncio.Event()
+
+    async def stubborn(request: ServerRequest) -> ServerResponse:
+        started.set()
+        while not release.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await release.wait()
+        return ServerResponse()
+
+    async with Server(stubborn, drain_seconds=0) as server, wire(server) as client:
+        client.send(GET)
+        await started.wait()
+        (task,) = [each.task for each in server.connections]
+        await server.__aexit__(None, None, None)
+        assert not server.connections
+        assert task is not None
+        assert not task.done()
+        release.set()
+        await task
 
 
 async def test_names_an_address_that_is_taken_and_leaves_nothing_open() -> None:

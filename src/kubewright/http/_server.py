@@ -27,6 +27,7 @@ _ACCEPTED_AT_ONCE: Final = 32  # so that a flood of connections does not block t
 _SWEEP_SECONDS: Final = 1.0
 _WARNING_SECONDS: Final = 60.0
 _PAUSE_SECONDS: Final = 0.2
+_CANCEL_SECONDS: Final = 1.0
 _FLUSH_TURNS: Final = 3
 _TLS_CLOSE_SECONDS: Final = 1.0
 _OUT_OF_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -123,7 +124,8 @@ class Server:
             _, late = await asyncio.wait(tasks, timeout=self._drain_seconds)
             for task in late:
                 task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+            if late:
+                await asyncio.wait(late, timeout=_CANCEL_SECONDS)  # a handler may refuse to end
             await self._flush()
         for connection in list(self.connections):
             connection.abort()
