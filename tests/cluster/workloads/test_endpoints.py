@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import Any
 
 from kubewright.api import apps, core, discovery, meta
@@ -33,14 +34,14 @@ async def test_addresses_follow_the_readiness_of_pods(world: World) -> None:
     await world.client.create(a_service())
     await world.client.create(a_deployment(replicas=2))
     await world.passes(5)
-    ips = sorted(pod.status.pod_ip or "" for pod in await world.all(core.Pod))
+    ips = sorted([pod.status.pod_ip or "" for pod in await world.all(core.Pod)], key=ip_address)  # as the server does
     assert await addresses(world) == ([], ips)
     (found,) = await slices(world)
     assert [each.conditions.ready for each in found.endpoints or () if each.conditions] == [False, False]
     await world.passes(10)
     assert await addresses(world) == (ips, [])
     (found,) = await slices(world)
-    assert sorted(ip for each in found.endpoints or () for ip in each.addresses) == ips
+    assert sorted([ip for each in found.endpoints or () for ip in each.addresses], key=ip_address) == ips
     assert [(port.name, port.port, port.protocol) for port in found.ports or ()] == [("", 8080, "TCP")]
 
 
