@@ -14,11 +14,11 @@ the changes of others have other resourceVersions. Other controllers have their 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any, Final
 
 from kubewright.api import Object
 from kubewright.cache import Change, ObjectKey
+from kubewright.lru import LRUMemory
 
 __all__ = ["OwnWrites"]
 
@@ -32,8 +32,7 @@ class OwnWrites:
     """
 
     def __init__(self, remember: int = _REMEMBERED) -> None:
-        self._remember = remember
-        self._writes: OrderedDict[tuple[type[Object], ObjectKey, str], ObjectKey] = OrderedDict()
+        self._writes: LRUMemory[tuple[type[Object], ObjectKey, str], ObjectKey] = LRUMemory(remember)
 
     def __len__(self) -> int:
         return len(self._writes)
@@ -41,17 +40,15 @@ class OwnWrites:
     def note(self, written: Object, key: ObjectKey) -> None:
         """This was written while `key` was reconciled, and the event about it is no news for that key."""
         version = written.metadata.resource_version
-        self._writes[type(written), ObjectKey.of(written), version] = key
-        if len(self._writes) > self._remember:
-            self._writes.popitem(last=False)
+        self._writes.put((type(written), ObjectKey.of(written), version), key)
 
     def is_echo(self, change: Change[Any], key: ObjectKey) -> bool:
         """Whether the change is only what a reconcile of this key wrote. Says so once for each write."""
         new = change.new
-        if not self._writes or new is None or change.initial or change.type not in ("added", "updated"):
+        if not len(self._writes) or new is None or change.initial or change.type not in ("added", "updated"):
             return False
         place = (new.kind, change.key, str(new.resource_version))
         if self._writes.get(place) != key:
             return False
-        del self._writes[place]
+        self._writes.discard(place)
         return True

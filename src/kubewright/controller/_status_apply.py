@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import OrderedDict
 from hashlib import blake2b
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
@@ -29,6 +28,7 @@ from kubewright.controller._ownership import Outdated
 from kubewright.controller._permissions import NotDeclared
 from kubewright.controller._projection import digest, projection
 from kubewright.controller._status_fields import Removed
+from kubewright.lru import LRUMemory
 
 __all__ = ["Declaration", "FieldConflict", "StatusApplier", "Statuses", "status_manager"]
 
@@ -38,6 +38,7 @@ _logger = logging.getLogger("kubewright.controller")
 
 _LONGEST_MANAGER: Final = 128
 _VERSIONS: Final = 10_000
+_REPORTED: Final = 10_000  # the fields of a map have the names of its entries
 _MANAGER = re.compile(r'conflict with "([^"]*)"')
 
 Place: TypeAlias = tuple[str, type[Object], ObjectKey]
@@ -71,11 +72,10 @@ class Statuses:
     def __init__(self, remember: int = 100_000) -> None:
         self.may_take_over = True
         """Whether managed fields may be written, as far as is known."""
-        self._remember = remember
-        self._declarations: OrderedDict[Place, bytes] = OrderedDict()
+        self._declarations: LRUMemory[Place, bytes] = LRUMemory(remember)
         self._controllers: dict[type[Object], set[str]] = {}
-        self._versions: OrderedDict[tuple[type[Object], ObjectKey, str], None] = OrderedDict()
-        self._told: set[tuple[str, type[Object], str]] = set()
+        self._versions: LRUMemory[tuple[type[Object], ObjectKey, str], bool] = LRUMemory(_VERSIONS)
+        self._reported: LRUMemory[tuple[str, type[Object], str], bool] = LRUMemory(_REPORTED)
         self._untyped: dict[ResourceInfo, type[Untyped]] = {}
 
     def add_controller(self, kind: type[Object], name: str) -> None:
@@ -88,20 +88,15 @@ class Statuses:
 
     def is_news(self, controller: str, kind: type[Object], field: str) -> bool:
         """Whether this is the first time that a controller has this to say about a field of the kind."""
-        told = (controller, kind, field)
-        news = told not in self._told
-        self._told.add(told)
-        return news
+        return self._reported.put((controller, kind, field), True) is None
 
     def note(self, written: Object) -> None:
         """This is the answer to a write of a status, by any controller of this operator."""
-        self._versions[type(written), ObjectKey.of(written), written.metadata.resource_version] = None
-        if len(self._versions) > _VERSIONS:
-            self._versions.popitem(last=False)
+        self._versions.put((type(written), ObjectKey.of(written), written.metadata.resource_version), True)
 
     def is_own(self, snapshot: Snapshot[Any]) -> bool:
         """Whether the newest change of an object is a status that this operator wrote."""
-        return (snapshot.kind, snapshot.key, str(snapshot.resource_version)) in self._versions
+        return self._versions.get((snapshot.kind, snapshot.key, str(snapshot.resource_version))) is not None
 
     def get(self, place: Place, uid: str) -> Declaration | None:
         """Returns what was declared for the object with this uid."""
@@ -112,10 +107,7 @@ class Statuses:
 
     def put(self, place: Place, declaration: Declaration) -> None:
         """Remembers what was declared."""
-        self._declarations[place] = msgspec.msgpack.encode(declaration)
-        self._declarations.move_to_end(place)
-        if len(self._declarations) > self._remember:
-            self._declarations.popitem(last=False)
+        self._declarations.put(place, msgspec.msgpack.encode(declaration))
 
     def untyped(self, info: ResourceInfo) -> type[Untyped]:
         """Returns the class to send a part of an object with: a model would add its defaults to it."""

@@ -52,7 +52,7 @@ async def _finding(client: Client, namespace: str, name: str, configuration: str
             return Finding("error", f"{what}, which is not there: creates and updates fail", "run `kubewright deploy`")
         slices = [one async for one in client.list(discovery.EndpointSlice, namespace, labels={_SERVICE: name})]
     except ApiError as error:
-        return Finding("warning", f"{what}; whether it has endpoints cannot be told: {error}")
+        return Finding("warning", f"{what}; its endpoints cannot be read: {error}")
     ready = list(_ready(slices))
     if not ready:
         return Finding(

@@ -109,7 +109,7 @@ class _Open:
 
 
 class _Reader:
-    """Assembles documents from events. Subclasses say what becomes of a scalar, a collection and an alias."""
+    """Assembles documents from events. Subclasses decide how a scalar, a collection and an alias are built."""
 
     def __init__(self, max_depth: int, max_nodes: int, max_size: int) -> None:
         self._max_depth, self._max_nodes, self._max_size = max_depth, max_nodes, max_size
