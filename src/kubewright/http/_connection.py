@@ -214,7 +214,7 @@ class ServerConnection(asyncio.Protocol):
         request = ServerRequest(
             self,
             method=self._parser.get_method().decode(),
-            target=_origin_form(self._target),
+            target=self._target,
             version=version,
             headers=Headers(self._pairs),
             keep_alive=version == "1.1" and self._parser.should_keep_alive() and not self._parser.should_upgrade(),
@@ -394,12 +394,3 @@ class _TooManyHeaders(Exception):
 def _plain(status: int, message: str) -> ServerResponse:
     headers = [("Content-Type", "text/plain; charset=utf-8")]
     return ServerResponse(status, f"{message}\n".encode(), headers, close=status in (400, 408, 413, 431))
-
-
-def _origin_form(target: bytes) -> str:
-    """Returns path and query of a request target, which a proxy's client sends as a whole URL."""
-    text = target.decode("ascii", "replace")
-    if text.startswith("/"):
-        return text
-    _, separator, rest = text.partition("://")
-    return f"/{rest.partition('/')[2]}" if separator else text

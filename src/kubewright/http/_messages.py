@@ -68,10 +68,10 @@ class ServerRequest:
     )
 
     def __init__(
-        self, source: BodySource, *, method: str, target: str, version: str, headers: Headers, keep_alive: bool
+        self, source: BodySource, *, method: str, target: bytes, version: str, headers: Headers, keep_alive: bool
     ) -> None:
         self.method = method
-        self.path, _, self.query = target.partition("?")
+        self.path, _, self.query = _origin_form(target).partition("?")
         """Path and query string, percent-encoded as they were sent."""
         self.version = version
         self.headers = headers
@@ -123,3 +123,12 @@ class ServerResponse(msgspec.Struct):
     body: bytes | AsyncIterator[bytes] = b""
     headers: Sequence[tuple[str, str]] = ()
     close: bool = False
+
+
+def _origin_form(target: bytes) -> str:
+    """Returns path and query of a request target, which a proxy's client sends as a whole URL."""
+    text = target.decode("ascii", "replace")
+    if text.startswith("/"):
+        return text
+    _, separator, rest = text.partition("://")
+    return f"/{rest.partition('/')[2]}" if separator else text
