@@ -7,7 +7,7 @@ import traceback
 
 import pytest
 
-from kubewright._causes import error_text, only_cause, raise_cause, ungrouped
+from kubewright.causes import error_text, only_cause, raise_cause, ungrouped
 
 
 def test_the_one_error_of_nested_groups_is_found() -> None:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubewright
-from kubewright._durations import format_age, format_duration, more_than_zero, parse_duration
-from kubewright._options import Unsuitable
+from kubewright.arguments import Unsuitable
+from kubewright.durations import format_age, format_duration, more_than_zero, parse_duration
 
 
 @pytest.mark.parametrize(

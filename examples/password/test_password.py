@@ -13,8 +13,8 @@ from password import SYMBOLS, Password, PasswordSpec, generate, operator
 
 from kubewright.api import apiextensions, core, meta
 from kubewright.client import ApiError, Client, MergePatch, NotFound
-from kubewright.controller._permissions import WATCHED
 from kubewright.crd import install
+from kubewright.rbac import WATCHED
 
 pytestmark = pytest.mark.clusters
 

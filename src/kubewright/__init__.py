@@ -148,9 +148,9 @@ __all__ = ["__version__", *_HOMES]
 if not TYPE_CHECKING:  # who checks types is told of names that are not there
 
     def __getattr__(name: str) -> object:
-        from kubewright._doors import door
+        from kubewright.lazy import lazy_exports
 
-        return door(__name__, _HOMES)(name)
+        return lazy_exports(__name__, _HOMES)(name)
 
 
 def __dir__() -> list[str]:

@@ -9,8 +9,7 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 from kubewright.api import Model, core
-from kubewright.client._diff import diff
-from kubewright.client._list_keys import ListKeys
+from kubewright.diff import ListKeys, diff
 
 
 def patched(document: Any, operations: list[dict[str, Any]]) -> Any:

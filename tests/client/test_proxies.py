@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from kubewright._certificates import CertificateAuthority
+from kubewright.certificates import CertificateAuthority
 from kubewright.client import TLS, Client, ClientConfig, Credentials, RetryPolicy, Unavailable
 from tests.client.http_server import Handler
 

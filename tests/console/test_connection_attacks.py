@@ -12,7 +12,7 @@ from pathlib import Path
 
 import aiohttp
 
-from kubewright._certificates import CertificateAuthority
+from kubewright.certificates import CertificateAuthority
 from tests.patience import PATIENCE
 
 SERVER = Path(__file__).with_name("attacked_server.py")

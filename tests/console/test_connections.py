@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from kubewright._certificates import CertificateAuthority
+from kubewright.certificates import CertificateAuthority
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.console import Console, Limits

@@ -19,8 +19,8 @@ import yaml
 from playwright.async_api import Browser, Page, expect
 from yarl import URL
 
-from kubewright._certificates import CertificateAuthority
 from kubewright.api import ObjectMeta, core
+from kubewright.certificates import CertificateAuthority
 from kubewright.client import Client, ConfigError, Request, load_config
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster

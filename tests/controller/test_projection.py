@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import kubewright as kw
 from kubewright.api import Object, core
-from kubewright.client._list_keys import ListKeys
 from kubewright.controller._projection import digest, projection
+from kubewright.diff import ListKeys
 
 POD = ListKeys(core.Pod)
 

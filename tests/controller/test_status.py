@@ -9,8 +9,8 @@ import msgspec
 from kubewright.api import JSON, Model, Object, Resource, Untyped, decode, encode
 from kubewright.api._resource import resource
 from kubewright.api.meta.v1 import Condition
-from kubewright.client._diff import Operation
 from kubewright.controller._status import status_changes, status_of
+from kubewright.diff import Operation
 
 
 class Port(Model):

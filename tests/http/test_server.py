@@ -12,7 +12,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from kubewright._certificates import CertificateAuthority
+from kubewright.certificates import CertificateAuthority
 from kubewright.http import BodyTooLarge, DropConnection, Server, ServerRequest, ServerResponse
 from tests.http.conftest import echo, until, wire
 from tests.patience import PATIENCE

@@ -9,9 +9,9 @@ import pytest
 import kubewright as kw
 from kubewright.api import apps, core, policy, rbac, to_dict
 from kubewright.controller import Owns, Watch
-from kubewright.controller._permissions import Permission
 from kubewright.manifests import kind_roles_of, roles_of, rules_of, service_account_of
 from kubewright.operator import for_installing
+from kubewright.rbac import Permission
 
 
 class Spec(kw.Model):

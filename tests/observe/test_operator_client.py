@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubewright._certificates import CertificateAuthority
 from kubewright.api import ObjectMeta, core, rbac
+from kubewright.certificates import CertificateAuthority
 from kubewright.cli._main import run
 from kubewright.client import Client, ClientConfig, Credentials
 from kubewright.cluster import Cluster

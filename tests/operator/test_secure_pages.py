@@ -16,13 +16,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubewright._certificates import CertificateAuthority
-from kubewright._key_pair import KeyPair
 from kubewright.api import ObjectMeta, core, rbac
+from kubewright.certificates import CertificateAuthority
 from kubewright.client import Client, ConnectionLost, Request, Response, Transport
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.controller import Context
+from kubewright.key_pair import KeyPair
 from kubewright.operator import Operator, Options, Running, SettingError
 from kubewright.operator._pages import is_secure, sites_of
 from kubewright.operator._serving_certificate import SelfSignedCertificate, fingerprint_of, issue, issue_elsewhere

@@ -97,7 +97,7 @@ async def test_service_accounts_get_tokens_that_the_server_accepts(
 async def test_a_certificate_of_another_control_plane_is_worth_nothing(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:
-    from kubewright._certificates import CertificateAuthority
+    from kubewright.certificates import CertificateAuthority
     from kubewright.cluster._kubeconfig import write_kubeconfig
 
     stranger = CertificateAuthority().issue("stranger", ["system:masters"])

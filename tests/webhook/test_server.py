@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kubewright as kw
-from kubewright._certificates import CertificateAuthority, KeyPair
 from kubewright.api import ObjectMeta
+from kubewright.certificates import CertificateAuthority, KeyPair
 from kubewright.clock import SystemClock, VirtualClock
 from kubewright.observe import Metrics, Sources
 from kubewright.webhook import ThrowAwayCertificate, WebhookServer

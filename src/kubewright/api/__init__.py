@@ -17,7 +17,6 @@ Objects are ordinary and mutable. `None` means absent; everything else is sent t
 
 from __future__ import annotations
 
-from kubewright._collection import collection_paused
 from kubewright.api._codec import DecodeError, decode, encode, from_dict, to_dict
 from kubewright.api._conditions import find_condition, is_condition_true, remove_condition, set_condition
 from kubewright.api._constraints import (
@@ -66,6 +65,7 @@ from kubewright.api._untyped import Untyped
 from kubewright.api._validate import ValidationError, Violation, validate
 from kubewright.api._values import JSON, IntOrString, scaled_value
 from kubewright.api._yaml import from_yaml
+from kubewright.garbage import collection_paused
 
 __all__ = [
     "JSON",

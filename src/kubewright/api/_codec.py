@@ -12,7 +12,6 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from kubewright._showable import one_line
 from kubewright.api._encodable import not_encodable, path_of_foreign
 from kubewright.api._misfits import misfit_of
 from kubewright.api._model import Model
@@ -21,6 +20,7 @@ from kubewright.api._object_meta import ObjectMeta, Origin
 from kubewright.api._repair import repair
 from kubewright.api._untyped import Untyped
 from kubewright.api._values import dec_hook, enc_hook
+from kubewright.redaction import one_line
 
 __all__ = ["UNREADABLE", "DecodeError", "decode", "encode", "from_dict", "to_dict"]
 

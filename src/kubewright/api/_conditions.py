@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
 
-from kubewright._showable import as_text
 from kubewright.api._time import whole_seconds
+from kubewright.redaction import as_text
 
 if TYPE_CHECKING:
     from kubewright.api.meta.v1 import Condition

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform, get_origin
 
 import msgspec
 
-from kubewright._typos import nearest
+from kubewright.suggestions import nearest
 
 __all__ = ["Default", "Model", "wire_name"]
 

@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeVar
 
-from kubewright._options import check_text, known_options
 from kubewright.api._definition import Column, Conversion, Definition, Scale, make_definition
 from kubewright.api._object import Object, ResourceInfo, info_of
 from kubewright.api._spec_status import Resource, bind_spec_and_status, model_in
+from kubewright.arguments import check_text, known_options
 
 __all__ = ["Object", "Resource", "builtin", "definition_of", "pluralize", "resource"]
 

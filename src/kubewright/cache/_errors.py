@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubewright._durations import format_duration
-from kubewright._showable import one_line
 from kubewright.api import Object, info_of
 from kubewright.client import ApiError, ConfigError, Forbidden, NotFound, NotKubernetes, Unauthorized, Unavailable
+from kubewright.durations import format_duration
+from kubewright.redaction import one_line
 
 __all__ = ["CacheSyncError", "explain"]
 

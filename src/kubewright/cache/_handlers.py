@@ -6,12 +6,12 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeAlias, TypeVar
 
-from kubewright._foreign import has_to_pass
 from kubewright.api import Object
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._snapshot import Change
 from kubewright.cache._store import Store
 from kubewright.clock import Clock, Timer
+from kubewright.user_code import has_to_pass
 
 __all__ = ["Handler", "HandlerRegistration", "Handlers"]
 

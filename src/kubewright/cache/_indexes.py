@@ -10,10 +10,10 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from kubewright._foreign import has_to_pass
 from kubewright.api import Object
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._snapshot import Snapshot
+from kubewright.user_code import has_to_pass
 
 __all__ = ["FunctionIndex", "HeaderIndex", "Index", "IndexFunction", "by_label", "by_namespace", "by_owner"]
 

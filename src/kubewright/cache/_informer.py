@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
-from kubewright._causes import ungrouped
 from kubewright.api import DecodeError, FieldSelector, Object, ResourceInfo, encode, info_of
 from kubewright.api._deletion import is_kept
 from kubewright.cache._errors import CacheSyncError
@@ -26,6 +25,7 @@ from kubewright.cache._reflector import Reflector
 from kubewright.cache._snapshot import Snapshot
 from kubewright.cache._source import Source
 from kubewright.cache._store import Store
+from kubewright.causes import ungrouped
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock
 from kubewright.lru import LRUMemory

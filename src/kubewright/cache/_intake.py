@@ -7,7 +7,6 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from kubewright._foreign import has_to_pass
 from kubewright.api import Object, info_of
 from kubewright.api._codec import UNREADABLE
 from kubewright.api._depth import shallow
@@ -22,6 +21,7 @@ from kubewright.cache._header import (
 )
 from kubewright.cache._key import ObjectKey, key_of
 from kubewright.cache._snapshot import Owner, Snapshot
+from kubewright.user_code import has_to_pass
 
 __all__ = ["Intake", "Transform", "UnreadableObject", "metadata_kind", "split_event", "transform_json"]
 

@@ -20,8 +20,6 @@ from typing import Generic, TypeVar, cast
 
 import msgspec
 
-from kubewright._durations import format_duration
-from kubewright._foreign import being_cancelled
 from kubewright.api import Object, info_of
 from kubewright.api._codec import UNREADABLE
 from kubewright.cache._backoff import Backoff
@@ -37,6 +35,8 @@ from kubewright.cache._source import PAGE_SIZE, Source
 from kubewright.cache._watchdog import Stalled, Watchdog
 from kubewright.client import ApiError, ConfigError, Expired, Forbidden, Gone, Invalid, NotFound, Status, WatchStream
 from kubewright.clock import Clock
+from kubewright.durations import format_duration
+from kubewright.user_code import being_cancelled
 
 __all__ = ["Reflector"]
 

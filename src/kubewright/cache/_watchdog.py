@@ -7,8 +7,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from kubewright._durations import format_duration
 from kubewright.clock import Clock, Timer
+from kubewright.durations import format_duration
 
 __all__ = ["Stalled", "Watchdog"]
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubewright._writing import remove_own
 from kubewright.cli._numbers import PORT, up_to
 from kubewright.cli._output import Output, output_option
+from kubewright.files import remove_own
 
 if TYPE_CHECKING:
     from kubewright.cluster.workloads import Workloads

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import click
 from click.shell_completion import CompletionItem
 
-from kubewright._typos import nearest
+from kubewright.suggestions import nearest
 
 __all__ = ["COMMANDS", "Entry", "LazyGroup"]
 

@@ -86,8 +86,8 @@ def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | No
     Example:
       kubewright controlplane start --with-controllers --write-kubeconfig kubeconfig
     """
-    from kubewright._certificates import write_private
-    from kubewright._writing import remove_own
+    from kubewright.certificates import write_private
+    from kubewright.files import remove_own
     from kubewright.testing import ControlPlane, setup_binaries
     from kubewright.testing._versions import KUBECTL
 

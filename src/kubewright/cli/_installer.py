@@ -43,8 +43,8 @@ def command(
       kubewright installer --image registry.example.com/guestbook:1.0.0
       kubectl apply --server-side -f dist/install.yaml
     """
-    from kubewright._writing import write_all
     from kubewright.crd import check_rules
+    from kubewright.files import write_all
     from kubewright.manifests import MARK, objects, yaml_file
 
     project = project_from(targets_or_project(targets), image=image, namespace=namespace)

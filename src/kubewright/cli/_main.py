@@ -12,11 +12,11 @@ import click
 from click.shell_completion import shell_complete
 
 from kubewright import __version__
-from kubewright._showable import visible
-from kubewright._writing import NotWritten
 from kubewright.cli._commands import LazyGroup
 from kubewright.cli._completion import VARIABLE
 from kubewright.cli._exit_codes import CommandExit
+from kubewright.files import NotWritten
+from kubewright.redaction import visible
 
 __all__ = ["cli", "run"]
 

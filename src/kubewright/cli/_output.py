@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from kubewright._showable import visible
+from kubewright.redaction import visible
 from kubewright.testing._progress import Progress, Step
 
 __all__ = ["Output", "output_option"]

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 import click
 
-from kubewright._durations import format_duration
 from kubewright.cli._connecting import cluster_options
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._numbers import PORT, up_to
@@ -22,6 +21,7 @@ from kubewright.cli._ui_audit import audited
 from kubewright.cli._ui_browser import opened, wants_browser
 from kubewright.cli._ui_manifests import ManifestOptions, manifest_options, write_manifests
 from kubewright.cli._ui_tls import self_signed
+from kubewright.durations import format_duration
 
 if TYPE_CHECKING:
     from kubewright.client import ClientConfig

@@ -25,7 +25,7 @@ def self_signed(bind: str, urls: Sequence[str]) -> Iterator[tuple[str, str]]:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
 
-    from kubewright._certificates import CertificateAuthority
+    from kubewright.certificates import CertificateAuthority
 
     names = {"localhost", "127.0.0.1", "::1", *(urlsplit(url).hostname or "" for url in urls)}
     if bind not in ("0.0.0.0", "::"):  # noqa: S104  # those are no names

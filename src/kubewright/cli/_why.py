@@ -12,13 +12,12 @@ from urllib.parse import quote
 import click
 import msgspec
 
-from kubewright._durations import format_age, format_duration
-from kubewright._typos import nearest
 from kubewright.cli._completing import files, objects
 from kubewright.cli._connecting import cluster_options
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._output import Output, output_option
 from kubewright.client import ConfigError, Credentials, load_config
+from kubewright.durations import format_age, format_duration
 from kubewright.observe import (
     DEBUG_PATH,
     Inspection,
@@ -31,6 +30,7 @@ from kubewright.observe import (
     read_token,
     tokens_of,
 )
+from kubewright.suggestions import nearest
 
 __all__ = ["command"]
 

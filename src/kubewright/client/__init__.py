@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubewright._doors import door
 from kubewright.client._blocking import BlockingClient, BlockingDiscovery
 from kubewright.client._client import Client, Propagation
 from kubewright.client._config import (
@@ -59,6 +58,7 @@ from kubewright.client._sender import Outcome, RequestHook
 from kubewright.client._trace import Trace, current_trace
 from kubewright.client._transport import ConnectionLost, Request, Response, ResponseBody, TooLarge, Transport
 from kubewright.client._watch import EventType, Watch, WatchEvent, WatchStream
+from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from kubewright.client._http_response import HttpResponse
@@ -133,4 +133,4 @@ __all__ = [
 _HOMES = {"HttpOrigin": "_origin", "HttpResponse": "_http_response", "tls_context": "_tls"}
 
 if not TYPE_CHECKING:
-    __getattr__ = door(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _HOMES)

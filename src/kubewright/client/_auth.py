@@ -27,11 +27,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from kubewright._discreet import Discreet
 from kubewright.client._config import ClientConfig, Credentials, ExecPlugin, Impersonation
 from kubewright.client._config_errors import ConfigError
 from kubewright.client._tls import ClientCertificate, TLSSource, certificate_expiry, explain_verification
 from kubewright.clock import Clock
+from kubewright.redaction import Redacted
 
 if TYPE_CHECKING:
     from kubewright.client._exec import ExecCredential
@@ -46,7 +46,7 @@ _RETRY_PLUGIN_AFTER = 10.0
 _MAX_MARGIN = timedelta(seconds=30)
 
 
-class Identity(Discreet, msgspec.Struct, frozen=True, eq=False):
+class Identity(Redacted, msgspec.Struct, frozen=True, eq=False):
     """What a request carries. Immutable; the same object for as long as nothing changed.
 
     `headers` is a tuple of pairs, because a header such as Impersonate-Group may occur several times. `ssl` is a
@@ -54,7 +54,7 @@ class Identity(Discreet, msgspec.Struct, frozen=True, eq=False):
     that the pool opens new connections. `server_name`, where it is given, must be in the certificate, not the host.
     """
 
-    unshown = frozenset({"headers"})
+    redacted = frozenset({"headers"})
 
     headers: tuple[tuple[str, str], ...]
     ssl: ssl.SSLContext | bool

@@ -8,9 +8,8 @@ import msgspec
 
 from kubewright.api import DecodeError, Object, Untyped, decode, encode, info_of, to_dict
 from kubewright.api._deletion import is_kept
-from kubewright.client._diff import Operation, diff
-from kubewright.client._list_keys import ListKeys
 from kubewright.client._paths import info_of_object
+from kubewright.diff import ListKeys, Operation, diff
 
 __all__ = ["apply_body", "body", "changes", "kept_object"]
 

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 from msgspec.structs import replace
 
-from kubewright._discreet import Discreet
 from kubewright.client._config_errors import ConfigError
+from kubewright.redaction import Redacted
 
 __all__ = [
     "TLS",
@@ -37,14 +37,14 @@ _SERVICE_ACCOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 InteractiveMode = Literal["Never", "IfAvailable", "Always"]
 
 
-class TLS(Discreet, msgspec.Struct, frozen=True, kw_only=True):
+class TLS(Redacted, msgspec.Struct, frozen=True, kw_only=True):
     """How the server proves itself. Without a CA, the certificates that this machine trusts count.
 
     `ca_data` (PEM) wins over `ca_file`; a file is read again when it changes. `insecure` accepts any certificate and
     cannot be combined with a CA. `server_name` is expected in the certificate, and sent as SNI, instead of the host.
     """
 
-    unshown = frozenset({"ca_data"})
+    redacted = frozenset({"ca_data"})
 
     ca_file: str | None = None
     ca_data: bytes | None = None
@@ -52,10 +52,10 @@ class TLS(Discreet, msgspec.Struct, frozen=True, kw_only=True):
     server_name: str | None = None
 
 
-class ExecPlugin(Discreet, msgspec.Struct, frozen=True, kw_only=True):
+class ExecPlugin(Redacted, msgspec.Struct, frozen=True, kw_only=True):
     """A command that prints an `ExecCredential`. `cluster_config` is JSON for the plugin, from the cluster's entry."""
 
-    unshown = frozenset({"args", "env", "cluster_config", "install_hint"})
+    redacted = frozenset({"args", "env", "cluster_config", "install_hint"})
 
     command: str
     # Arguments and variables often carry client secrets: neither is shown.
@@ -68,7 +68,7 @@ class ExecPlugin(Discreet, msgspec.Struct, frozen=True, kw_only=True):
     install_hint: str | None = None
 
 
-class Credentials(Discreet, msgspec.Struct, frozen=True, kw_only=True):
+class Credentials(Redacted, msgspec.Struct, frozen=True, kw_only=True):
     """How we prove ourselves. Nothing set means anonymous.
 
     `token_file` is read again and again and wins over `token`, which then only stands in until the file can be read.
@@ -76,7 +76,7 @@ class Credentials(Discreet, msgspec.Struct, frozen=True, kw_only=True):
     there is no token, password or certificate. `user` is the name in the kubeconfig, for messages.
     """
 
-    unshown = frozenset({"token", "certificate_data", "key_data", "password"})
+    redacted = frozenset({"token", "certificate_data", "key_data", "password"})
 
     token: str | None = None
     token_file: str | None = None
@@ -109,7 +109,7 @@ class Impersonation(msgspec.Struct, frozen=True, kw_only=True):
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-class ClientConfig(Discreet, msgspec.Struct, frozen=True, kw_only=True):
+class ClientConfig(Redacted, msgspec.Struct, frozen=True, kw_only=True):
     """A cluster and an identity there.
 
     `server` is `https://host:port`, perhaps with a path prefix, never with a slash at the end. `proxy` is an http or
@@ -120,7 +120,7 @@ class ClientConfig(Discreet, msgspec.Struct, frozen=True, kw_only=True):
     smaller pages first.
     """
 
-    unshown = frozenset({"proxy"})
+    redacted = frozenset({"proxy"})
 
     server: str
     namespace: str = "default"

@@ -12,8 +12,8 @@ from typing import cast
 
 import httptools
 
-from kubewright._durations import format_duration
 from kubewright.client._heads import Headers
+from kubewright.durations import format_duration
 
 __all__ = ["Broken", "Connection"]
 

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from kubewright._showable import one_line
 from kubewright.api._codec import UNREADABLE
 from kubewright.client._config_errors import ConfigError
 from kubewright.client._transport import ConnectionLost, TooLarge
+from kubewright.redaction import one_line
 
 __all__ = [
     "AlreadyExists",

@@ -19,12 +19,12 @@ from typing import Annotated, Any, cast
 
 import msgspec
 
-from kubewright._discreet import Discreet
-from kubewright._durations import format_duration
 from kubewright.api._codec import UNREADABLE
 from kubewright.client._config import ClientConfig, ExecPlugin
 from kubewright.client._config_errors import ConfigError
 from kubewright.clock import Clock
+from kubewright.durations import format_duration
+from kubewright.redaction import Redacted
 
 __all__ = ["ExecCredential", "run_plugin"]
 
@@ -35,10 +35,10 @@ _INTERACTIVE_PATIENCE = 5
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x1f\x7f]")
 
 
-class ExecCredential(Discreet, msgspec.Struct, frozen=True):
+class ExecCredential(Redacted, msgspec.Struct, frozen=True):
     """What a plugin printed: a token, a certificate with its key (PEM), or both; `expires` may be unknown."""
 
-    unshown = frozenset({"token", "certificate", "key"})
+    redacted = frozenset({"token", "certificate", "key"})
 
     token: str | None = None
     certificate: bytes | None = None
@@ -46,8 +46,8 @@ class ExecCredential(Discreet, msgspec.Struct, frozen=True):
     expires: datetime | None = None
 
 
-class _Status(Discreet, msgspec.Struct, rename="camel"):
-    unshown = frozenset({"token", "client_certificate_data", "client_key_data"})
+class _Status(Redacted, msgspec.Struct, rename="camel"):
+    redacted = frozenset({"token", "client_certificate_data", "client_key_data"})
 
     token: str | None = None
     client_certificate_data: str | None = None

@@ -13,7 +13,6 @@ import socket
 import ssl
 from urllib.parse import urlsplit
 
-from kubewright._foreign import being_cancelled
 from kubewright.client._auth import Authenticator, Identity
 from kubewright.client._config import ClientConfig
 from kubewright.client._config_errors import ConfigError
@@ -25,6 +24,7 @@ from kubewright.client._http_response import HttpResponse
 from kubewright.client._pool import Closed, Pool, Unreachable
 from kubewright.client._transport import ConnectionLost, Request
 from kubewright.clock import Clock
+from kubewright.user_code import being_cancelled
 
 __all__ = ["HttpTransport"]
 

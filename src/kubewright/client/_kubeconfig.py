@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kubewright._discreet import Discreet
 from kubewright.client._config_errors import ConfigError, did_you_mean
 from kubewright.client._kubeconfig_warnings import warn_if_readable_by_others
+from kubewright.redaction import Redacted
 
 __all__ = ["Cluster", "Context", "Entry", "ExecConfig", "ExecEnvVar", "Kubeconfig", "User", "read_kubeconfig"]
 
@@ -30,10 +30,10 @@ class _Body(msgspec.Struct, rename="kebab", frozen=True):
     """Every field may be null, because Go takes a null for the zero value and tools write them."""
 
 
-class Cluster(Discreet, _Body, frozen=True):
+class Cluster(Redacted, _Body, frozen=True):
     """How to reach a server, and how to know that it is the right one."""
 
-    unshown = frozenset({"certificate_authority_data", "proxy_url", "extensions"})
+    redacted = frozenset({"certificate_authority_data", "proxy_url", "extensions"})
 
     server: str | None = None
     tls_server_name: str | None = None
@@ -53,19 +53,19 @@ class Context(_Body, frozen=True):
     namespace: str | None = None
 
 
-class ExecEnvVar(Discreet, msgspec.Struct, frozen=True):
+class ExecEnvVar(Redacted, msgspec.Struct, frozen=True):
     """One variable for an exec plugin."""
 
-    unshown = frozenset({"value"})
+    redacted = frozenset({"value"})
 
     name: str | None = None
     value: str | None = None
 
 
-class ExecConfig(Discreet, msgspec.Struct, rename="camel", frozen=True):
+class ExecConfig(Redacted, msgspec.Struct, rename="camel", frozen=True):
     """The command that provides credentials."""
 
-    unshown = frozenset({"args", "install_hint"})
+    redacted = frozenset({"args", "install_hint"})
 
     command: str | None = None
     args: list[str] | None = None
@@ -76,10 +76,10 @@ class ExecConfig(Discreet, msgspec.Struct, rename="camel", frozen=True):
     interactive_mode: str | None = None
 
 
-class User(Discreet, _Body, frozen=True):
+class User(Redacted, _Body, frozen=True):
     """Who we are, and how to prove it."""
 
-    unshown = frozenset({"client_certificate_data", "client_key_data", "token", "password", "auth_provider"})
+    redacted = frozenset({"client_certificate_data", "client_key_data", "token", "password", "auth_provider"})
 
     client_certificate: str | None = None
     client_certificate_data: str | None = None
@@ -102,10 +102,10 @@ B = TypeVar("B", bound=_Body)
 _MAX_DEPTH = 64
 
 
-class Entry(Discreet, msgspec.Struct, frozen=True):
+class Entry(Redacted, msgspec.Struct, frozen=True):
     """A named entry as it stands in a file, not yet checked."""
 
-    unshown = frozenset({"body"})
+    redacted = frozenset({"body"})
 
     section: str
     name: str

@@ -7,16 +7,16 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kubewright._discreet import Discreet
 from kubewright.api import JSON
+from kubewright.redaction import Redacted
 
 __all__ = ["JsonPatch", "MergePatch", "Patch", "StrategicPatch"]
 
 
-class JsonPatch(Discreet, msgspec.Struct, frozen=True):
+class JsonPatch(Redacted, msgspec.Struct, frozen=True):
     """RFC 6902: a list of operations, `[{"op": "add", "path": "/metadata/labels/a", "value": "b"}]`."""
 
-    unshown = frozenset({"operations"})
+    redacted = frozenset({"operations"})
 
     operations: Sequence[Mapping[str, Any]]
 
@@ -45,10 +45,10 @@ class JsonPatch(Discreet, msgspec.Struct, frozen=True):
         return any(operation["path"] == "/metadata/resourceVersion" for operation in self.operations)
 
 
-class _Content(Discreet, msgspec.Struct, frozen=True):
+class _Content(Redacted, msgspec.Struct, frozen=True):
     """A patch that looks like the object it changes."""
 
-    unshown = frozenset({"content"})
+    redacted = frozenset({"content"})
 
     content: Mapping[str, Any]
 

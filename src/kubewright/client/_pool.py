@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import ssl
 
-from kubewright._durations import format_duration
-from kubewright._foreign import being_cancelled
 from kubewright.client._auth import Identity
 from kubewright.client._connection import Broken, Connection
 from kubewright.client._dialing import Dialer
+from kubewright.durations import format_duration
+from kubewright.user_code import being_cancelled
 
 __all__ = ["Closed", "Pool", "Unreachable"]
 

@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable
 from typing import Literal, TypeVar
 
-from kubewright._functions import is_async
 from kubewright.api import Object, info_of
 from kubewright.client._config import ClientConfig
 from kubewright.client._errors import Expired, NotFound, ResponseTooLarge
@@ -15,6 +14,7 @@ from kubewright.client._listing import Listing, ObjectList, RawPage, checked_cou
 from kubewright.client._paths import qualified
 from kubewright.client._requests import JSON_TYPE, Requests, Selection, query_of, selector_text
 from kubewright.client._watch import Watch, WatchStream
+from kubewright.signatures import is_async
 
 __all__ = ["Reads"]
 

@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 import msgspec
 
-from kubewright._durations import format_duration
 from kubewright.client._errors import ApiError, Status, Timeout, error_from, error_from_loss
 from kubewright.client._rate_limit import RateLimit
 from kubewright.client._retry import RetryPolicy
@@ -17,6 +16,7 @@ from kubewright.client._trace import current_trace
 from kubewright.client._transport import ConnectionLost, Request, Response, Transport, read_start
 from kubewright.client._warnings import WarningLog
 from kubewright.clock import Clock
+from kubewright.durations import format_duration
 
 __all__ = ["Outcome", "RequestHook", "Sender"]
 

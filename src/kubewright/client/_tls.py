@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
-from kubewright._discreet import Discreet
 from kubewright.client._config_errors import ConfigError
+from kubewright.redaction import Redacted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -46,10 +46,10 @@ _OTHER_NAME = {62, 64}
 _Stamp = tuple[int, int, int, int] | None
 
 
-class ClientCertificate(Discreet, msgspec.Struct, frozen=True):
+class ClientCertificate(Redacted, msgspec.Struct, frozen=True):
     """A certificate chain and its key, each as a file or as PEM data; `label` says whose they are."""
 
-    unshown = frozenset({"certificate_data", "key_data"})
+    redacted = frozenset({"certificate_data", "key_data"})
 
     label: str
     certificate_file: str | None = None

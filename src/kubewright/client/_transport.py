@@ -11,16 +11,16 @@ from typing import Protocol
 
 import msgspec
 
-from kubewright._discreet import Discreet
+from kubewright.redaction import Redacted
 
 __all__ = ["ConnectionLost", "Request", "Response", "ResponseBody", "TooLarge", "Transport", "read_start"]
 
 
-class Request(Discreet, msgspec.Struct, kw_only=True):
+class Request(Redacted, msgspec.Struct, kw_only=True):
     """One request. `verb`, `resource`, `namespace` and `name` are as RBAC sees them, for errors, metrics and traces."""
 
     # The headers that come in at a server have the caller's token.
-    unshown = frozenset({"headers", "body", "before_send"})
+    redacted = frozenset({"headers", "body", "before_send"})
 
     method: str
     path: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 
-from kubewright._showable import one_line
+from kubewright.redaction import one_line
 
 __all__ = ["WarningLog", "warning_texts"]
 

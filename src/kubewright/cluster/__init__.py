@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubewright._doors import door
+from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from kubewright.cluster._calls import User
@@ -26,4 +26,4 @@ __all__ = ["Cluster", "ClusterError", "SnapshotError", "User"]
 _HOMES = {"Cluster": "_cluster", "ClusterError": "_cluster", "SnapshotError": "_snapshot", "User": "_calls"}
 
 if not TYPE_CHECKING:  # who checks types is told of names that are not there
-    __getattr__ = door(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _HOMES)

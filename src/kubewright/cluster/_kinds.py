@@ -172,7 +172,7 @@ class Strategy:
 
     def name_problems(self, name: str) -> list[str]:
         """What is wrong with a name, in the server's words; nothing for a DNS subdomain."""
-        from kubewright.api._names import subdomain_problems
+        from kubewright.names import subdomain_problems
 
         return subdomain_problems(name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
-from kubewright._certificates import KeyPair, write_private
+from kubewright.certificates import KeyPair, write_private
 
 __all__ = ["write_kubeconfig"]
 

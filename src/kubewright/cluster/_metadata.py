@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any, Final
 
-from kubewright.api._names import label_value_problems, qualified_name_problems
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, required, too_long
 from kubewright.cluster._kinds import JSONObject, ResourceType
+from kubewright.names import label_value_problems, qualified_name_problems
 
 __all__ = ["generated_name", "validate_create", "validate_update", "warnings"]
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from kubewright.api._names import label_problems, label_value_problems, qualified_name_problems
 from kubewright.cluster._field_errors import FieldError, duplicate, invalid, not_supported, required, too_long
 from kubewright.cluster._kinds import JSONObject
+from kubewright.names import label_problems, label_value_problems, qualified_name_problems
 
 __all__ = [
     "MOST_SECONDS",

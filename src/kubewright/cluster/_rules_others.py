@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from kubewright.api import Quantity
-from kubewright.api._names import label_problems, subdomain_problems
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._rules_common import at_least_zero, condition_errors, label_selector_errors, port_or_name_errors
+from kubewright.names import label_problems, subdomain_problems
 
 __all__ = [
     "autoscaler_errors",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from kubewright.api._names import label_problems, label_value_problems
 from kubewright.cluster._field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._rules_common import label_key_errors, label_selector_errors
+from kubewright.names import label_problems, label_value_problems
 
 __all__ = ["affinity_errors", "node_selector_errors", "spread_errors", "toleration_errors"]
 

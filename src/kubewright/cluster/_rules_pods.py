@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from kubewright.api._names import label_problems, subdomain_problems
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, required
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._rules_common import MOST_SECONDS, one_of
@@ -22,6 +21,7 @@ from kubewright.cluster._rules_placement import (
 )
 from kubewright.cluster._rules_security import pod_security_errors
 from kubewright.cluster._rules_volumes import volume_errors
+from kubewright.names import label_problems, subdomain_problems
 
 __all__ = ["pod_errors", "pod_update_errors"]
 

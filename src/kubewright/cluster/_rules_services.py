@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from kubewright.api._names import label_problems, label_value_problems, subdomain_problems
 from kubewright.cluster._field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._rules_common import label_key_errors, one_of, port_errors, port_or_name_errors
+from kubewright.names import label_problems, label_value_problems, subdomain_problems
 
 __all__ = ["service_errors"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import parse_qsl
 
-from kubewright._certificates import CertificateAuthority, KeyPair
+from kubewright.certificates import CertificateAuthority, KeyPair
 from kubewright.client import Request, RequestHeaders, ResponseBody
 from kubewright.cluster._answers import Answer, NoAnswer
 from kubewright.cluster._calls import User

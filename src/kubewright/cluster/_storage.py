@@ -19,9 +19,9 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from kubewright._discreet import Discreet
 from kubewright.cluster._failures import Failure
 from kubewright.cluster._kinds import JSONObject
+from kubewright.redaction import Redacted
 
 __all__ = ["Compacted", "Entry", "Event", "EventKind", "RevisionConflict", "Storage", "Subscriber"]
 
@@ -48,10 +48,10 @@ class RevisionConflict(Exception):
     """The object is not what the writer had read."""
 
 
-class Entry(Discreet, msgspec.Struct, frozen=True, gc=False):
+class Entry(Redacted, msgspec.Struct, frozen=True, gc=False):
     """An object as it was at one revision."""
 
-    unshown = frozenset({"raw"})
+    redacted = frozenset({"raw"})
 
     namespace: str
     name: str

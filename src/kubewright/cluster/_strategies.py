@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kubewright.api._names import label_problems, path_segment_problems, subdomain_problems
 from kubewright.cluster import _facts
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, required
 from kubewright.cluster._kinds import JSONObject, ReadProblem, Strategy
 from kubewright.cluster._rules_workloads import key_errors
 from kubewright.cluster._typed import Reader, go_type_of, reader_of
 from kubewright.cluster.defaults import defaults_of
+from kubewright.names import label_problems, path_segment_problems, subdomain_problems
 
 __all__ = ["STRATEGIES", "BuiltinStrategy", "strategy_for"]
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from keyword import iskeyword
 from pathlib import Path
 
-from kubewright._writing import write_all
 from kubewright.codegen._errors import CodegenError, WrongRequest
 from kubewright.codegen._names import module_name
 from kubewright.codegen._render import HEADER
+from kubewright.files import write_all
 
 __all__ = ["files_of", "write"]
 

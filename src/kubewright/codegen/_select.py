@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubewright._typos import nearest
+from kubewright.suggestions import nearest
 
 __all__ = ["Selection"]
 

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright._durations import format_age, format_duration
 from kubewright.console._states import State
 from kubewright.console.forms._changes import Line, changes
 from kubewright.console.operators import Known
 from kubewright.console.operators._view import BeforeAfter
+from kubewright.durations import format_age, format_duration
 from kubewright.observe import FieldChange, QueueState, ReconcileRecord, WriteRecord
 
 __all__ = ["Turn", "Wrote", "ago", "queue_id", "queue_text", "resource_of", "turns_of", "until"]

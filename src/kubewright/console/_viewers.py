@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from kubewright._durations import format_duration
 from kubewright.api import authentication
 from kubewright.client import (
     Client,
@@ -22,6 +21,7 @@ from kubewright.client import (
 )
 from kubewright.console._access import READING, Access, All, Sight
 from kubewright.console._kinds import Kind
+from kubewright.durations import format_duration
 
 if TYPE_CHECKING:
     from kubewright.clock import Clock

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubewright._doors import door
+from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from kubewright.controller._apply import Applied as Applied
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
     from kubewright.controller._ownership import BeingDeleted as BeingDeleted
     from kubewright.controller._ownership import NotOwned as NotOwned
     from kubewright.controller._ownership import Outdated as Outdated
-    from kubewright.controller._permissions import NotDeclared as NotDeclared
-    from kubewright.controller._permissions import Permission as Permission
     from kubewright.controller._predicates import Predicate as Predicate
     from kubewright.controller._predicates import annotations_changed as annotations_changed
     from kubewright.controller._predicates import generation_changed as generation_changed
     from kubewright.controller._predicates import labels_changed as labels_changed
     from kubewright.controller._predicates import predicate as predicate
     from kubewright.controller._predicates import resource_version_changed as resource_version_changed
+    from kubewright.controller._reconcile import NotDeclared as NotDeclared
     from kubewright.controller._reconcile import ReconcileTimeout as ReconcileTimeout
     from kubewright.controller._reconcile import Result as Result
     from kubewright.controller._reconcile import TerminalError as TerminalError
     from kubewright.controller._registration import Registration as Registration
+    from kubewright.rbac import Permission as Permission
 
 _HOMES = {
     "Applied": "_apply",
@@ -68,12 +68,12 @@ _HOMES = {
     "Dependency": "_dependencies",
     "Environment": "_environment",
     "NotCached": "_environment",
-    "NotDeclared": "_permissions",
+    "NotDeclared": "_reconcile",
     "NotOwned": "_ownership",
     "Outdated": "_ownership",
     "Owned": "_mapping",
     "Owns": "_mapping",
-    "Permission": "_permissions",
+    "Permission": "kubewright.rbac",
     "Predicate": "_predicates",
     "Reader": "_mapping",
     "ReconcileTimeout": "_reconcile",
@@ -95,4 +95,4 @@ _HOMES = {
 __all__ = [*_HOMES]
 
 if not TYPE_CHECKING:  # who checks types is told of names that are not there
-    __getattr__ = door(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _HOMES)

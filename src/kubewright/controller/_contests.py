@@ -13,13 +13,13 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from kubewright._durations import format_duration
 from kubewright.api import ManagedFieldsEntry, Object
 from kubewright.cache import ObjectKey
-from kubewright.client._list_keys import ListKeys
 from kubewright.clock import Clock
 from kubewright.controller._ownership import ApplyError
 from kubewright.controller._projection import KEY_DEFAULTS
+from kubewright.diff import ListKeys
+from kubewright.durations import format_duration
 
 __all__ = ["Contested", "Contests", "Place", "Rivals", "rivals_of"]
 

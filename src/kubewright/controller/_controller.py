@@ -12,11 +12,9 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
-from kubewright._causes import error_text, raise_cause
-from kubewright._durations import format_duration
-from kubewright._foreign import being_cancelled, containment, has_to_pass, in_thread, no_exception
 from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
+from kubewright.causes import error_text, raise_cause
 from kubewright.client import ApiError, Conflict, Forbidden
 from kubewright.clock import Clock
 from kubewright.controller._context import BlockingContext, Context
@@ -35,8 +33,10 @@ from kubewright.controller._session import ObjectLogger, Session
 from kubewright.controller._sources import from_owned, from_trigger, from_watched, passes, priority_of
 from kubewright.controller._wakes import Wakes
 from kubewright.controller._write_loops import Loop, Part, Written
+from kubewright.durations import format_duration
 from kubewright.observe import BUGS, ControllerStats, Ending, Inspection, Reconcile, inspect
 from kubewright.queue import WorkQueue
+from kubewright.user_code import being_cancelled, containment, has_to_pass, in_thread, no_exception
 
 __all__ = ["Controller", "ControllerStats", "Ending"]
 

@@ -6,10 +6,10 @@ import asyncio
 from types import TracebackType
 from typing import Any, Self
 
-from kubewright._durations import format_duration
 from kubewright.clock import Timer
 from kubewright.controller._reconcile import ReconcileTimeout
 from kubewright.controller._session import Session
+from kubewright.durations import format_duration
 
 __all__ = ["Deadline"]
 

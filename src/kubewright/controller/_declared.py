@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubewright.api import Object, ResourceInfo, Selector, info_of
 from kubewright.cache import Labels, selector_of
-from kubewright.controller._permissions import Permission
+from kubewright.rbac import Permission
 
 if TYPE_CHECKING:
     from kubewright.controller._registration import Registration

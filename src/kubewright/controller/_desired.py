@@ -9,24 +9,23 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from kubewright._discreet import Discreet
 from kubewright.api import Object, Untyped, info_of, set_controller
 from kubewright.api._paths import shape_at
 from kubewright.cache import ObjectKey
 from kubewright.client._bodies import apply_body
-from kubewright.client._diff import diff
-from kubewright.client._list_keys import ListKeys
 from kubewright.controller._projection import digest, projection
+from kubewright.diff import ListKeys, diff
+from kubewright.redaction import Redacted
 
 __all__ = ["Desired", "key_for"]
 
 R = TypeVar("R", bound=Object)
 
 
-class Desired(Discreet, msgspec.Struct, Generic[R], frozen=True):
+class Desired(Redacted, msgspec.Struct, Generic[R], frozen=True):
     """An object as it shall be, with its owner, and the paths and the fingerprint of what it asks for."""
 
-    unshown = frozenset({"asked", "digest"})
+    redacted = frozenset({"asked", "digest"})
 
     object: R
     key: ObjectKey

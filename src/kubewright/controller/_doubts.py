@@ -7,11 +7,11 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from kubewright._durations import format_duration
 from kubewright.api import Object
 from kubewright.cache import Snapshot
 from kubewright.clock import Clock
 from kubewright.controller._contests import Place
+from kubewright.durations import format_duration
 
 __all__ = ["Doubts"]
 

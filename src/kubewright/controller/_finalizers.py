@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TypeVar
 
-from kubewright._options import check_text
 from kubewright.api import Object, ResourceInfo
+from kubewright.arguments import check_text
 from kubewright.cache import ObjectKey
 from kubewright.client import Conflict, NotFound
 from kubewright.controller._environment import Environment

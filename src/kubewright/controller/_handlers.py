@@ -12,11 +12,11 @@ from typing import Any, get_origin
 
 import msgspec
 
-from kubewright._functions import check_keywords, is_async, is_generator, method_of, name_of, signature_of
-from kubewright._typos import nearest
 from kubewright.api import Object
 from kubewright.cache import ObjectKey
 from kubewright.controller._context import BlockingContext, Context
+from kubewright.signatures import check_keywords, is_async, is_generator, method_of, name_of, signature_of
+from kubewright.suggestions import nearest
 
 __all__ = ["Form", "Handlers", "form_of", "handlers_of"]
 

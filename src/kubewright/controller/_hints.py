@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from kubewright._causes import only_cause
 from kubewright.api import Object, Untyped
+from kubewright.causes import only_cause
 from kubewright.client import ApiError, Forbidden, Invalid, NotFound
 
 __all__ = ["add_hint", "add_immutable_hint"]

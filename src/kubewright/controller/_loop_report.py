@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright._durations import format_duration
 from kubewright.controller._write_loops import LIMIT, Loop, Part, Written
+from kubewright.durations import format_duration
 
 __all__ = ["changed_fields", "loop_message", "loop_state"]
 

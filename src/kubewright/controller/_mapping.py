@@ -11,13 +11,13 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar, get_args
 
-from kubewright._functions import can_take, is_async, name_of, place_of, return_annotation_of, signature_of
-from kubewright._options import known_options
 from kubewright.api import Object, ResourceInfo
+from kubewright.arguments import known_options
 from kubewright.cache import Change, Labels, ObjectKey, Snapshot
 from kubewright.controller._options import check_kind, check_labels
-from kubewright.controller._permissions import check_verbs
 from kubewright.controller._predicates import Predicate, PredicateFunction, predicate
+from kubewright.rbac import check_verbs
+from kubewright.signatures import can_take, is_async, name_of, place_of, return_annotation_of, signature_of
 
 __all__ = ["MapFunction", "Owned", "Owns", "Reader", "Watch", "as_key", "as_key_of", "keys_of_owners", "owner_keys"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubewright._options import are_texts_by_name
 from kubewright.api import Object, ResourceInfo, Selector, SelectorError, info_of
+from kubewright.arguments import are_texts_by_name
 from kubewright.cache import Labels, selector_of
 
 __all__ = ["check_kind", "check_labels"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from kubewright._durations import format_age
 from kubewright.cache import ObjectKey
 from kubewright.clock import Clock, Timer
 from kubewright.controller._session import Session
+from kubewright.durations import format_age
 
 __all__ = ["Patrol"]
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from kubewright._functions import can_take, is_async, name_of
 from kubewright.cache import Change, Snapshot
+from kubewright.signatures import can_take, is_async, name_of
 
 __all__ = [
     "Predicate",

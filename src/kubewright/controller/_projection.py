@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from kubewright.client._list_keys import ListKeys
+from kubewright.diff import ListKeys
 
 __all__ = ["KEY_DEFAULTS", "digest", "projection"]
 

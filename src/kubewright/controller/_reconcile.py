@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from kubewright.cache import ObjectKey
     from kubewright.controller._context import BlockingContext, Context
 
-__all__ = ["Handler", "ReconcileTimeout", "Reconciler", "Result", "TerminalError"]
+__all__ = ["Handler", "NotDeclared", "ReconcileTimeout", "Reconciler", "Result", "TerminalError"]
 
 R = TypeVar("R", bound=Object)
 R_contra = TypeVar("R_contra", bound=Object, contravariant=True)
@@ -96,6 +96,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=Explained):
 
 class TerminalError(Exception):
     """Trying again would not help: log and count it, and wait for the object to change."""
+
+
+class NotDeclared(TerminalError):
+    """A call was not sent because the operator did not declare it. A retry would fail in the same way."""
 
 
 class ReconcileTimeout(TimeoutError):

@@ -10,16 +10,16 @@ from typing import Any, Generic, TypeAlias, TypeVar, get_origin
 
 import msgspec
 
-from kubewright._durations import Duration, more_than_zero, parse_duration
-from kubewright._functions import can_take, is_async, name_of
-from kubewright._options import Unsuitable
 from kubewright.api import Object, ResourceInfo
+from kubewright.arguments import Unsuitable
 from kubewright.cache import Labels, ObjectKey
 from kubewright.controller._handlers import Form, Handlers
 from kubewright.controller._mapping import Owns, Watch
 from kubewright.controller._options import check_kind
 from kubewright.controller._predicates import Predicate, PredicateFunction, predicate
+from kubewright.durations import Duration, more_than_zero, parse_duration
 from kubewright.queue import ExponentialBackoff, RateLimiter
+from kubewright.signatures import can_take, is_async, name_of
 
 __all__ = ["DEFAULT_CONCURRENCY", "RateLimiterFactory", "Registration", "Trigger"]
 

@@ -11,7 +11,6 @@ import logging
 from collections.abc import AsyncIterable, Callable
 from typing import Any, TypeVar
 
-from kubewright._foreign import has_to_pass
 from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, ObjectKey
 from kubewright.clock import Clock
@@ -19,6 +18,7 @@ from kubewright.controller._mapping import Owns, Reader, Watch, as_key_of, owner
 from kubewright.controller._predicates import Predicate
 from kubewright.controller._registration import Trigger
 from kubewright.queue import LOW_PRIORITY, ExponentialBackoff
+from kubewright.user_code import has_to_pass
 
 __all__ = ["Enqueue", "from_owned", "from_trigger", "from_watched", "passes"]
 

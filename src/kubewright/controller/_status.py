@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kubewright.api import Object, Untyped, decode, encode, from_dict, info_of, to_dict
-from kubewright.client._diff import Operation, diff
-from kubewright.client._list_keys import ListKeys
+from kubewright.diff import ListKeys, Operation, diff
 
 if TYPE_CHECKING:
     from kubewright.api.meta.v1 import Condition

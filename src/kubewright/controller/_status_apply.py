@@ -21,13 +21,13 @@ import msgspec
 from kubewright.api import Object, ObjectMeta, ResourceInfo, Untyped, decode, info_of
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.client import Client, Conflict, Forbidden, JsonPatch
-from kubewright.client._list_keys import ListKeys
 from kubewright.controller._field_sets import content_of
 from kubewright.controller._managed_fields import status_fields, status_taken_over
 from kubewright.controller._ownership import Outdated
-from kubewright.controller._permissions import NotDeclared
 from kubewright.controller._projection import digest, projection
+from kubewright.controller._reconcile import NotDeclared
 from kubewright.controller._status_fields import Removed
+from kubewright.diff import ListKeys
 from kubewright.lru import LRUMemory
 
 __all__ = ["Declaration", "FieldConflict", "StatusApplier", "Statuses", "status_manager"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kubewright._typos import nearest
 from kubewright.api import Object, Untyped, to_dict
 from kubewright.api._spec_status import status_names
+from kubewright.suggestions import nearest
 
 if TYPE_CHECKING:
     from kubewright.api.meta.v1 import Condition

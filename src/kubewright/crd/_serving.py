@@ -14,12 +14,12 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from kubewright._durations import format_duration
 from kubewright.api import Object, apiextensions, info_of
 from kubewright.api._groups import BUILT_IN_GROUPS
 from kubewright.client import ApiError, Client, Forbidden
 from kubewright.clock import Clock
 from kubewright.crd._errors import InstallError
+from kubewright.durations import format_duration
 
 __all__ = ["until_served", "wait_until_served"]
 

@@ -7,7 +7,6 @@ from typing import Final
 
 from kubewright.api import Object, apiextensions, authorization, core, is_condition_true, to_dict
 from kubewright.client import ApiError, Client, Forbidden, NotFound
-from kubewright.controller._permissions import CLUSTER, OWN, WATCHED, Permission
 from kubewright.crd import crds_of
 from kubewright.crd._deletion import held_up, waits_for
 from kubewright.deployment._finding import Finding
@@ -15,6 +14,7 @@ from kubewright.deployment._serving import not_served
 from kubewright.deployment._webhooks import webhook_findings
 from kubewright.manifests import Project, objects
 from kubewright.operator import Operator, for_reviewing
+from kubewright.rbac import CLUSTER, OWN, WATCHED, Permission
 
 __all__ = ["Finding", "examine"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from kubewright._durations import format_duration
 from kubewright.api import Object, apiextensions, core
 from kubewright.client import Client, NotFound
 from kubewright.crd._deletion import held_up, waits_for
 from kubewright.deployment._deploy import Say
 from kubewright.deployment._ownership import is_ours, namespace_is_ours, title, whose
+from kubewright.durations import format_duration
 from kubewright.manifests import Project, objects
 
 __all__ = ["StillThere", "undeploy", "uninstall"]

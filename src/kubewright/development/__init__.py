@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubewright._doors import door
+from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from kubewright.development._development import Development, Plan
@@ -78,4 +78,4 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # who checks types is told of names that are not there
-    __getattr__ = door(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _HOMES)

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Final, Self
 
-from kubewright._causes import ungrouped
+from kubewright.causes import ungrouped
 
 __all__ = ["Ending", "before", "in_background"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from kubewright._typos import nearest
+from kubewright.suggestions import nearest
 
 __all__ = ["place_of", "told"]
 

@@ -6,8 +6,6 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
-from kubewright._durations import format_duration
-from kubewright._showable import showable
 from kubewright.development._messages import (
     Applied,
     ClusterReady,
@@ -27,6 +25,8 @@ from kubewright.development._messages import (
     Starting,
     Stopped,
 )
+from kubewright.durations import format_duration
+from kubewright.redaction import showable
 
 __all__ = ["Line", "lines_of", "plain", "title"]
 

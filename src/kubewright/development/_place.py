@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kubewright._writing import remove_own
 from kubewright.client import Client, RetryPolicy, load_config
+from kubewright.files import remove_own
 
 __all__ = ["Place", "embedded_place", "given_place"]
 

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from kubewright._durations import format_duration
 from kubewright.development._images import TOOLS, BuildError, Command, Tool
+from kubewright.durations import format_duration
 
 __all__ = ["find_tool", "has_buildx", "run_commands", "tool_to_show"]
 

@@ -11,10 +11,10 @@ from typing import Any, Final, Protocol, TextIO
 
 import msgspec
 
-from kubewright._durations import format_age
 from kubewright.development._board import Board, Row
 from kubewright.development._lines import Line, lines_of, plain, title
 from kubewright.development._messages import ClusterReady, ConsoleReady, Message, Stopped
+from kubewright.durations import format_age
 
 __all__ = ["JsonView", "LinesView", "LiveView", "View", "view_for"]
 

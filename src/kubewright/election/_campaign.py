@@ -17,14 +17,14 @@ from collections.abc import Awaitable, Callable, Coroutine
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from kubewright._durations import format_duration
-from kubewright._foreign import being_cancelled
 from kubewright.api import Untyped, format_micro_time
 from kubewright.client import ApiError, ConfigError, Conflict, NotFound
 from kubewright.clock import Clock
+from kubewright.durations import format_duration
 from kubewright.election._fence import Fence
 from kubewright.election._lease import LeaseLock, LeaseRecord
 from kubewright.election._timing import JITTER, Timing
+from kubewright.user_code import being_cancelled
 
 __all__ = ["Campaign"]
 

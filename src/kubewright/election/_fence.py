@@ -13,9 +13,9 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from kubewright._durations import format_duration
 from kubewright.client import ConnectionLost, Request, Response, Transport
 from kubewright.clock import Clock
+from kubewright.durations import format_duration
 
 __all__ = ["Fence", "FencedTransport", "NotLeader"]
 

@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-from kubewright._durations import format_duration
+from kubewright.durations import format_duration
 
 __all__ = ["JITTER", "LONGEST_LEASE", "Timing"]
 

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from kubewright._showable import as_text, showable
 from kubewright.api import Object, core
+from kubewright.redaction import as_text, showable
 
 __all__ = ["EventType", "Told", "check_component", "fitted", "name_for", "reference_to"]
 

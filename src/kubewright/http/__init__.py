@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubewright._doors import door
+from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from kubewright.http._headers import Headers, check_headers
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 # On first use, because the client needs the headers alone.
-__getattr__ = door(
+__getattr__ = lazy_exports(
     __name__,
     {
         "BodyTimeout": "_messages",

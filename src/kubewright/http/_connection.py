@@ -18,8 +18,8 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 
 import httptools
 
-from kubewright._durations import format_duration
 from kubewright.clock import Clock
+from kubewright.durations import format_duration
 from kubewright.http._headers import Headers
 from kubewright.http._limits import ServerLimits
 from kubewright.http._messages import (

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubewright.api import Object, ObjectMeta, core, info_of, rbac
-from kubewright.controller._permissions import CLUSTER, OWN, WATCHED, Permission
 from kubewright.operator import Operator
+from kubewright.rbac import CLUSTER, OWN, WATCHED, Permission
 
 __all__ = ["Roles", "kind_roles_of", "labels_of", "roles_of", "rules_of", "service_account_of", "system_namespace"]
 

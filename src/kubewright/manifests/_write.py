@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal
 
-from kubewright._writing import write_all
 from kubewright.api import Object
 from kubewright.crd import to_yaml
+from kubewright.files import write_all
 
 __all__ = [
     "MARK",

@@ -15,9 +15,8 @@ import msgspec
 
 from kubewright.api import ResourceInfo
 from kubewright.cache import ObjectKey, Snapshot
-from kubewright.client._diff import diff
-from kubewright.client._list_keys import ListKeys
 from kubewright.clock import Clock
+from kubewright.diff import ListKeys, diff
 from kubewright.observe._history import Change, Entry, History
 from kubewright.observe._reconcile import Write
 from kubewright.observe._stats import ControllerStats, Ending

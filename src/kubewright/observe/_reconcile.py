@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from kubewright._causes import error_text
-from kubewright._showable import showable
 from kubewright.api import ResourceInfo
 from kubewright.cache import ObjectKey
+from kubewright.causes import error_text
 from kubewright.client import Trace
 from kubewright.client._paths import qualified
 from kubewright.observe._stats import Ending
+from kubewright.redaction import showable
 
 __all__ = ["Reconcile", "Write"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kubewright._writing import write_all
+from kubewright.files import write_all
 from kubewright.manifests import MARK, Drift, File, ForeignFile
 from kubewright.olm._read import BundleError
 

@@ -13,12 +13,12 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kubewright.api import core, to_dict
-from kubewright.controller._permissions import CLUSTER, OWN, WATCHED, Permission
 from kubewright.manifests import Project, rules_of
 from kubewright.manifests._manager import Addition, deployment
 from kubewright.manifests._monitoring import metrics_additions
 from kubewright.manifests._webhooks import webhook_addition
 from kubewright.operator import for_reviewing
+from kubewright.rbac import CLUSTER, OWN, WATCHED, Permission
 
 __all__ = ["INSTALL_MODES", "install_modes", "install_strategy"]
 

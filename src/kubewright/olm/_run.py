@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Iterable
 from typing import Final
 
-from kubewright._durations import format_duration
 from kubewright.api import Object, ObjectMeta, apiextensions, core, from_dict
 from kubewright.client import Client, NotFound
 from kubewright.deployment import uninstall
 from kubewright.deployment._deploy import Say
 from kubewright.deployment._ownership import title
+from kubewright.durations import format_duration
 from kubewright.olm._diagnosis import what_is_missing
 from kubewright.olm._kinds import (
     ClusterServiceVersion,

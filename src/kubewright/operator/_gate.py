@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from kubewright.client import Client, Request, Response, Transport
 from kubewright.client._paths import qualified
-from kubewright.controller import Registration
-from kubewright.controller._permissions import NotDeclared, Permission
+from kubewright.controller import NotDeclared, Registration
+from kubewright.rbac import Permission
 
 if TYPE_CHECKING:
     from kubewright.operator._operator import Operator

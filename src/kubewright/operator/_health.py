@@ -17,12 +17,12 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
-from kubewright._causes import error_text
-from kubewright._durations import format_duration
-from kubewright._foreign import being_cancelled, contained, containment
-from kubewright._options import check_text
+from kubewright.arguments import check_text
+from kubewright.causes import error_text
 from kubewright.clock import Clock
+from kubewright.durations import format_duration
 from kubewright.operator._http_server import Asked, Page
+from kubewright.user_code import being_cancelled, contained, containment
 
 __all__ = ["BUILT_IN", "Check", "HealthPage", "check_check"]
 

@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
-from kubewright._discreet import Discreet
 from kubewright.operator._values import split_address
+from kubewright.redaction import Redacted
 
 if TYPE_CHECKING:
     from kubewright.http import Server, ServerRequest, ServerResponse
@@ -41,10 +41,10 @@ class Page(msgspec.Struct, frozen=True):
     headers: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
-class Asked(Discreet, msgspec.Struct, frozen=True):
+class Asked(Redacted, msgspec.Struct, frozen=True):
     """A question."""
 
-    unshown = frozenset({"headers"})
+    redacted = frozenset({"headers"})
 
     below: str
     """The path below the one that the page is registered for: "" or "/ping"."""

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from kubewright._typos import nearest
 from kubewright.operator._operator import Operator
+from kubewright.suggestions import nearest
 
 __all__ = ["LoadError", "is_file", "load_module", "load_operator", "missing", "operator_in", "split_target"]
 

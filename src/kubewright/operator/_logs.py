@@ -20,11 +20,11 @@ from typing import Any, TextIO
 
 import msgspec
 
-from kubewright._causes import error_text
-from kubewright._showable import showable, visible
+from kubewright.causes import error_text
 from kubewright.client import current_trace
 from kubewright.controller._failures import Repeated
 from kubewright.operator._settings import Settings
+from kubewright.redaction import showable, visible
 
 __all__ = ["JsonFormatter", "PrettyFormatter", "set_up_logging"]
 

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from msgspec.structs import replace
 
-from kubewright._durations import Duration
-from kubewright._functions import can_take, is_async, name_of
-from kubewright._options import check_text, known_options
 from kubewright.api import Object
+from kubewright.arguments import check_text, known_options
 from kubewright.cache import IndexFunction, Labels, ObjectKey
 from kubewright.cache._store import NAMESPACE_INDEX, OWNER_INDEX
 from kubewright.client import Client
@@ -21,7 +19,6 @@ from kubewright.controller import Owns, Registration, Replacement, Watch
 from kubewright.controller._finalizers import finalizer_name
 from kubewright.controller._handlers import Form, Handlers, form_of, handlers_of
 from kubewright.controller._options import check_kind, check_labels
-from kubewright.controller._permissions import Permission, check_verbs
 from kubewright.controller._predicates import PredicateFunction
 from kubewright.controller._registration import (
     DEFAULT_CONCURRENCY,
@@ -37,6 +34,7 @@ from kubewright.controller._registration import (
     check_watches,
     check_when,
 )
+from kubewright.durations import Duration
 from kubewright.observe import Metrics
 from kubewright.operator._clusters import HasClient, HasKubeconfig
 from kubewright.operator._decorators import ObjectDecorator, ReconcileDecorator
@@ -48,6 +46,8 @@ from kubewright.operator._permissions import for_installing, for_leading, for_re
 from kubewright.operator._running import Running
 from kubewright.operator._settings import Options, Settings, check_options
 from kubewright.queue import RateLimiter
+from kubewright.rbac import Permission, check_verbs
+from kubewright.signatures import can_take, is_async, name_of
 
 if TYPE_CHECKING:
     from kubewright.api.rbac.v1 import PolicyRule

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kubewright._options import are_texts, check_text
 from kubewright.api import Object, ResourceInfo
+from kubewright.arguments import are_texts, check_text
 from kubewright.controller import Registration
 from kubewright.controller._options import check_kind
-from kubewright.controller._permissions import CLUSTER, OWN, WATCHED, Permission, check_verbs, permission
+from kubewright.rbac import CLUSTER, OWN, WATCHED, Permission, check_verbs, permission
 
 if TYPE_CHECKING:
     from kubewright.api.rbac.v1 import PolicyRule

@@ -11,9 +11,9 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from kubewright.client import ApiError, Client, ConfigError, Forbidden, RetryPolicy
-from kubewright.controller._permissions import Permission
 from kubewright.operator._authorization import ALLOWED, Decision
 from kubewright.operator._permissions import for_reviewing
+from kubewright.rbac import Permission
 
 __all__ = ["TokenReviews", "missing_permissions", "without_reviews"]
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kubewright._causes import error_text, only_cause
-from kubewright._durations import format_duration
 from kubewright.cache import CacheSyncError
+from kubewright.causes import error_text, only_cause
 from kubewright.client import ApiError, ConfigError, NotKubernetes, Unauthorized
 from kubewright.controller._controller import THREADS
+from kubewright.durations import format_duration
 from kubewright.operator._exit import ExitCode
 from kubewright.operator._logs import set_up_logging
 from kubewright.operator._running import Running

@@ -10,7 +10,6 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from kubewright._durations import format_duration
 from kubewright.api import Object, info_of
 from kubewright.cache import Caches, ObjectKey
 from kubewright.client import Client, load_config
@@ -27,6 +26,7 @@ from kubewright.controller import (
 from kubewright.controller._declared import Declared
 from kubewright.controller._environment import CachedKinds
 from kubewright.controller._mapping import as_key_of
+from kubewright.durations import format_duration
 from kubewright.observe import Inspection, LogBook, Observer, Sources
 from kubewright.operator._at_rest import check_at_rest
 from kubewright.operator._clusters import HasClient, HasKubeconfig, check_cluster, makes_clients

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
-from kubewright._key_pair import KeyPair
 from kubewright.clock import Clock
+from kubewright.key_pair import KeyPair
 
 if TYPE_CHECKING:
     from kubewright.webhook import CertificateSource
@@ -34,7 +34,7 @@ _CHILD: Final = """
 import base64, datetime, json, sys
 asked = json.load(sys.stdin)
 sys.path[:] = asked["path"]
-from kubewright._certificates import CertificateAuthority
+from kubewright.certificates import CertificateAuthority
 life, now = datetime.timedelta(seconds=asked["life"]), datetime.datetime.fromisoformat(asked["now"])
 made = CertificateAuthority(asked["name"], now=now, life=life).issue(
     asked["name"], hosts=asked["hosts"], now=now, life=life
@@ -58,7 +58,7 @@ def certificate_for(folder: str | None, operator: str, clock: Clock) -> Certific
 
 def issue(name: str, now: datetime) -> KeyPair:
     """A new certificate for localhost, 127.0.0.1 and ::1, by which clients reach a pod through a forwarded port."""
-    from kubewright._certificates import CertificateAuthority
+    from kubewright.certificates import CertificateAuthority
 
     return CertificateAuthority(name, now=now, life=_LIFE).issue(name, hosts=_HOSTS, now=now, life=_LIFE)
 

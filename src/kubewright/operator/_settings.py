@@ -13,11 +13,11 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from kubewright._durations import Duration
-from kubewright._options import unknown_name
-from kubewright._typos import nearest
+from kubewright.arguments import unknown_name
 from kubewright.controller._registration import DEFAULT_CONCURRENCY
+from kubewright.durations import Duration
 from kubewright.operator import _values as values
+from kubewright.suggestions import nearest
 
 __all__ = ["TABLE", "Duration", "Options", "Setting", "SettingError", "Settings", "check_options", "from_environment"]
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
-from kubewright._durations import format_duration
+from kubewright.durations import format_duration
 from kubewright.operator._exit import ExitCode
 
 __all__ = ["Signals"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
-from kubewright._functions import can_take
+from kubewright.signatures import can_take
 
 if TYPE_CHECKING:
     from kubewright.operator._running import Running

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 
-from kubewright._durations import format_duration
 from kubewright.cache import Caches, CacheSyncError
 from kubewright.client import Client, Forbidden, RetryPolicy
+from kubewright.durations import format_duration
 
 __all__ = ["reach", "sync"]
 

@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from kubewright._durations import more_than_zero, parse_duration
-from kubewright._options import Unsuitable
+from kubewright.arguments import Unsuitable
+from kubewright.durations import more_than_zero, parse_duration
 
 __all__ = ["Kind", "Unsuitable"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from kubewright._durations import format_duration
+from kubewright.durations import format_duration
 
 __all__ = ["KeyState"]
 

@@ -7,9 +7,9 @@ import pkgutil
 from dataclasses import dataclass
 
 import kubewright.api
-from kubewright._typos import nearest
 from kubewright.api import Object
 from kubewright.scaffold._names import ScaffoldError
+from kubewright.suggestions import nearest
 
 __all__ = ["OwnedKind", "all_owned", "find_owned"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kubewright._writing import write_all
+from kubewright.files import write_all
 from kubewright.scaffold._names import ScaffoldError
 
 __all__ = ["Done", "Plan", "carry_out", "read_text"]

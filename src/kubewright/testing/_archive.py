@@ -19,7 +19,7 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-from kubewright._durations import format_duration
+from kubewright.durations import format_duration
 from kubewright.testing._errors import SetupError
 from kubewright.testing._progress import Progress
 from kubewright.testing._versions import BINARIES, KUBERNETES_VERSION, platform_name

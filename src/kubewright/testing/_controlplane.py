@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from kubewright._durations import format_duration
+from kubewright.durations import format_duration
 from kubewright.testing._binaries import setup_binaries
 from kubewright.testing._errors import ControlPlaneError
 from kubewright.testing._flags import Flags, apiserver_flags, command, controller_manager_flags, etcd_flags
@@ -27,7 +27,7 @@ from kubewright.testing._proxy import Proxy
 from kubewright.testing._versions import ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER
 
 if TYPE_CHECKING:
-    from kubewright._certificates import CertificateAuthority, KeyPair
+    from kubewright.certificates import CertificateAuthority, KeyPair
     from kubewright.testing._gateway import Gateway
     from kubewright.testing._service_account import ServiceAccount
 
@@ -295,7 +295,7 @@ class ControlPlane:
             return self._counter
 
     def _prepare_files(self) -> None:
-        from kubewright._certificates import CertificateAuthority, new_signing_key, write_private
+        from kubewright.certificates import CertificateAuthority, new_signing_key, write_private
 
         files = self._files
         self._counter = 0

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import TextIO
 
-from kubewright._durations import format_duration
+from kubewright.durations import format_duration
 
 __all__ = ["Progress", "Step", "is_plain"]
 

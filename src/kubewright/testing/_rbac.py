@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from kubewright.client import Request
-from kubewright.controller._permissions import CLUSTER, OWN, WATCHED, Permission
 from kubewright.operator import Operator
 from kubewright.operator._gate import Gate, listeners
 from kubewright.operator._settings import Settings
+from kubewright.rbac import CLUSTER, OWN, WATCHED, Permission
 from kubewright.testing._api_calls import ApiCall, calls_of
 
 __all__ = ["ApiCall", "CallRecorder", "RbacError", "RbacReport", "verified_rbac"]

@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from kubewright.api import Object, encode, from_dict, info_of, to_dict
-from kubewright.client._diff import diff
-from kubewright.client._list_keys import ListKeys
+from kubewright.diff import ListKeys, diff
 from kubewright.operator import Operator
 from kubewright.testing._objects import objects_of
 from kubewright.webhook import Conversions

@@ -7,7 +7,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubewright._certificates import write_private
+from kubewright.certificates import write_private
 from kubewright.cluster._kubeconfig import write_kubeconfig
 
 if TYPE_CHECKING:

@@ -14,15 +14,14 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright._durations import format_duration
-from kubewright._foreign import contained, containment
-from kubewright._showable import as_text
 from kubewright.api import DecodeError, Object, ValidationError, decode, encode, info_of
 from kubewright.client import Client
-from kubewright.client._diff import Operation, diff
-from kubewright.client._list_keys import ListKeys
 from kubewright.clock import Clock
+from kubewright.diff import ListKeys, Operation, diff
+from kubewright.durations import format_duration
 from kubewright.observe import Review
+from kubewright.redaction import as_text
+from kubewright.user_code import contained, containment
 from kubewright.webhook._declarations import WebhookDeclaration
 from kubewright.webhook._handlers import Form
 from kubewright.webhook._refusals import AdmissionWarning, FieldError, Refused, Verdict, status_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kubewright._durations import format_duration
 from kubewright.clock import Clock
+from kubewright.durations import format_duration
 from kubewright.webhook._reviews import BadReview
 from kubewright.webhook._waiting import TookTooLong, within
 

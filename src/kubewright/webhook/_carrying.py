@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubewright.api import Object
-from kubewright.client._diff import identities
-from kubewright.client._list_keys import ListKeys
+from kubewright.diff import ListKeys, identities
 
 __all__ = ["carry_unknown"]
 

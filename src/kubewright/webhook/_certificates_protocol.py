@@ -20,7 +20,7 @@ from kubewright.client import Client
 from kubewright.clock import Clock
 
 if TYPE_CHECKING:
-    from kubewright._certificates import KeyPair
+    from kubewright.certificates import KeyPair
 
 __all__ = ["CertificateSource", "Served"]
 

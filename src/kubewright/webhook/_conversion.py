@@ -18,13 +18,13 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kubewright._durations import format_duration
-from kubewright._foreign import contained
-from kubewright._functions import can_take, is_async, name_of, signature_of
-from kubewright._showable import as_text
 from kubewright.api import DecodeError, Object, ResourceInfo, decode, info_of, to_dict
 from kubewright.api._resource import definition_of
 from kubewright.clock import Clock
+from kubewright.durations import format_duration
+from kubewright.redaction import as_text
+from kubewright.signatures import can_take, is_async, name_of, signature_of
+from kubewright.user_code import contained
 from kubewright.webhook._carrying import carry_unknown
 from kubewright.webhook._reviews import ConversionAsked, conversion_review
 from kubewright.webhook._threads import Share

@@ -16,9 +16,9 @@ from typing import Any, get_origin
 
 import msgspec
 
-from kubewright._functions import check_keywords, is_async, method_of, name_of, signature_of
 from kubewright.api import Object
 from kubewright.controller import BlockingContext, Context
+from kubewright.signatures import check_keywords, is_async, method_of, name_of, signature_of
 from kubewright.webhook._request import AdmissionRequest, Operation
 
 __all__ = ["Calls", "Form", "defaulting", "form_of", "validating"]

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright._showable import as_text
 from kubewright.api import ValidationError, encode
+from kubewright.redaction import as_text
 
 __all__ = ["AdmissionWarning", "FieldError", "Refused", "Verdict", "status_of"]
 

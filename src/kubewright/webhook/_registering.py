@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar
 
 import msgspec
 
-from kubewright._options import are_texts_by_name, check_text, unknown_name
 from kubewright.api import Object, Untyped, info_of
+from kubewright.arguments import are_texts_by_name, check_text, unknown_name
 from kubewright.controller._options import check_kind
 from kubewright.webhook._conversion import Conversions, check_versions
 from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration, rule_for

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright._discreet import Discreet
 from kubewright.api._codec import UNREADABLE
+from kubewright.redaction import Redacted
 
 __all__ = [
     "ADMISSION",
@@ -106,10 +106,10 @@ class _Review(msgspec.Struct, rename="camel"):
     request: msgspec.Raw = _NULL
 
 
-class AdmissionAnswer(Discreet, msgspec.Struct, rename="camel", omit_defaults=True):
+class AdmissionAnswer(Redacted, msgspec.Struct, rename="camel", omit_defaults=True):
     """The response of an AdmissionReview."""
 
-    unshown = frozenset({"patch"})
+    redacted = frozenset({"patch"})
 
     uid: str
     allowed: bool

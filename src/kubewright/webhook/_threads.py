@@ -17,9 +17,9 @@ from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
-from kubewright._foreign import submitted
 from kubewright.clock import Clock, SystemClock
 from kubewright.controller._controller import THREADS
+from kubewright.user_code import submitted
 
 __all__ = ["HandlerThreads", "Share"]
 

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from kubewright._certificates import KeyPair
+    from kubewright.certificates import KeyPair
 
 __all__ = ["ThrowAwayCertificate"]
 
@@ -19,7 +19,7 @@ class ThrowAwayCertificate:
     def __init__(self, hosts: Sequence[str]) -> None:
         from cryptography import x509
 
-        from kubewright._certificates import CertificateAuthority
+        from kubewright.certificates import CertificateAuthority
 
         authority = CertificateAuthority("kubewright-webhooks")
         self._pair = authority.issue("webhooks", hosts=hosts)

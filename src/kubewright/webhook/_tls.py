@@ -17,7 +17,7 @@ from kubewright.webhook._certificates_protocol import CertificateSource
 from kubewright.webhook._client_authorities import ClientAuthorities, require
 
 if TYPE_CHECKING:
-    from kubewright._certificates import KeyPair
+    from kubewright.certificates import KeyPair
 
 __all__ = ["serving_context", "why_refused"]
 

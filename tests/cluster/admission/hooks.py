@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from kubewright._certificates import CertificateAuthority
+from kubewright.certificates import CertificateAuthority
 from tests.cluster.admission.converter import converted
 
 ALLOW: dict[str, Any] = {"allowed": True}

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509 import verification
 from cryptography.x509.oid import NameOID
 
-from kubewright._certificates import KeyPair
+from kubewright.certificates import KeyPair
 from kubewright.client import Client
 from kubewright.clock import Clock
 from kubewright.webhook import Served

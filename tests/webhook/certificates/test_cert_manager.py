@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 import kubewright as kw
-from kubewright._certificates import CertificateAuthority
 from kubewright.api import ObjectMeta, apiextensions, core, from_dict, meta
+from kubewright.certificates import CertificateAuthority
 from kubewright.client import Client, NotFound
 from kubewright.manifests import Project
 from kubewright.manifests._certificates import cert_manager_objects

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from kubewright._certificates import CertificateAuthority, KeyPair
+from kubewright.certificates import CertificateAuthority, KeyPair
 from kubewright.clock import VirtualClock
 from kubewright.webhook.certificates import CertificateError, CertificateFiles, Place, expiry_problem
 from kubewright.webhook.certificates._sources import places_for

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubewright._certificates import CertificateAuthority
+from kubewright.certificates import CertificateAuthority
 from kubewright.webhook.certificates import Terms
 from kubewright.webhook.certificates._held import Held
 from kubewright.webhook.certificates._pairs import Unusable

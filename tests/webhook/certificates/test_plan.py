@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from kubewright._certificates import CertificateAuthority
+from kubewright.certificates import CertificateAuthority
 from kubewright.webhook.certificates import Terms
 from kubewright.webhook.certificates._held import Held
 from kubewright.webhook.certificates._plan import Change, decide, next_time

@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
-from kubewright._certificates import CertificateAuthority
 from kubewright.api import admissionregistration, core
+from kubewright.certificates import CertificateAuthority
 from kubewright.client import Client, Forbidden, Request, Response, Status, Transport
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster

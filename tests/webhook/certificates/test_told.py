@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import kubewright as kw
-from kubewright._certificates import CertificateAuthority
 from kubewright.api import core
+from kubewright.certificates import CertificateAuthority
 from kubewright.clock import SystemClock
 from kubewright.cluster import Cluster
 from kubewright.operator import ExitCode

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
-from kubewright._certificates import KeyPair
+from kubewright.certificates import KeyPair
 from kubewright.client import Client
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster

@@ -14,7 +14,7 @@ from functools import total_ordering
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote
 
-from kubewright.api import _names
+from kubewright import names
 from kubewright.api._formats import fits_format
 from kubewright.api._quantity import Quantity
 from kubewright.api.cel import _types as types
@@ -377,14 +377,14 @@ def _uri_problems(text: str) -> list[str]:
 
 
 _RULES: Final[dict[str, Callable[[str], list[str]]]] = {
-    "dns1123Label": _names.label_problems,
-    "dns1123Subdomain": _names.subdomain_problems,
-    "dns1035Label": _names.label_1035_problems,
-    "qualifiedName": _names.qualified_name_problems,
-    "dns1123LabelPrefix": _prefix(_names.label_problems),
-    "dns1123SubdomainPrefix": _prefix(_names.subdomain_problems),
-    "dns1035LabelPrefix": _prefix(_names.label_1035_problems),
-    "labelValue": _names.label_value_problems,
+    "dns1123Label": names.label_problems,
+    "dns1123Subdomain": names.subdomain_problems,
+    "dns1035Label": names.label_1035_problems,
+    "qualifiedName": names.qualified_name_problems,
+    "dns1123LabelPrefix": _prefix(names.label_problems),
+    "dns1123SubdomainPrefix": _prefix(names.subdomain_problems),
+    "dns1035LabelPrefix": _prefix(names.label_1035_problems),
+    "labelValue": names.label_value_problems,
     "uri": _uri_problems,
     "uuid": _known("uuid", "does not match the UUID format"),
     "byte": _known("byte", "invalid base64"),

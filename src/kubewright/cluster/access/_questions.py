@@ -9,11 +9,11 @@ from urllib.parse import unquote
 
 import msgspec
 
-from kubewright.api._names import path_segment_problems
 from kubewright.client import Request
 from kubewright.cluster._calls import User
 from kubewright.cluster._failures import Failure
 from kubewright.cluster._kinds import JSONObject
+from kubewright.names import path_segment_problems
 
 __all__ = ["Question", "forbidden_resource", "question_of", "quoted", "quoted_list", "refusal"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubewright.api._names import path_segment_problems, subdomain_problems
 from kubewright.cluster._field_errors import FieldError, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._strategies import BuiltinStrategy
+from kubewright.names import path_segment_problems, subdomain_problems
 
 __all__ = ["ACCESS"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from kubewright.api._names import label_problems, subdomain_problems
 from kubewright.cluster._calls import User
 from kubewright.cluster._kinds import JSONObject
+from kubewright.names import label_problems, subdomain_problems
 
 __all__ = [
     "ANONYMOUS",

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
-from kubewright.api._names import subdomain_problems
 from kubewright.cluster._field_errors import FieldError, invalid, required
 from kubewright.cluster._kinds import JSONObject
+from kubewright.names import subdomain_problems
 
 __all__ = ["bundle_errors", "service_errors", "url_errors"]
 

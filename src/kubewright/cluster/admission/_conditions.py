@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
-from kubewright.api._names import qualified_name_problems
 from kubewright.cluster._field_errors import FieldError, duplicate, invalid, required, too_many
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.admission._attributes import Attributes
+from kubewright.names import qualified_name_problems
 
 __all__ = ["ConditionError", "Conditions", "condition_errors"]
 

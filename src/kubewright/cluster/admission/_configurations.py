@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kubewright.api._names import label_1035_problems, subdomain_problems
 from kubewright.cluster._failures import unsupported
 from kubewright.cluster._field_errors import (
     FieldError,
@@ -21,6 +20,7 @@ from kubewright.cluster.admission._chain import Chain
 from kubewright.cluster.admission._client_config import service_errors, url_errors
 from kubewright.cluster.admission._conditions import condition_errors
 from kubewright.cluster.admission._review import KNOWN_VERSIONS
+from kubewright.names import label_1035_problems, subdomain_problems
 
 __all__ = ["ConfigurationStrategy", "rule_errors"]
 

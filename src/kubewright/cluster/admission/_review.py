@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright._discreet import Discreet
 from kubewright.cluster._failures import Failure
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster.admission._attributes import Attributes, kind_of
+from kubewright.redaction import Redacted
 
 __all__ = [
     "KNOWN_VERSIONS",
@@ -31,10 +31,10 @@ class ReviewError(Exception):
     """An answer that is none; the text is the real server's."""
 
 
-class Response(Discreet, msgspec.Struct, rename="camel"):
+class Response(Redacted, msgspec.Struct, rename="camel"):
     """The response in an AdmissionReview. `status` is why the write is refused, a Status."""
 
-    unshown = frozenset({"patch"})
+    redacted = frozenset({"patch"})
 
     uid: str = ""
     allowed: bool = False

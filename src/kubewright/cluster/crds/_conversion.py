@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright.api._names import label_value_problems, qualified_name_problems
 from kubewright.cluster._answers import encode
 from kubewright.cluster._calling import CallError
 from kubewright.cluster._converting import RemoteConversion, Unconverted
@@ -17,6 +16,7 @@ from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry
 from kubewright.cluster.crds._custom import CustomStrategy
+from kubewright.names import label_value_problems, qualified_name_problems
 
 __all__ = ["REVIEW_VERSIONS", "ConversionWebhook", "WebhookConversion"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kubewright.api._names import label_1035_problems, subdomain_problems
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported, required, too_many
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.admission._client_config import bundle_errors, service_errors, url_errors
 from kubewright.cluster.crds._jsonpath import PathError, parse
 from kubewright.cluster.crds._schema_rules import schema_errors
+from kubewright.names import label_1035_problems, subdomain_problems
 
 __all__ = ["definition_errors", "definition_update_errors"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from kubewright._typos import nearest
 from kubewright.api import Object, info_of
 from kubewright.cluster._state import State
+from kubewright.suggestions import nearest
 
 __all__ = ["Kind", "known_resource_of", "resource_of", "storage_of"]
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kubewright.api._cel import cel_name
-from kubewright.api._names import label_1035_problems, path_segment_problems, subdomain_problems
 from kubewright.api.cel import types
 from kubewright.cluster._field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
@@ -15,6 +14,7 @@ from kubewright.cluster._rules_common import label_selector_errors
 from kubewright.cluster.admission._conditions import condition_errors
 from kubewright.cluster.admission._configurations import rule_errors
 from kubewright.cluster.policies._expressions import Scope, compiled
+from kubewright.names import label_1035_problems, path_segment_problems, subdomain_problems
 
 __all__ = ["binding_errors", "default_match", "expression_errors", "policy_errors"]
 

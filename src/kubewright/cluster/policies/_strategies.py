@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubewright.api._names import qualified_name_problems
 from kubewright.api.cel import JSON_PATCH, OBJECT, types
 from kubewright.cluster._field_errors import FieldError, duplicate, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._strategies import BuiltinStrategy
 from kubewright.cluster.policies._expressions import Scope, compiled
 from kubewright.cluster.policies._rules import binding_errors, default_match, expression_errors, policy_errors
+from kubewright.names import qualified_name_problems
 
 __all__ = ["MutatingBinding", "MutatingPolicy", "ValidatingBinding", "ValidatingPolicy"]
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kubewright.api._names import (
+from kubewright.api._validation import rules_of, violations
+from kubewright.console.forms._fields import Field
+from kubewright.console.forms._paths import Path, at, located
+from kubewright.names import (
     label_value_problems,
     path_segment_problems,
     qualified_name_problems,
     subdomain_problems,
 )
-from kubewright.api._validation import rules_of, violations
-from kubewright.console.forms._fields import Field
-from kubewright.console.forms._paths import Path, at, located
 
 __all__ = ["METADATA", "Checker", "Problem"]
 

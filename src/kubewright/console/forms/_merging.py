@@ -6,9 +6,9 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubewright.client._diff import identities
 from kubewright.console.forms._fields import Field
 from kubewright.console.forms._paths import NOWHERE, Path
+from kubewright.diff import identities
 
 __all__ = ["Clash", "Merged", "changed_paths", "merge"]
 

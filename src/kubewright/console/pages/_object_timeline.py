@@ -8,13 +8,13 @@ from typing import Any
 
 from nicegui import ui
 
-from kubewright._durations import format_duration
 from kubewright.console._look import Look, Told
 from kubewright.console._states import State
 from kubewright.console._timeline import Turn, Wrote, queue_id, queue_text
 from kubewright.console.pages._charts import durations_chart, durations_options
 from kubewright.console.pages._object_parts import Moments, Tab, banner, empty, section
 from kubewright.console.pages._parts import icon, link, state_mark
+from kubewright.durations import format_duration
 from kubewright.observe import QueueState
 
 __all__ = ["TimelineTab", "operator_hint"]

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 from nicegui import ui
 
-from kubewright._durations import format_age
 from kubewright.console._visits import Visit, page
 from kubewright.console.operators import WatchedOperator
 from kubewright.console.pages import _problems as problems
@@ -15,6 +14,7 @@ from kubewright.console.pages._object_parts import Moments, banner, style
 from kubewright.console.pages._operator_charts import ControllerCharts
 from kubewright.console.pages._operator_parts import Caches, Controllers, Leader, Part, Requests, Webhooks
 from kubewright.console.pages._parts import heading
+from kubewright.durations import format_age
 
 __all__ = ["show_operators"]
 

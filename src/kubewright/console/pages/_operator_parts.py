@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from kubewright._durations import format_duration
 from kubewright.console._events import time_of
 from kubewright.console._states import State
 from kubewright.console._timeline import ago
@@ -17,6 +16,7 @@ from kubewright.console.operators import percentile
 from kubewright.console.pages._object_parts import Moments, fact, section
 from kubewright.console.pages._parts import link, state_mark
 from kubewright.console.pages._view import kind_address
+from kubewright.durations import format_duration
 from kubewright.observe import CacheReport, ControllerReport, OperatorReport
 
 __all__ = ["Caches", "Controllers", "Leader", "Part", "Requests", "Webhooks"]

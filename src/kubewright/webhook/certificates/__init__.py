@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubewright._doors import door
+from kubewright.lazy import lazy_exports
 from kubewright.webhook.certificates._errors import CertificateError
 from kubewright.webhook.certificates._permissions import certificate_permissions
 from kubewright.webhook.certificates._ways import FOLDER, WAYS, Way
@@ -54,4 +54,4 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # who checks types is told of names that are not there
-    __getattr__ = door(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _HOMES)

@@ -13,7 +13,7 @@ from typing import Final, Self
 
 import msgspec
 
-from kubewright._certificates import KeyPair
+from kubewright.certificates import KeyPair
 from kubewright.clock import Clock
 from kubewright.webhook.certificates._errors import CertificateError
 from kubewright.webhook.certificates._pairs import Unusable, Validity, check_pair

@@ -19,8 +19,8 @@ import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from kubewright._certificates import KeyPair
-from kubewright._discreet import Discreet
+from kubewright.certificates import KeyPair
+from kubewright.redaction import Redacted
 from kubewright.webhook.certificates._pairs import (
     Unusable,
     Validity,
@@ -36,10 +36,10 @@ __all__ = ["Held"]
 _CERTIFICATE, _KEY, _TRUSTED, _SIGNER, _SUCCESSOR = "tls.crt", "tls.key", "ca.crt", "ca.key", "next-ca.key"
 
 
-class Held(Discreet, msgspec.Struct, frozen=True, kw_only=True):
+class Held(Redacted, msgspec.Struct, frozen=True, kw_only=True):
     """A certificate with its authorities. It fits together; whether it has expired is another question."""
 
-    unshown = frozenset({"trusted"})
+    redacted = frozenset({"trusted"})
 
     leaf: KeyPair
     trusted: tuple[x509.Certificate, ...]

@@ -23,8 +23,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kubewright._certificates import KeyPair
 from kubewright.api import ObjectMeta, core
+from kubewright.certificates import KeyPair
 from kubewright.client import AlreadyExists, ApiError, Conflict, NotFound
 from kubewright.webhook._certificates_protocol import Served
 from kubewright.webhook.certificates._errors import CertificateError

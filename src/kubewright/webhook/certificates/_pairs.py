@@ -10,7 +10,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
-from kubewright._certificates import KeyPair
+from kubewright.certificates import KeyPair
 from kubewright.webhook._tls import why_refused
 
 __all__ = ["Unusable", "Validity", "certificates_in", "check_pair", "hosts_of", "is_issued_by", "public_key_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from kubewright.controller._permissions import CLUSTER, OWN, Permission
+from kubewright.rbac import CLUSTER, OWN, Permission
 
 __all__ = ["certificate_permissions"]
 

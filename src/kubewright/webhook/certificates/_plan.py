@@ -24,7 +24,7 @@ import msgspec
 from cryptography import x509
 from msgspec.structs import replace
 
-from kubewright._certificates import CertificateAuthority, KeyPair
+from kubewright.certificates import CertificateAuthority, KeyPair
 from kubewright.webhook.certificates._held import Held
 from kubewright.webhook.certificates._pairs import Validity
 

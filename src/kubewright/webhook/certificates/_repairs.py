@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from kubewright._durations import format_duration
 from kubewright.clock import Clock
+from kubewright.durations import format_duration
 from kubewright.queue import ExponentialBackoff
 from kubewright.webhook.certificates._targets import Target
 

@@ -10,11 +10,11 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Final, Self
 
-from kubewright._certificates import KeyPair
-from kubewright._showable import showable
 from kubewright.api import Object, core
 from kubewright.cache import CacheSyncError, Informer
+from kubewright.certificates import KeyPair
 from kubewright.client import ApiError
+from kubewright.redaction import showable
 from kubewright.webhook._certificates_protocol import Served
 from kubewright.webhook.certificates._errors import CertificateError
 from kubewright.webhook.certificates._held import Held

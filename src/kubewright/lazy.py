@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from kubewright._collection import collection_paused
+from kubewright.garbage import collection_paused
 
-__all__ = ["door"]
+__all__ = ["lazy_exports"]
 
 
-def door(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+def lazy_exports(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """`__getattr__` of a package with names of other modules: `_files` is one of its own, `kubewright.api` is another.
 
     What was found stays there, so that each name is looked for once.
@@ -31,7 +31,7 @@ def door(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 def _unknown(package: str, name: str, homes: Mapping[str, str]) -> str:
-    from kubewright._typos import nearest  # whoever makes no mistake need not wait for it
+    from kubewright.suggestions import nearest  # whoever makes no mistake need not wait for it
 
     meant = nearest(name, homes)
     hint = f". Did you mean {meant!r}?" if meant else ""

@@ -1,11 +1,11 @@
-"""Text that may be shown: in a log, an event, a page. What is in it may come from anybody."""
+"""Redaction: strings from untrusted sources made safe for a log, an event or a page, and structs that hide secrets."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, ClassVar, Final
 
-__all__ = ["as_text", "one_line", "showable", "visible"]
+__all__ = ["Redacted", "as_text", "one_line", "showable", "visible"]
 
 _SECRETS: Final = (
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
@@ -59,3 +59,19 @@ def as_text(said: object) -> str:
     except Exception:
         text = f"a {type(said).__name__} that cannot be shown"
     return _encodable(text)
+
+
+class Redacted:
+    """Mixin for structs: `repr` and the rich library omit the fields listed in `redacted`."""
+
+    __slots__ = ()
+
+    redacted: ClassVar[frozenset[str]]
+    __struct_fields__: ClassVar[tuple[str, ...]]
+
+    def __repr__(self) -> str:
+        shown = [f"{name}={value!r}" for name, value in self.__rich_repr__()]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [(name, getattr(self, name)) for name in self.__struct_fields__ if name not in self.redacted]

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from kubewright._doors import door
+from kubewright.lazy import lazy_exports
 
 PACKAGES = [
     "kubewright",
@@ -49,5 +49,5 @@ def test_an_import_is_not_searched_for_garbage(tmp_path: Path, monkeypatch: pyte
     house = ModuleType("a_house")
     monkeypatch.setitem(sys.modules, "a_house", house)
     house.__path__ = [str(tmp_path)]
-    assert door("a_house", {"COLLECTED": "a_room"})("COLLECTED") is False
+    assert lazy_exports("a_house", {"COLLECTED": "a_room"})("COLLECTED") is False
     assert gc.isenabled()

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kubewright.client._list_keys import ListKeys
+from kubewright.diff._list_keys import ListKeys
 
 __all__ = ["Operation", "diff", "identities"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright._writing import remove_own, write_all
+from kubewright.files import remove_own, write_all
 from tests.full_disk import no_file_larger_than
 
 

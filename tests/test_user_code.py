@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from kubewright._foreign import being_cancelled, contained, containment, has_to_pass, in_thread
+from kubewright.user_code import being_cancelled, contained, containment, has_to_pass, in_thread
 
 
 class Panic(BaseException):

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import ParamSpec, TypeVar
 
-from kubewright._typos import nearest
+from kubewright.suggestions import nearest
 
 __all__ = ["Unsuitable", "are_texts", "are_texts_by_name", "check_text", "known_options", "unknown_name"]
 

@@ -1,7 +1,7 @@
-"""Permissions: what a program may ask of the API server, as RBAC names it, one verb on one resource at a time.
+"""RBAC permissions: one verb on one resource at a time.
 
-What a program declares (`reconciles`, `owns`, `needs`) is turned into these; roles are written from them, calls are
-compared with them.
+Declarations (`reconciles`, `owns`, `needs`) become permissions. Roles are generated from them, and calls are checked
+against them.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from typing import Final
 
 import msgspec
 
-from kubewright._typos import nearest
 from kubewright.api import ResourceInfo
-from kubewright.controller._reconcile import TerminalError
+from kubewright.suggestions import nearest
 
-__all__ = ["CLUSTER", "OWN", "VERBS", "WATCHED", "NotDeclared", "Permission", "check_verbs", "permission"]
+__all__ = ["CLUSTER", "OWN", "VERBS", "WATCHED", "Permission", "check_verbs", "permission"]
 
 VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 """The verbs that the API server asks about for resources."""
@@ -26,10 +25,6 @@ OWN: Final = "."
 """In the namespace that the operator runs in."""
 CLUSTER: Final = "*"
 """In no namespace: for kinds that live in none."""
-
-
-class NotDeclared(TerminalError):
-    """A call was not sent, because the program has declared that it does not make it. Trying again would not help."""
 
 
 class Permission(msgspec.Struct, frozen=True, kw_only=True):

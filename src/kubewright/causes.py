@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kubewright._showable import as_text
+from kubewright.redaction import as_text
 
 __all__ = ["error_text", "only_cause", "raise_cause", "ungrouped"]
 

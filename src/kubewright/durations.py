@@ -10,7 +10,7 @@ import re
 from datetime import timedelta
 from typing import Final, TypeAlias
 
-from kubewright._options import Unsuitable
+from kubewright.arguments import Unsuitable
 
 __all__ = ["Duration", "format_age", "format_duration", "more_than_zero", "parse_duration"]
 

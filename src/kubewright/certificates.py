@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from kubewright._key_pair import KeyPair, write_private
+from kubewright.key_pair import KeyPair, write_private
 
 __all__ = ["CertificateAuthority", "KeyPair", "new_signing_key", "write_private"]
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubewright._showable import one_line, visible
 from kubewright.api import DecodeError, core, decode
 from kubewright.client import ApiError
 from kubewright.client._errors import error_from
 from kubewright.client._warnings import WarningLog
+from kubewright.redaction import one_line, visible
 
 HOSTILE = "no\x1b[2J\x1b]0;owned\x07 such\r\nERROR forged line\u2028x\u202ey\x9b1mz"
 
@@ -58,7 +58,7 @@ def test_own_patterns_read_hostile_texts_in_linear_time() -> None:
     program = (
         "import resource\n"
         "resource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
-        "from kubewright._showable import one_line, showable\n"
+        "from kubewright.redaction import one_line, showable\n"
         "from kubewright.api._depth import shallow\n"
         "from kubewright.cluster._views import _PARAMETER\n"
         "one_line(' ' * 1_000_000 + '!\\x00')\n"
