@@ -56,6 +56,7 @@ check: setup ## Lint, format check, strict types, generated code up to date, kno
 	$(BIN)/mypy
 	$(RUN) tools.generate_api --check
 	$(RUN) tools.generate_schemas --check
+	$(RUN) tools.promises --check
 	$(RUN) tools.audit requirements/*.lock
 
 sbom: setup ## Write a bill of materials of the runtime dependencies (CycloneDX) to build/kubewright.cdx.json

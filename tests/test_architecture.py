@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import kubewright
 
 PACKAGE = Path(kubewright.__file__).parent
@@ -68,6 +70,7 @@ def test_every_room_is_on_a_floor() -> None:
     assert {room_of(file) for file in files()} == set(FLOOR_OF)
 
 
+@pytest.mark.promise("Injected time, randomness and transport", "Imports go only downwards.")
 def test_imports_go_only_downwards() -> None:
     upwards = [
         f"{file.relative_to(PACKAGE)}:{line} imports {room}"

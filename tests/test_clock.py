@@ -47,6 +47,10 @@ async def _append(target: list[str], value: str) -> None:
     target.append(value)
 
 
+@pytest.mark.promise(
+    "Injected time, randomness and transport",
+    "An hour of waiting takes no time, and stops where it is told.",
+)
 async def test_virtual_time_stands_still_until_it_is_advanced() -> None:
     clock = VirtualClock(datetime(2031, 5, 1, tzinfo=UTC))
     await clock.settled()
@@ -195,6 +199,10 @@ async def test_a_clock_does_not_go_backwards() -> None:
         await VirtualClock().advance(-1)
 
 
+@pytest.mark.promise(
+    "Injected time, randomness and transport",
+    "An hour of waiting takes no time, and stops where it is told.",
+)
 async def test_run_moves_time_until_the_work_is_finished_and_no_further() -> None:
     clock = VirtualClock()
 

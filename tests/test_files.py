@@ -24,6 +24,7 @@ def test_all_of_it_is_written_and_empty_folders_go(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["changed.txt", "new"]
 
 
+@pytest.mark.promise("Projects", "All files of a command are written or none, also on a full disk.")
 def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("old a")
     (tmp_path / "old").mkdir()

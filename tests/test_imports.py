@@ -31,6 +31,7 @@ def modules_after(code: str) -> set[str]:
     return set(output.stdout.split())
 
 
+@pytest.mark.promise("Injected time, randomness and transport", "The heavy libraries are imported on first use.")
 @pytest.mark.parametrize(
     "code",
     [
@@ -48,6 +49,7 @@ def test_the_package_alone_imports_no_room() -> None:
     assert {name for name in modules_after("import kubewright") if name.startswith("kubewright.")} == set()
 
 
+@pytest.mark.promise("Typed objects", "Groups are imported when used, and little memory is taken.")
 def test_a_group_is_imported_only_when_it_is_used() -> None:
     assert not {name for name in modules_after("import kubewright.api") if name.endswith((".v1", ".v1beta1"))}
     assert GROUPS + "batch.v1" not in modules_after("from kubewright.api import apps")
@@ -84,6 +86,7 @@ def test_what_an_operator_starts_with_has_structs_and_no_dataclasses() -> None:
     assert output.stdout.split() == []
 
 
+@pytest.mark.promise("Typed objects", "Groups are imported when used, and little memory is taken.")
 def test_memory_with_the_client_and_one_group_stays_under_50_mb() -> None:
     program = (
         "import kubewright as kw\n"

@@ -88,6 +88,7 @@ def test_finds_all_as_go_does() -> None:
     assert list(find_all(r"\d+", "1 22\0 333")) == ["1", "22", "333"]
 
 
+@pytest.mark.promise("Forms of the console", "A pattern that Python could take years for does not stop the console.")
 def test_hostile_patterns_take_linear_time() -> None:
     program = (
         "import resource\n"

@@ -37,6 +37,10 @@ async def test_an_exception_stays_what_it_is() -> None:
     assert told.value is raised
 
 
+@pytest.mark.promise(
+    "What wakes a reconciler",
+    "A predicate, map function, index or transform that fails, whatever it raises, spoils that object only.",
+)
 def test_ctrl_c_passes() -> None:
     assert has_to_pass(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt), containment:

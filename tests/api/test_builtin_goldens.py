@@ -69,6 +69,7 @@ def differing(a: Any, b: Any, path: str = "") -> list[str]:
     return [] if a == b and type(a) is type(b) else [f"{path}: {a!r} became {b!r}"]
 
 
+@pytest.mark.promise("Typed objects", "Every golden object of Kubernetes comes back equal.")
 def test_every_golden_object_whose_kind_is_in_the_document_comes_back_equal() -> None:
     objects = checked()
     problems = {}

@@ -37,6 +37,7 @@ class Part(Model):
     table: dict[str, Quantity]
 
 
+@pytest.mark.promise("Typed objects", "What does not fit names the object and the field.")
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
@@ -136,6 +137,7 @@ def test_a_users_own_model_does_not_get_values_that_nobody_wrote() -> None:
         decode(Part, b'{"size":1,"names":null,"table":{}}')
 
 
+@pytest.mark.promise("Typed objects", "Untyped objects keep everything.")
 def test_an_untyped_object_keeps_everything_but_types_its_metadata() -> None:
     foo = decode(Foo, RAW)
     assert foo.metadata.name == "a"

@@ -7,6 +7,7 @@ import pytest
 from kubewright.api import collection_paused
 
 
+@pytest.mark.promise("What the cache keeps", "While a long list is built, the garbage collector rests.")
 def test_the_collector_rests_and_goes_on_also_after_an_error() -> None:
     with collection_paused():
         assert not gc.isenabled()

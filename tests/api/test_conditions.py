@@ -65,6 +65,7 @@ def test_the_same_again_changes_nothing() -> None:
     assert only(status).last_transition_time == START
 
 
+@pytest.mark.promise("Typed objects", "A condition's transition time moves only with its status.")
 @pytest.mark.parametrize(
     ("reason", "message", "generation"), [("Other", "m", 1), ("Started", "other", 1), ("Started", "m", 2)]
 )
@@ -78,6 +79,7 @@ def test_without_a_change_of_status_the_transition_time_stays(reason: str, messa
     assert before.last_transition_time == START
 
 
+@pytest.mark.promise("Typed objects", "A condition's transition time moves only with its status.")
 def test_a_change_of_status_moves_the_transition_time() -> None:
     status = FooStatus()
     set_condition(status, "Ready", True, "Started", now=START)

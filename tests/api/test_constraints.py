@@ -38,6 +38,10 @@ class Frozen(kw.Model):
     size: int = 0
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "A rule that is misspelled or stands at the wrong place fails at import.",
+)
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -101,6 +105,10 @@ class Colour(Enum):
     RED = "red"
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "A rule that is misspelled or stands at the wrong place fails at import.",
+)
 @pytest.mark.parametrize(
     ("hint", "message"),
     [
@@ -181,6 +189,7 @@ def test_a_default_that_breaks_its_own_rule_is_refused() -> None:
         kind_with(Annotated[int, kw.Range(1)], 0)
 
 
+@pytest.mark.promise("What the cache keeps", "A value that a rule forbids still decodes.")
 def test_an_object_that_breaks_a_rule_still_decodes() -> None:
     kind = kind_with(Annotated[int, kw.Range(1, 10)])
     read: Any = decode(kind, b'{"metadata":{"name":"a"},"spec":{"value":99}}')
@@ -235,6 +244,10 @@ class CountStatus(kw.Model):
     since: Time | None = None
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "A rule that is misspelled or stands at the wrong place fails at import.",
+)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,10 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.promise(
+    "What the cache keeps",
+    "So it is with one that is nested too deeply for a decoder, in a watch and in a page of a list.",
+)
 @settings(max_examples=20)
 @given(st.lists(st.dictionaries(st.text() | st.just("items"), VALUES, max_size=2), max_size=3), VALUES, st.booleans())
 def test_a_list_is_cut_into_its_items_whatever_is_in_them(items: list[Any], other: Any, first: bool) -> None:

@@ -55,6 +55,7 @@ def class_of(definition: str) -> type[Model]:
 # The command
 
 
+@pytest.mark.promise("Typed objects", "Every kind of Kubernetes is there, generated, and the output is up to date.")
 def test_the_committed_modules_are_what_the_document_gives(capsys: pytest.CaptureFixture[str]) -> None:
     assert generator.main(["--check"]) == 0, capsys.readouterr().err
 
@@ -94,6 +95,7 @@ def test_the_output_is_formatted_as_the_project_is() -> None:
     }
 
 
+@pytest.mark.promise("Typed objects", "Every kind of Kubernetes is there, generated, and the output is up to date.")
 def test_no_description_is_copied() -> None:
     text = "".join(render(document()).values())
 
@@ -145,6 +147,7 @@ def test_names_are_snake_case_and_keep_clear_of_keywords_and_types(wire: str, at
     assert attribute_name(wire) == attribute
 
 
+@pytest.mark.promise("Typed objects", "Attributes are snake case, and the wire has the API's own names.")
 def test_every_property_of_the_document_has_its_exact_name_on_the_wire() -> None:
     checked = 0
     for name, schema in schemas().items():
@@ -250,6 +253,7 @@ def test_a_custom_resource_definition_with_every_kind_of_schema_comes_back_equal
 # Kinds
 
 
+@pytest.mark.promise("Typed objects", "Every kind of Kubernetes is there, generated, and the output is up to date.")
 def test_every_served_kind_is_where_the_servers_discovery_says() -> None:
     """The generator reads the paths of the OpenAPI document; this is another document, of the same server."""
     expected: dict[tuple[str, str, str], tuple[str, str, bool, set[str]]] = {}

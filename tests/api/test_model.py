@@ -34,6 +34,7 @@ class Everything(Model):
     absent: Annotated[int, "anything"] | None = None
 
 
+@pytest.mark.promise("Typed objects", "Attributes are snake case, and the wire has the API's own names.")
 @pytest.mark.parametrize(
     ("attribute", "wire"),
     [("name", "name"), ("deployment_name", "deploymentName"), ("from_", "from"), ("x_kubernetes_y", "xKubernetesY")],
@@ -56,6 +57,7 @@ def test_everything_that_is_not_none_is_sent_even_when_it_equals_its_default() -
     }
 
 
+@pytest.mark.promise("Writing with the client", "An explicit zero, empty text or empty list reaches the server.")
 def test_a_default_that_is_set_explicitly_is_sent_whatever_its_identity() -> None:
     big, text = int("100000"), "".join(["long", " text"])
 

@@ -70,6 +70,7 @@ def test_an_untyped_owner_needs_to_know_its_kind() -> None:
         owner_reference(foo)
 
 
+@pytest.mark.promise("Typed objects", "Owner references.")
 def test_set_controller_makes_the_owner_the_controller() -> None:
     owned, owner = config(), web()
     assert controller_of(owned) is None
@@ -88,6 +89,7 @@ def test_set_controller_again_updates_the_reference() -> None:
     assert owned.metadata.owner_references == [owner_reference(owner, block_owner_deletion=False)]
 
 
+@pytest.mark.promise("Typed objects", "Owner references.")
 def test_another_controller_is_refused_and_named() -> None:
     owned, owner = config(), web()
     set_controller(owned, owner=owner)

@@ -77,6 +77,10 @@ RAW = (
 )
 
 
+@pytest.mark.promise(
+    "Types from definitions",
+    "A pydantic model can be spec or status, and unknown fields survive an update.",
+)
 def test_an_object_decodes_and_encodes_by_its_aliases() -> None:
     thing = decode(Thing, RAW)
     assert isinstance(thing.spec, Spec)
@@ -98,6 +102,10 @@ def test_what_does_not_fit_names_the_object_and_the_field() -> None:
         decode(Thing, raw)
 
 
+@pytest.mark.promise(
+    "Types from definitions",
+    "A pydantic model can be spec or status, and unknown fields survive an update.",
+)
 def test_an_update_sends_what_changed_and_unknown_fields_survive() -> None:
     thing = decode(Thing, RAW)
     assert changes(thing) == []
@@ -207,6 +215,10 @@ class Dog(BaseModel):
     kind: Literal["dog"]
 
 
+@pytest.mark.promise(
+    "Types from definitions",
+    "What a definition cannot say of a pydantic model is refused with the field.",
+)
 @pytest.mark.parametrize(
     ("hint", "message"),
     [
@@ -293,6 +305,10 @@ async def test_a_reconciler_writes_a_status_of_pydantic(client: Client, namespac
         await client.wait_for(Bulb, "bulb", lambda bulb: bulb.status.ready_replicas == 7, namespace)
 
 
+@pytest.mark.promise(
+    "Types from definitions",
+    "A pydantic model can be spec or status, and unknown fields survive an update.",
+)
 async def test_a_server_takes_the_definition_and_keeps_what_the_model_does_not_know(
     client: Client, namespace: str
 ) -> None:

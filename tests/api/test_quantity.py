@@ -18,6 +18,7 @@ CASES: dict[str, Any] = json.loads(Path(__file__).with_name("quantity_cases.json
 PARSED = CASES["parse: text, canonical, format, value, milli value"]
 
 
+@pytest.mark.promise("Typed objects", "Quantities are what apimachinery makes of them.")
 @pytest.mark.parametrize(("text", "canonical", "form", "value", "milli"), PARSED)
 def test_texts_are_read_as_apimachinery_reads_them(
     text: str, canonical: str, form: str, value: int | None, milli: int | None
@@ -36,6 +37,7 @@ def test_what_apimachinery_refuses_is_refused(text: str) -> None:
         Quantity(text)
 
 
+@pytest.mark.promise("Typed objects", "Quantities are what apimachinery makes of them.")
 @pytest.mark.parametrize(("left", "right", "canonical", "form"), CASES["add"])
 def test_sums_are_apimachinerys(left: str, right: str, canonical: str, form: str) -> None:
     result = Quantity(left) + Quantity(right)
@@ -60,6 +62,7 @@ def test_negatives_are_apimachinerys(text: str, canonical: str, form: str) -> No
     assert (str(result), result.format.value) == (canonical, form)
 
 
+@pytest.mark.promise("Typed objects", "Quantities are what apimachinery makes of them.")
 @pytest.mark.parametrize(("left", "right", "order"), CASES["cmp"])
 def test_order_is_apimachinerys(left: str, right: str, order: int) -> None:
     a, b = Quantity(left), Quantity(right)
@@ -68,6 +71,7 @@ def test_order_is_apimachinerys(left: str, right: str, order: int) -> None:
     assert order != 0 or hash(a) == hash(b)
 
 
+@pytest.mark.promise("Typed objects", "Quantities are what apimachinery makes of them.")
 @pytest.mark.parametrize(("constructor", "number", "form", "canonical"), CASES["new"])
 def test_numbers_are_written_as_apimachinery_writes_them(
     constructor: str, number: int, form: str, canonical: str

@@ -86,6 +86,10 @@ def test_api_version_and_kind_are_filled_in_also_when_the_wire_has_none() -> Non
     assert to_dict(decode(Foo, RAW))["kind"] == "Foo"
 
 
+@pytest.mark.promise(
+    "Typed objects",
+    "A kind may have no status, or one that is a text; an absent one is empty rather than None.",
+)
 def test_an_absent_status_decodes_to_an_empty_model() -> None:
     assert decode(Foo, RAW).status == FooStatus()
     assert decode(Lenient, b'{"metadata":{"name":"a"}}').spec == OpenSpec()
@@ -148,6 +152,10 @@ def test_a_class_without_the_decorator_says_what_to_do() -> None:
         Plain(spec=OpenSpec())
 
 
+@pytest.mark.promise(
+    "Typed objects",
+    "A kind may have no status, or one that is a text; an absent one is empty rather than None.",
+)
 def test_a_kind_may_have_neither_spec_nor_status() -> None:
     @resource("example.com/v1")
     class Table(Object):

@@ -24,6 +24,7 @@ def marks(matches: list[bool]) -> str:
 
 
 class TestLabelSelectors:
+    @pytest.mark.promise("Reading the cache", "A selector has the full grammar.")
     @pytest.mark.parametrize(("text", "canonical", "matches"), CASES["label selectors: text, canonical, matches"])
     def test_what_apimachinery_reads_is_read_printed_and_matched_alike(
         self, text: str, canonical: str, matches: str
@@ -164,6 +165,7 @@ class TestLabelSelectorObjects:
 
 
 class TestFieldSelectors:
+    @pytest.mark.promise("Reading the cache", "A selector has the full grammar.")
     @pytest.mark.parametrize(("text", "canonical", "matches"), CASES["field selectors: text, canonical, matches"])
     def test_what_apimachinery_reads_is_read_printed_and_matched_alike(
         self, text: str, canonical: str, matches: str

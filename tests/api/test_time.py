@@ -27,6 +27,7 @@ def write(stamps: Stamps) -> str:
     return msgspec.json.encode(stamps, enc_hook=enc_hook).decode()
 
 
+@pytest.mark.promise("Typed objects", "Times with and without micros.")
 @pytest.mark.parametrize(
     ("text", "moment"),
     [
@@ -114,6 +115,7 @@ def test_null_and_absent_times_are_none() -> None:
     assert read('{"at":null,"renewed":null}') == Stamps()
 
 
+@pytest.mark.promise("Typed objects", "Times with and without micros.")
 def test_a_micro_time_is_always_written_with_six_decimals() -> None:
     assert write(Stamps(renewed=MicroTime(2024, 1, 1, tzinfo=INDIA))) == '{"renewed":"2023-12-31T18:30:00.000000Z"}'
 

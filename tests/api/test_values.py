@@ -21,6 +21,7 @@ def write(limits: Limits) -> str:
     return msgspec.json.encode(limits, enc_hook=enc_hook).decode()
 
 
+@pytest.mark.promise("Typed objects", "Values that are a number or a text; percentages.")
 @pytest.mark.parametrize(
     "text",
     ['{"limits":{"cpu":"1000m","memory":"1.5Gi"}}', '{"port":8080}', '{"port":"http"}', '{"extra":[1,{"a":null}]}'],
@@ -91,6 +92,7 @@ SCALED = [
 ]
 
 
+@pytest.mark.promise("Typed objects", "Values that are a number or a text; percentages.")
 @pytest.mark.parametrize(("value", "total", "up", "down"), SCALED)
 def test_percentages_scale_as_in_apimachinery(value: int | str, total: int, up: int, down: int) -> None:
     assert scaled_value(value, total, round_up=True) == up

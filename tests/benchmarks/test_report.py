@@ -1,6 +1,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from benchmarks.report import case_table, heading
 from benchmarks.results import Case, Column, Results
 
@@ -26,6 +28,7 @@ def run_of(case: Case) -> Results:
     return Results(machine=machine, kubernetes="1.36.3", settings={"rounds": 2}, programs={"ours": "1"}, cases=[case])
 
 
+@pytest.mark.promise("Running an operator", "Benchmarks print a table with ratios, and write all turns to a file.")
 def test_a_table_shows_medians_and_multiples_of_the_reference() -> None:
     lines = case_table(two_programs()).splitlines()
     assert lines[0] == "### List things"
@@ -56,6 +59,7 @@ def test_the_heading_names_machine_and_versions() -> None:
     assert text.endswith("ours 1")
 
 
+@pytest.mark.promise("Running an operator", "Benchmarks print a table with ratios, and write all turns to a file.")
 def test_the_file_has_every_turn_beside_medians_and_ratios(tmp_path: Path) -> None:
     path = run_of(two_programs()).write(tmp_path / "results")
     written = json.loads(path.read_text())

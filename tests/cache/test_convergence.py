@@ -266,6 +266,12 @@ class Run:
             assert [s.key for s in lister.snapshots_by_index("owner", owner)] == expected
 
 
+@pytest.mark.promise("Reading the cache", "An index stays in step with the store, and can be added late.")
+@pytest.mark.promise(
+    "The stream from the server",
+    "After any changes, new lists and 410s the store and each handler agree with the server.",
+)
+@pytest.mark.promise("Our own writes", "What lies over the store goes by an event, a bookmark or a new list.")
 @given(
     before=actions,
     after=actions,

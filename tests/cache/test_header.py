@@ -52,6 +52,7 @@ def cut(text: bytes) -> bytes:
     return without_managed_fields(text, bytes(value))  # type: ignore[arg-type]  # they are there in these tests
 
 
+@pytest.mark.promise("What the cache keeps", "An object is kept as its JSON and a small typed header.")
 def test_a_snapshot_has_the_header_of_its_object() -> None:
     snapshot = Intake(core.ConfigMap, field_manager="kubewright").snapshot(raw())
     assert snapshot.key == ObjectKey("shop", "web") == ("shop", "web")
@@ -71,12 +72,14 @@ def test_a_snapshot_has_the_header_of_its_object() -> None:
     assert b"managedFields" not in snapshot.raw
 
 
+@pytest.mark.promise("What the cache keeps", "A snapshot shows no content in a log.")
 def test_a_snapshot_is_shown_without_its_content() -> None:
     snapshot = Intake(core.ConfigMap).snapshot(raw())
     assert repr(snapshot).startswith("<Snapshot of ConfigMap shop/web at 42,")
     assert dict(snapshot.__rich_repr__()) == {"kind": core.ConfigMap, "key": ("shop", "web"), "resource_version": 42}
 
 
+@pytest.mark.promise("What the cache keeps", "Labels and owners that many objects share are kept once.")
 def test_labels_and_owners_of_many_objects_are_kept_once() -> None:
     intake = Intake(core.ConfigMap)
     one, two = intake.snapshot(raw()), intake.snapshot(raw(with_metadata(name="other")))
@@ -92,6 +95,7 @@ JSON_VALUES = st.recursive(
 )
 
 
+@pytest.mark.promise("What the cache keeps", "Managed fields are dropped, unless asked for.")
 @given(
     entries=st.lists(st.just(FIELDS) | st.dictionaries(st.text(max_size=3), JSON_VALUES, max_size=2), max_size=2),
     before=st.dictionaries(st.sampled_from(["annotations", "x", "labels2"]), JSON_VALUES),
@@ -136,6 +140,7 @@ def test_managed_fields_are_cut_out_with_their_comma(metadata: bytes) -> None:
     assert json.loads(cut(b'{"metadata":%b}' % metadata))["metadata"]["name"] == "n"
 
 
+@pytest.mark.promise("What the cache keeps", "Fields that the model does not know are still there.")
 def test_the_rest_of_the_text_stays_as_the_server_wrote_it() -> None:
     text = b'{"metadata":{"name":"n","managedFields":[{}]},"spec":{"big":12345678901234567890123,"float":1.10}}'
     assert cut(text) == b'{"metadata":{"name":"n"},"spec":{"big":12345678901234567890123,"float":1.10}}'
@@ -165,6 +170,7 @@ def test_the_digest_is_about_one_manager_and_the_object_itself() -> None:
     assert applied_digest(raw({"metadata": {"name": "n"}}), "kubewright") is None
 
 
+@pytest.mark.promise("Owned objects and `apply`", "The digest of our managed fields outlives the fields.")
 def test_a_snapshot_carries_the_digest_although_the_fields_are_cut() -> None:
     assert Intake(core.ConfigMap, field_manager="kubewright").snapshot(raw()).applied == applied_digest(
         raw(), "kubewright"
@@ -176,12 +182,14 @@ def test_a_snapshot_carries_the_digest_although_the_fields_are_cut() -> None:
 # Transforms and modes
 
 
+@pytest.mark.promise("What the cache keeps", "Managed fields are dropped, unless asked for.")
 def test_managed_fields_are_kept_where_asked_for() -> None:
     snapshot = Intake(core.ConfigMap, keep_managed_fields=True).snapshot(raw())
     assert snapshot.raw == raw()
     assert snapshot.object().metadata.managed_fields[0].manager == "kubewright"
 
 
+@pytest.mark.promise("What the cache keeps", "A transform may change what is kept.")
 def test_a_transform_changes_what_is_kept_and_the_header_with_it() -> None:
     def drop(obj: dict[str, Any]) -> dict[str, Any]:
         del obj["data"]
@@ -193,6 +201,11 @@ def test_a_transform_changes_what_is_kept_and_the_header_with_it() -> None:
     assert snapshot.labels == {"kept": "yes"}
 
 
+@pytest.mark.promise("What the cache keeps", "A transform may change what is kept.")
+@pytest.mark.promise(
+    "What wakes a reconciler",
+    "A predicate, map function, index or transform that fails, whatever it raises, spoils that object only.",
+)
 @pytest.mark.parametrize(
     ("transform", "reason"),
     [
@@ -210,6 +223,7 @@ def test_a_transform_that_fails_spoils_its_own_object_only(transform: Any, reaso
         snapshot.object()
 
 
+@pytest.mark.promise("What the cache keeps", "The metadata alone can be fetched and kept, also of custom resources.")
 def test_only_the_metadata_is_kept_where_that_is_enough() -> None:
     intake = Intake(core.ConfigMap, metadata_only=True)
     partial = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": OBJECT["metadata"]}
@@ -219,6 +233,7 @@ def test_only_the_metadata_is_kept_where_that_is_enough() -> None:
     assert json.loads(from_partial.raw)["kind"] == "ConfigMap"
 
 
+@pytest.mark.promise("What the cache keeps", "Items of a built-in list get the names that the server leaves out.")
 def test_items_of_lists_get_the_names_that_they_lack() -> None:
     intake = Intake(core.ConfigMap)
     bare = {"metadata": OBJECT["metadata"], "data": {}}
@@ -228,6 +243,7 @@ def test_items_of_lists_get_the_names_that_they_lack() -> None:
     assert intake.named(raw(late)) == raw(late)
 
 
+@pytest.mark.promise("What the cache keeps", "An object that does not fit its model spoils no list and stops no watch.")
 def test_an_object_whose_header_is_broken_keeps_its_place() -> None:
     snapshot = Intake(core.ConfigMap).snapshot(raw(with_metadata(labels={"a": 1})))
     assert snapshot.key == ("shop", "web")

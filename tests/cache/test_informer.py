@@ -32,6 +32,14 @@ def server_with(*names: str) -> MemoryServer:
 # Handlers
 
 
+@pytest.mark.promise(
+    "Listening to the cache",
+    "A handler hears of every object once, marked as the initial list, and then of every change in order.",
+)
+@pytest.mark.promise(
+    "Listening to the cache",
+    "Many handlers share one watch, and those who ask for the same share one cache.",
+)
 async def test_each_handler_hears_every_object_once_and_then_every_change_in_order() -> None:
     server, clock = server_with("a", "b"), VirtualClock()
     informer = informer_of(server, clock)
@@ -56,6 +64,7 @@ async def test_each_handler_hears_every_object_once_and_then_every_change_in_ord
         assert first.old.resource_version < first.snapshot.resource_version
 
 
+@pytest.mark.promise("Listening to the cache", "A deletion carries the last state; one that was missed says so.")
 async def test_a_deletion_carries_the_last_state() -> None:
     server = server_with("a")
     async with informed(server) as (informer, clock):
@@ -71,6 +80,7 @@ async def test_a_deletion_carries_the_last_state() -> None:
         assert not changes[-1].missed
 
 
+@pytest.mark.promise("Listening to the cache", "A handler that raises is logged, and hurts nobody.")
 async def test_a_handler_that_raises_is_logged_and_hurts_nobody(caplog: pytest.LogCaptureFixture) -> None:
     def broken(change: ConfigMapChange) -> None:
         raise RuntimeError("boom")
@@ -88,6 +98,7 @@ async def test_a_handler_that_raises_is_logged_and_hurts_nobody(caplog: pytest.L
         assert informer.health.state == "watching"
 
 
+@pytest.mark.promise("Listening to the cache", "Handlers come and go at any time.")
 async def test_a_handler_that_was_removed_hears_nothing_more() -> None:
     server = server_with("a")
     async with informed(server) as (informer, clock):
@@ -101,6 +112,7 @@ async def test_a_handler_that_was_removed_hears_nothing_more() -> None:
         assert not registration.synced
 
 
+@pytest.mark.promise("Listening to the cache", "Handlers come and go at any time.")
 async def test_handlers_may_come_and_go_inside_a_handler() -> None:
     server = server_with("a")
     async with informed(server) as (informer, clock):
@@ -121,6 +133,7 @@ async def test_handlers_may_come_and_go_inside_a_handler() -> None:
         assert told(inner) == [("added", "a", True), ("added", "b", True), ("added", "c", False)]
 
 
+@pytest.mark.promise("Listening to the cache", "Resyncs come from the store, at each handler's own period.")
 async def test_resyncs_come_from_the_store_at_each_handlers_own_period() -> None:
     server = server_with("a", "b")
     async with informed(server) as (informer, clock):
@@ -139,6 +152,7 @@ async def test_resyncs_come_from_the_store_at_each_handlers_own_period() -> None
         assert len(server.requests) == asked
 
 
+@pytest.mark.promise("Listening to the cache", "Resyncs come from the store, at each handler's own period.")
 async def test_a_resync_of_a_large_store_reaches_everything() -> None:
     server = server_with(*(f"o-{number:04}" for number in range(1300)))
     async with informed(server) as (informer, clock):
@@ -158,6 +172,8 @@ async def test_a_resync_period_must_be_a_time() -> None:
 # Reading
 
 
+@pytest.mark.promise("What the cache keeps", "Every read gives a fresh object that belongs to its reader alone.")
+@pytest.mark.promise("Reading the cache", "Lists come in a stable order.")
 async def test_reads_give_fresh_private_objects_in_order() -> None:
     server = server_with("b", "a")
     server.put("early", "z")
@@ -176,6 +192,10 @@ async def test_reads_give_fresh_private_objects_in_order() -> None:
         assert next(iterator).metadata.name == "a"
 
 
+@pytest.mark.promise(
+    "Reading the cache",
+    "There are indexes by namespace, by owner, by label and by a function with many values.",
+)
 async def test_selectors_and_indexes_find_what_they_should() -> None:
     server = MemoryServer()
     server.put("shop", "a", labels={"app": "web", "weight": "3"}, owner="u-1")
@@ -209,6 +229,11 @@ async def test_selectors_and_indexes_find_what_they_should() -> None:
         assert lister.by_index("words", "bank") == []
 
 
+@pytest.mark.promise("Reading the cache", "An index stays in step with the store, and can be added late.")
+@pytest.mark.promise(
+    "What wakes a reconciler",
+    "A predicate, map function, index or transform that fails, whatever it raises, spoils that object only.",
+)
 @pytest.mark.parametrize("error", [LookupError, SystemExit, asyncio.CancelledError])
 async def test_an_index_can_be_added_later_and_only_one_way(
     caplog: pytest.LogCaptureFixture, error: type[BaseException]
@@ -228,6 +253,7 @@ async def test_an_index_can_be_added_later_and_only_one_way(
             informer.add_index("late", lambda obj: [])
 
 
+@pytest.mark.promise("What the cache keeps", "An object that does not fit its model spoils no list and stops no watch.")
 async def test_an_object_that_does_not_fit_its_model_fails_alone(caplog: pytest.LogCaptureFixture) -> None:
     server = server_with("bad", "good")
     server.objects["shop", "bad"]["data"] = {"number": 5}
@@ -255,6 +281,7 @@ async def test_logs_each_undecodable_state_once_however_many_objects_there_are(
         assert len(caplog.records) == 1_500
 
 
+@pytest.mark.promise("Reading the cache", "Reads are plain calls that any thread may make.")
 async def test_reads_are_safe_from_threads_while_the_watch_writes() -> None:
     server = server_with(*(f"o-{number}" for number in range(50)))
     async with informed(server) as (informer, clock):
@@ -283,6 +310,7 @@ async def test_reads_are_safe_from_threads_while_the_watch_writes() -> None:
 # What is cached
 
 
+@pytest.mark.promise("What the cache keeps", "The cache may hold one namespace, several or all.")
 async def test_namespaces_have_a_watch_each_and_one_store() -> None:
     server = MemoryServer()
     for namespace in ("a", "b", "c"):
@@ -296,6 +324,7 @@ async def test_namespaces_have_a_watch_each_and_one_store() -> None:
         assert informer.lister.keys() == [("a", "x"), ("b", "x"), ("b", "y")]
 
 
+@pytest.mark.promise("Reading the cache", "Waiting for sync ends after a time, and says which kind lacks what.")
 async def test_several_namespaces_are_synced_when_all_are() -> None:
     class HalfDown(MemoryServer):
         async def send(self, request: Any) -> Any:
@@ -329,6 +358,11 @@ def raw(obj: dict[str, Any]) -> bytes:
     return json.dumps(obj).encode()
 
 
+@pytest.mark.promise(
+    "Our own writes",
+    "Gets, lists and indexes show a write at once; handlers hear what is confirmed, and nothing else.",
+)
+@pytest.mark.promise("Our own writes", "What lies over the store goes by an event, a bookmark or a new list.")
 async def test_reads_see_our_writes_at_once_and_handlers_only_what_is_confirmed() -> None:
     server = server_with("a")
     async with informed(server) as (informer, clock):
@@ -346,6 +380,7 @@ async def test_reads_see_our_writes_at_once_and_handlers_only_what_is_confirmed(
         assert len(informer._overlay) == 0
 
 
+@pytest.mark.promise("Our own writes", "A write of ours never hides a newer one.")
 async def test_our_write_does_not_hide_a_newer_one() -> None:
     server = server_with("a")
     async with informed(server) as (informer, clock):
@@ -358,6 +393,7 @@ async def test_our_write_does_not_hide_a_newer_one() -> None:
         assert shown.metadata.labels == {"by": "them"}
 
 
+@pytest.mark.promise("Our own writes", "A write of ours never hides a newer one.")
 async def test_a_late_answer_does_not_raise_the_dead() -> None:
     server = server_with("a")
     async with informed(server) as (informer, clock):
@@ -368,6 +404,7 @@ async def test_a_late_answer_does_not_raise_the_dead() -> None:
         assert informer.lister.get("b", "shop") is None
 
 
+@pytest.mark.promise("Our own writes", "A deletion of ours hides that very object, by its uid.")
 async def test_our_deletion_hides_that_very_object() -> None:
     server = server_with("a")
     async with informed(server) as (informer, clock):
@@ -384,6 +421,7 @@ async def test_our_deletion_hides_that_very_object() -> None:
         assert len(informer.lister.list(labels="second=life")) == 1
 
 
+@pytest.mark.promise("Our own writes", "A deletion of ours hides that very object, by its uid.")
 async def test_an_object_that_something_keeps_is_shown_again_as_deleting() -> None:
     server = server_with("a")
     async with informed(server) as (informer, clock):
@@ -428,6 +466,7 @@ async def test_a_pod_that_may_still_shut_down_is_not_gone() -> None:
         assert shown.deleting
 
 
+@pytest.mark.promise("Our own writes", "What lies over the store goes by an event, a bookmark or a new list.")
 async def test_a_write_that_leaves_the_selection_hides_the_object() -> None:
     server = MemoryServer()
     server.put("shop", "a", labels={"app": "web"})
@@ -482,6 +521,10 @@ async def test_an_informer_can_run_again_and_goes_on_where_it_was() -> None:
 # Caches
 
 
+@pytest.mark.promise(
+    "Listening to the cache",
+    "Many handlers share one watch, and those who ask for the same share one cache.",
+)
 async def test_caches_share_informers_that_hold_the_same() -> None:
     clock, client = VirtualClock(), Client(transport=server_with("a"))
     caches = Caches(client, clock=clock, field_manager="me")
@@ -518,6 +561,7 @@ async def test_caches_start_what_is_asked_for_later_and_stop_everything() -> Non
     assert server.watches == []
 
 
+@pytest.mark.promise("Reading the cache", "Waiting for sync ends after a time, and says which kind lacks what.")
 async def test_caches_name_everything_that_is_not_in_sync() -> None:
     server, clock = MemoryServer(forbidden={"watch", "list"}), VirtualClock()
     caches = Caches(Client(transport=server, clock=clock), clock=clock)

@@ -21,6 +21,7 @@ def test_what_is_no_key_is_refused(text: str) -> None:
         ObjectKey.parse(text)
 
 
+@pytest.mark.promise("Reading the cache", "Lists come in a stable order.")
 def test_keys_are_ordered_by_namespace_and_then_name() -> None:
     assert sorted([ObjectKey("b", "a"), ObjectKey("a", "z"), ObjectKey("a", "b")]) == [
         ("a", "b"),

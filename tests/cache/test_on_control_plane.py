@@ -93,6 +93,7 @@ async def live(informer: Informer[Any], client: Client, namespace: str) -> None:
     assert informer.lister.get("live", namespace) is None
 
 
+@pytest.mark.promise("The stream from the server", "Everything is read as a stream where the server can.")
 async def test_a_streaming_list_fills_the_cache(client: Client, namespace: str) -> None:
     for number in range(5):
         await client.create(config_map(f"c-{number}", namespace))
@@ -107,6 +108,7 @@ async def test_a_streaming_list_fills_the_cache(client: Client, namespace: str) 
         await live(informer, client, namespace)
 
 
+@pytest.mark.promise("The stream from the server", "Where it cannot, it is read in pages.")
 @pytest.mark.control_plane
 async def test_a_server_without_streaming_lists_is_read_in_pages(plain_client: Client) -> None:
     client, namespace = plain_client, "default"
@@ -122,6 +124,7 @@ async def test_a_server_without_streaming_lists_is_read_in_pages(plain_client: C
         await live(informer, client, namespace)
 
 
+@pytest.mark.promise("The stream from the server", "Where it cannot, it is read in pages.")
 @pytest.mark.control_plane
 async def test_pages_follow_each_other_to_the_end(plain_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kubewright.cache._reflector.PAGE_SIZE", 3)
@@ -133,6 +136,8 @@ async def test_pages_follow_each_other_to_the_end(plain_client: Client, monkeypa
         assert len(informer.lister) == 10
 
 
+@pytest.mark.promise("What the cache keeps", "The metadata alone can be fetched and kept, also of custom resources.")
+@pytest.mark.promise("Reading the cache", "A kind that is not served is named, and waited for.")
 async def test_metadata_alone_is_fetched_and_kept_also_of_custom_resources(client: Client, namespace: str) -> None:
     definition = Untyped.kind_of(
         "apiextensions.k8s.io/v1", "CustomResourceDefinition", plural="customresourcedefinitions", namespaced=False
@@ -165,6 +170,7 @@ async def test_metadata_alone_is_fetched_and_kept_also_of_custom_resources(clien
         await deployments.wait_for_sync(PATIENCE)
 
 
+@pytest.mark.promise("What the cache keeps", "Label and field selectors narrow what is cached.")
 async def test_only_what_is_selected_is_cached(client: Client, namespace: str) -> None:
     await client.create(config_map("one", namespace, app="web"))
     await client.create(config_map("two", namespace, app="db"))
@@ -183,6 +189,7 @@ async def test_only_what_is_selected_is_cached(client: Client, namespace: str) -
         await watching.until_told("added", "two")
 
 
+@pytest.mark.promise("What the cache keeps", "The cache may hold one namespace, several or all.")
 async def test_several_namespaces_fill_one_cache(client: Client, namespace: str) -> None:
     other = f"{namespace}-too"
     await client.create(core.Namespace(metadata=ObjectMeta(name=other)))
@@ -194,6 +201,10 @@ async def test_several_namespaces_fill_one_cache(client: Client, namespace: str)
         await live(informer, client, other)
 
 
+@pytest.mark.promise(
+    "Reading the cache",
+    "A missing permission names verb and user, for list and watch each, and heals.",
+)
 async def test_a_missing_permission_names_verb_and_user_and_heals(
     control_plane: ControlPlane, client: Client, namespace: str
 ) -> None:
@@ -224,6 +235,10 @@ async def test_a_missing_permission_names_verb_and_user_and_heals(
         assert informer.health.last_error == ""
 
 
+@pytest.mark.promise(
+    "Our own writes",
+    "Gets, lists and indexes show a write at once; handlers hear what is confirmed, and nothing else.",
+)
 async def test_reads_see_our_own_writes_on_a_real_server(client: Client, namespace: str) -> None:
     async with Informer(client, core.ConfigMap, namespaces=[namespace], field_manager=client.field_manager) as informer:
         await informer.wait_for_sync(PATIENCE)
@@ -248,6 +263,7 @@ async def test_reads_see_our_own_writes_on_a_real_server(client: Client, namespa
         assert len(informer._overlay) == 0
 
 
+@pytest.mark.promise("Our own writes", "The answer that removed the last finalizer means gone.")
 async def test_the_answer_that_removes_the_last_finalizer_hides_the_object(client: Client, namespace: str) -> None:
     async with Informer(client, core.ConfigMap, namespaces=[namespace]) as informer:
         await informer.wait_for_sync(PATIENCE)
@@ -265,6 +281,10 @@ async def test_the_answer_that_removes_the_last_finalizer_hides_the_object(clien
         assert len(informer._overlay) == 0
 
 
+@pytest.mark.promise(
+    "The stream from the server",
+    "After 410 everything is read again, and deletions follow from the difference.",
+)
 @pytest.mark.control_plane
 async def test_history_that_the_server_has_forgotten_is_made_up_for() -> None:
     with ControlPlane() as plane:

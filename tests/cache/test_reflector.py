@@ -35,6 +35,7 @@ def fill(server: MemoryServer, count: int) -> None:
         server.put("shop", f"o-{number:04}")
 
 
+@pytest.mark.promise("The stream from the server", "Everything is read as a stream where the server can.")
 async def test_everything_is_read_as_a_stream_and_then_watched() -> None:
     server = MemoryServer()
     fill(server, 3)
@@ -66,6 +67,7 @@ async def test_a_server_without_streaming_lists_is_read_in_pages() -> None:
         assert informer.lister.get("later", "shop") is not None
 
 
+@pytest.mark.promise("The stream from the server", "Pages that expire on the way are read again.")
 async def test_pages_that_expire_on_the_way_are_read_again_in_one_piece() -> None:
     class Forgetful(MemoryServer):
         async def send(self, request: Request) -> Any:
@@ -82,6 +84,7 @@ async def test_pages_that_expire_on_the_way_are_read_again_in_one_piece() -> Non
         assert len(informer.lister) == 699
 
 
+@pytest.mark.promise("The stream from the server", "A broken watch goes on where it was; a bookmark moves that place.")
 async def test_a_broken_watch_goes_on_where_it_was() -> None:
     server = MemoryServer()
     fill(server, 2)
@@ -96,6 +99,7 @@ async def test_a_broken_watch_goes_on_where_it_was() -> None:
         assert (informer.health.restarts, informer.health.relists) == (1, 0)
 
 
+@pytest.mark.promise("The stream from the server", "A broken watch goes on where it was; a bookmark moves that place.")
 async def test_a_bookmark_moves_the_point_from_which_a_watch_goes_on() -> None:
     server = MemoryServer()
     async with informed(server) as (_, clock):
@@ -107,6 +111,11 @@ async def test_a_bookmark_moves_the_point_from_which_a_watch_goes_on() -> None:
         assert asked(server) == ["stream", f"watch from {server.revision}"]
 
 
+@pytest.mark.promise(
+    "The stream from the server",
+    "After 410 everything is read again, and deletions follow from the difference.",
+)
+@pytest.mark.promise("Listening to the cache", "A deletion carries the last state; one that was missed says so.")
 @pytest.mark.parametrize("by_event", [False, True])
 async def test_after_410_everything_is_read_again_and_the_difference_is_told(by_event: bool) -> None:
     server = MemoryServer(expire_by_event=by_event)
@@ -133,6 +142,11 @@ async def test_after_410_everything_is_read_again_and_the_difference_is_told(by_
         assert informer.health.relists == 1
 
 
+@pytest.mark.promise(
+    "What happens when",
+    "A definition that is deleted and comes back needs no restart; its objects are cleaned up first, and read anew "
+    "afterwards.",
+)
 async def test_a_kind_that_was_gone_is_read_anew_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
     server = MemoryServer()
     fill(server, 2)
@@ -159,6 +173,7 @@ async def test_a_kind_that_was_gone_is_read_anew_when_it_is_back(caplog: pytest.
     assert len([line for line in told if "does not serve configmaps" in line]) == 1, "once, and not for each try"
 
 
+@pytest.mark.promise("Listening to the cache", "An object made anew while nobody looked is a deletion and an addition.")
 async def test_an_object_made_anew_while_away_is_a_deletion_and_an_addition() -> None:
     server = MemoryServer()
     fill(server, 1)
@@ -177,6 +192,7 @@ async def test_an_object_made_anew_while_away_is_a_deletion_and_an_addition() ->
         ]
 
 
+@pytest.mark.promise("The stream from the server", "A list that breaks off deletes nothing.")
 async def test_a_list_that_breaks_off_neither_syncs_nor_deletes() -> None:
     class Breaking(MemoryServer):
         breaking = True
@@ -232,6 +248,7 @@ async def test_a_deletion_inside_a_streaming_list_waits_for_its_end() -> None:
         assert informer.lister.keys() == [("shop", "o-0001")]
 
 
+@pytest.mark.promise("The stream from the server", "A connection on which nothing comes is opened anew.")
 async def test_a_watch_on_which_nothing_comes_any_more_is_opened_anew() -> None:
     server = MemoryServer()
     fill(server, 1)
@@ -245,6 +262,7 @@ async def test_a_watch_on_which_nothing_comes_any_more_is_opened_anew() -> None:
         assert informer.health.stalls == 1
 
 
+@pytest.mark.promise("The stream from the server", "A connection on which nothing comes is opened anew.")
 async def test_bookmarks_keep_a_quiet_watch_open() -> None:
     server = MemoryServer()
     async with informed(server, stall_timeout=90) as (informer, clock):
@@ -257,6 +275,7 @@ async def test_bookmarks_keep_a_quiet_watch_open() -> None:
         assert informer.health.quiet_since == 600, "by the clock that nobody sets"
 
 
+@pytest.mark.promise("The stream from the server", "Where it cannot, it is read in pages.")
 async def test_a_server_that_never_ends_a_streaming_list_is_read_in_pages() -> None:
     class Ignorant(MemoryServer):
         """Ignores what it does not know, as servers before streaming lists might."""
@@ -276,6 +295,7 @@ async def test_a_server_that_never_ends_a_streaming_list_is_read_in_pages() -> N
         assert asked(server)[:2] == ["stream", "page of 500"]
 
 
+@pytest.mark.promise("The stream from the server", "Reconnects wait longer each time, and are spread.")
 async def test_reconnects_are_spread_and_become_rarer() -> None:
     server = MemoryServer()
     async with informed(server) as (informer, clock):
@@ -303,6 +323,7 @@ async def test_reconnects_are_spread_and_become_rarer() -> None:
         assert informer.health.last_error == ""
 
 
+@pytest.mark.promise("The stream from the server", "Reconnects wait longer each time, and are spread.")
 async def test_a_server_that_ends_each_watch_at_once_is_not_asked_in_a_busy_loop(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -364,6 +385,10 @@ async def test_a_server_that_forgets_again_and_again_is_asked_for_everything_les
         assert 10 < asked(server).count("stream") < 50
 
 
+@pytest.mark.promise(
+    "Reading the cache",
+    "A missing permission names verb and user, for list and watch each, and heals.",
+)
 @pytest.mark.parametrize(
     ("streaming", "forbidden", "named"),
     [
@@ -395,6 +420,7 @@ async def test_a_missing_permission_is_named_and_waited_for(
         assert caplog.records[-1].getMessage() == "ConfigMap (v1): watching again"
 
 
+@pytest.mark.promise("How a reconcile ends", "A server that asks for a pause is given it, by reconciles and watches.")
 async def test_a_server_that_asks_for_a_pause_is_given_it() -> None:
     class Busy(MemoryServer):
         busy = True
@@ -415,6 +441,7 @@ async def test_a_server_that_asks_for_a_pause_is_given_it() -> None:
         assert informer.synced
 
 
+@pytest.mark.promise("The stream from the server", "A server that is away is waited for.")
 async def test_a_server_that_is_away_is_waited_for() -> None:
     server = MemoryServer(down=True)
     fill(server, 1)
@@ -426,6 +453,7 @@ async def test_a_server_that_is_away_is_waited_for() -> None:
         assert len(informer.lister) == 1
 
 
+@pytest.mark.promise("What happens when", "A replaced token is used at once; a refused one is said, and waited for.")
 async def test_credentials_that_cannot_be_had_are_said_once_and_waited_for(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -460,6 +488,11 @@ async def test_a_watch_that_somebody_else_cancels_is_opened_again(caplog: pytest
         assert "unexpected error" in caplog.text
 
 
+@pytest.mark.promise("What the cache keeps", "An object that does not fit its model spoils no list and stops no watch.")
+@pytest.mark.promise(
+    "What the cache keeps",
+    "So it is with one that is nested too deeply for a decoder, in a watch and in a page of a list.",
+)
 async def test_one_unreadable_line_does_not_stop_the_watch(caplog: pytest.LogCaptureFixture) -> None:
     server = MemoryServer()
     async with informed(server) as (informer, clock):
@@ -491,6 +524,7 @@ async def test_one_unreadable_item_does_not_spoil_the_list(caplog: pytest.LogCap
         assert "the server sent something unreadable, which is left out" in caplog.text
 
 
+@pytest.mark.promise("Our own writes", "Revisions that go back leave no write standing.")
 async def test_revisions_that_go_back_do_not_leave_our_writes_standing() -> None:
     server = MemoryServer(revision=1000)
     fill(server, 1)

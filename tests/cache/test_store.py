@@ -22,6 +22,7 @@ def spoil(server: MemoryServer, namespace: str, name: str) -> None:
     server.objects[namespace, name]["data"] = {"number": 5}
 
 
+@pytest.mark.promise("What the cache keeps", "What the header answers is answered without decoding.")
 async def test_questions_about_the_header_decode_nothing() -> None:
     server = MemoryServer()
     for name in ("a", "b"):
@@ -39,6 +40,7 @@ async def test_questions_about_the_header_decode_nothing() -> None:
         assert informer.health.undecodable == 2
 
 
+@pytest.mark.promise("What the cache keeps", "A long list can be read lazily.")
 async def test_a_lazy_list_decodes_each_object_when_its_turn_comes() -> None:
     server = MemoryServer()
     for name in ("a", "b", "c"):
@@ -54,6 +56,7 @@ async def test_a_lazy_list_decodes_each_object_when_its_turn_comes() -> None:
         assert informer.health.undecodable == 1
 
 
+@pytest.mark.promise("What the cache keeps", "An object is kept as its JSON and a small typed header.")
 async def test_what_is_kept_is_the_objects_own_bytes_and_holds_no_page() -> None:
     for streaming in (True, False):
         server = MemoryServer(streaming=streaming)
@@ -65,6 +68,7 @@ async def test_what_is_kept_is_the_objects_own_bytes_and_holds_no_page() -> None
                 assert json.loads(snapshot.raw)["metadata"]["name"] == snapshot.name
 
 
+@pytest.mark.promise("What the cache keeps", "Fields that the model does not know are still there.")
 async def test_a_read_carries_the_fields_that_the_model_does_not_know() -> None:
     server = MemoryServer()
     server.put("shop", "a")
@@ -128,6 +132,7 @@ def test_keys_of_a_namespace_are_found_without_an_index_that_nobody_asked_for() 
     assert store._all_indexes == ()
 
 
+@pytest.mark.promise("Reading the cache", "A selector is answered from the smallest index that can.")
 def test_a_selector_looks_only_at_what_the_smallest_index_names() -> None:
     intake, store = Intake(core.ConfigMap), Store[core.ConfigMap]()
     for number in range(300):
@@ -146,6 +151,10 @@ def test_a_selector_looks_only_at_what_the_smallest_index_names() -> None:
     assert len(store.select("n-1", Selector.parse("app=web,shard=7"))) == 3
 
 
+@pytest.mark.promise(
+    "Reading the cache",
+    "There are at most 32 indexes of labels; a label without one is found all the same.",
+)
 def test_labels_beyond_the_thirty_second_are_found_without_an_index_of_their_own() -> None:
     """An index for every label that somebody ever asks for would take more memory than the objects."""
     intake, store = Intake(core.ConfigMap), Store[core.ConfigMap]()
@@ -166,6 +175,10 @@ def test_labels_beyond_the_thirty_second_are_found_without_an_index_of_their_own
     assert found("label-3=yes") == (0, [])
 
 
+@pytest.mark.promise(
+    "The stream from the server",
+    "No event makes a task, and nothing else runs between two events that arrive together.",
+)
 async def test_no_event_makes_a_task() -> None:
     server = MemoryServer()
     made: list[object] = []
@@ -188,6 +201,10 @@ async def test_no_event_makes_a_task() -> None:
         assert made == []
 
 
+@pytest.mark.promise(
+    "The stream from the server",
+    "No event makes a task, and nothing else runs between two events that arrive together.",
+)
 async def test_the_events_of_one_piece_are_stored_and_told_without_a_pause() -> None:
     server = MemoryServer()
     async with informed(server) as (informer, clock):

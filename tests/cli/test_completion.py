@@ -61,6 +61,7 @@ def bash(folder: Path, *cases: list[str]) -> list[list[str]]:
     return [line.split() for line in ask("bash", "\n".join(script), folder)]
 
 
+@pytest.mark.promise("Projects", "Real shells complete commands, options and values, and never show an error.")
 @has("bash")
 def test_bash_offers(project: Path) -> None:
     offered = {
@@ -81,6 +82,7 @@ def test_bash_offers(project: Path) -> None:
     assert dict(zip(offered, bash(project, *(words.split(" ") for words in offered)), strict=True)) == offered
 
 
+@pytest.mark.promise("Projects", "Real shells complete commands, options and values, and never show an error.")
 @has("bash")
 @pytest.mark.parametrize("content", ["{", "contexts: 7", "[]", "\x00"])
 def test_what_is_broken_offers_nothing_and_says_nothing(content: str, project: Path) -> None:
@@ -89,6 +91,7 @@ def test_what_is_broken_offers_nothing_and_says_nothing(content: str, project: P
     assert bash(project, ["install", "--context", ""], ["create", "webhook", "--kind", ""]) == [[], []]
 
 
+@pytest.mark.promise("Projects", "Real shells complete commands, options and values, and never show an error.")
 @has("fish")
 def test_fish_offers(project: Path) -> None:
     script = "kubewright completion fish | source; complete --do-complete 'kubewright {}'"

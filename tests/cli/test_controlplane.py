@@ -25,6 +25,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.promise("The control plane for tests", "The command line sets it up, names its folder and starts it.")
 @pytest.mark.control_plane
 def test_setup_and_path_name_the_folder_of_the_binaries() -> None:
     done = run("setup")
@@ -80,6 +81,7 @@ def test_a_set_up_can_be_interrupted_and_leaves_nothing_half_done(tmp_path: Path
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.promise("The control plane for tests", "The command line sets it up, names its folder and starts it.")
 @pytest.mark.control_plane
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_start_runs_until_it_is_told_to_stop_and_leaves_nothing(tmp_path: Path, ending: signal.Signals) -> None:

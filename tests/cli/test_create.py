@@ -23,6 +23,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.promise(
+    "Projects",
+    "Webhooks may be scaffolded one after another and for each version; the program can be imported after each.",
+)
 def test_webhooks_may_be_added_one_after_another_and_to_each_version(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -46,6 +50,10 @@ def test_what_the_user_wrote_into_webhooks_stays(project: Path, capsys: pytest.C
     assert webhooks.read_text().endswith("# mine\n")
 
 
+@pytest.mark.promise(
+    "Projects",
+    "Webhooks may be scaffolded one after another and for each version; the program can be imported after each.",
+)
 def test_one_version_converts_and_no_second_one(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*V1, "--conversion"]) == 0
     assert run([*V2, "--conversion"]) == 2

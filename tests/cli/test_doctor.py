@@ -64,6 +64,7 @@ async def found(client: Client, kind: type[Patient] | type[Changed] = Patient) -
     return [finding async for finding in examine(client, [operator], [kind])]
 
 
+@pytest.mark.promise("Projects", "`kubewright doctor` says what a program will miss on a cluster, and what to do.")
 async def test_what_is_missing_is_told_and_what_to_do(client: Client) -> None:
     before = await found(client)
     assert [one.state for one in before] == ["ok", "error", "ok", "warning", "ok"]
@@ -93,6 +94,7 @@ async def test_a_kind_that_the_program_converts_and_the_cluster_does_not_is_a_pr
     assert (await looked_at({name})).state == "ok"
 
 
+@pytest.mark.promise("Projects", "`kubewright doctor` says what a program will miss on a cluster, and what to do.")
 async def test_what_an_account_may_not_do_is_told_with_the_reason(cluster: Cluster | RealCluster) -> None:
     async with cluster.client_as("doctors-nobody") as nobody:
         refused = await found(nobody)
@@ -115,6 +117,7 @@ async def test_warns_that_secure_metrics_cannot_work(cluster: Cluster | RealClus
         assert message not in {one.what async for one in examine(nobody, [plain], [])}
 
 
+@pytest.mark.promise("Projects", "`kubewright doctor` says what a program will miss on a cluster, and what to do.")
 def test_no_cluster_is_one_sentence(
     tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
 ) -> None:

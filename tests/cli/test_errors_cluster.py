@@ -48,6 +48,10 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
     return line
 
 
+@pytest.mark.promise(
+    "Projects",
+    "No cluster, a wrong kubeconfig, a misspelled context and a refusal are one line that says what to do.",
+)
 @pytest.mark.parametrize("command", COMMANDS, ids=WITH_CLUSTER)
 def test_a_cluster_that_is_not_there_is_a_failure(
     command: list[str], refused: str, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -59,6 +63,10 @@ def test_a_cluster_that_is_not_there_is_a_failure(
     assert "refused" in told.lower() or "Connect call failed" in told
 
 
+@pytest.mark.promise(
+    "Projects",
+    "No cluster, a wrong kubeconfig, a misspelled context and a refusal are one line that says what to do.",
+)
 @pytest.mark.parametrize("command", [*COMMANDS, *STAYING.values()], ids=[*WITH_CLUSTER, *STAYING])
 @pytest.mark.parametrize(
     ("content", "context", "message"),
@@ -137,6 +145,10 @@ FORBIDDEN = {
 }
 
 
+@pytest.mark.promise(
+    "Projects",
+    "No cluster, a wrong kubeconfig, a misspelled context and a refusal are one line that says what to do.",
+)
 async def test_what_an_account_may_not_do_names_verb_resource_and_account(
     cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -163,6 +175,10 @@ async def test_credentials_that_the_server_does_not_know_are_wrong_use(
         assert "not-a-token" not in told
 
 
+@pytest.mark.promise(
+    "Projects",
+    "No cluster, a wrong kubeconfig, a misspelled context and a refusal are one line that says what to do.",
+)
 async def test_a_kind_that_is_not_defined_is_named(
     cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

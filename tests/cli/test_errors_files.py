@@ -102,6 +102,7 @@ def test_a_file_of_the_users_own_is_never_overwritten_unasked(
         assert mine.read_text() != "mine\n"
 
 
+@pytest.mark.promise("Projects", "All files of a command are written or none, also on a full disk.")
 @COMMANDS
 def test_a_full_disk_in_the_midst_of_it_leaves_everything_as_it_was(
     command: list[str], file: str, force: str, project: Path
@@ -117,6 +118,7 @@ def test_a_full_disk_in_the_midst_of_it_leaves_everything_as_it_was(
     assert (tree(project), folders(project)) == (before, places)
 
 
+@pytest.mark.promise("Projects", "A folder that cannot be made or written is named with the reason.")
 @pytest.mark.parametrize(
     "command",
     [

@@ -137,6 +137,7 @@ def test_another_project_in_the_same_folder_is_told(project: Path, capsys: pytes
     refused(["init", "--domain", "other.domain"], "there is a project here: guestbook, of the", project, capsys)
 
 
+@pytest.mark.promise("Projects", "All names that are missing are told at once, with a whole command.")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

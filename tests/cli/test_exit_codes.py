@@ -38,6 +38,7 @@ def rows(heading: str) -> dict[str, int]:
     return {name: int(code) for code, name, _ in _ROW.findall(section)}
 
 
+@pytest.mark.promise("Projects", "All commands share one table of exit codes, which the page has.")
 @pytest.mark.parametrize(("heading", "codes"), [("Of the commands", CommandExit), ("Of an operator", ExitCode)])
 def test_the_page_has_every_code_and_no_other(heading: str, codes: type[IntEnum]) -> None:
     assert rows(heading) == {code.name: code.value for code in codes}
@@ -47,6 +48,7 @@ def test_a_running_operator_agrees_about_what_went_well_failed_and_was_wrong() -
     assert [int(code) for code in CommandExit][:3] == [int(code) for code in ExitCode][:3] == [0, 1, 2]
 
 
+@pytest.mark.promise("Projects", "All commands share one table of exit codes, which the page has.")
 @pytest.mark.parametrize(
     "command",
     ["chart", "codegen", "deploy", "doctor", "install", "installer", "manifests", "run", "undeploy", "uninstall"],
@@ -62,6 +64,7 @@ def test_a_program_that_is_not_there_is_wrong_use_of_every_command(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.promise("Projects", "All commands share one table of exit codes, which the page has.")
 @pytest.mark.parametrize("command", ["chart", "deploy", "doctor", "install", "manifests", "run", "undeploy"])
 def test_a_program_that_raises_is_a_failure_of_every_command(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -117,6 +117,7 @@ async def exists(
         return False
 
 
+@pytest.mark.promise("Projects", "The quick start works from `init` to `uninstall`.")
 async def test_the_quick_start(shell: Shell, user: Client, namespace: str) -> None:
     assert "wrote pyproject.toml" in await shell.run("init", "--domain", "my.domain")
     kind = ("--group", "webapp", "--version", "v1", "--kind", "Guestbook", "--owns", "ConfigMap")
@@ -164,6 +165,7 @@ async def test_the_quick_start(shell: Shell, user: Client, namespace: str) -> No
     assert await shell.run("uninstall", "--yes") == f"absent CustomResourceDefinition {DEFINITION}\n"
 
 
+@pytest.mark.promise("Projects", "What keeps a definition from going is named.")
 async def test_objects_that_nobody_cleans_up_are_named(shell: Shell, user: Client) -> None:
     await shell.run("init", "--domain", "held.domain")
     await shell.run("create", "api", "--group", "webapp", "--version", "v1", "--kind", "Held", "--no-controller")

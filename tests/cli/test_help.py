@@ -50,6 +50,10 @@ def test_every_command_says_what_it_does(name: str) -> None:
     assert ALL[name].get_short_help_str(limit=200)
 
 
+@pytest.mark.promise(
+    "Projects",
+    "The help of every command has an example that is understood, and a text for each option.",
+)
 @pytest.mark.parametrize("name", ALL)
 def test_every_option_says_what_it_is_for(name: str) -> None:
     options = [parameter for parameter in ALL[name].params if isinstance(parameter, click.Option)]
@@ -70,6 +74,10 @@ def test_the_page_and_the_help_say_which_suites_check_a_bundle_unless_told() -> 
     assert "Without `--suite` these are `format` and `bundle`." in (DOCS / "olm.md").read_text()
 
 
+@pytest.mark.promise(
+    "Projects",
+    "The help of every command has an example that is understood, and a text for each option.",
+)
 @pytest.mark.parametrize("name", ["", *ALL])
 def test_every_command_has_an_example_that_is_understood(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

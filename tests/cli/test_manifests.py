@@ -62,6 +62,7 @@ def texts(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text() for path in sorted(folder.rglob("*.yaml"))}
 
 
+@pytest.mark.promise("Manifests", "The same program gives the same bytes, and a second run touches nothing.")
 def test_definitions_and_roles_are_written_and_the_second_time_nothing_changes(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,6 +99,7 @@ def test_what_is_in_the_files(program: Path, tmp_path: Path) -> None:
     assert account["metadata"]["namespace"] == "ops"
 
 
+@pytest.mark.promise("Manifests", "Drift is told with a short difference and an exit code.")
 def test_check_is_content_with_what_was_written_and_says_what_differs(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,6 +156,7 @@ def test_descriptions_can_be_shorter(program: Path, tmp_path: Path, how: str, ex
     assert spec["properties"]["size"].get("description") == expected
 
 
+@pytest.mark.promise("Manifests", "A definition that is too large for `kubectl apply` is told, with its size.")
 def test_a_definition_that_is_too_large_for_kubectl_apply_is_told_with_its_size(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -227,6 +230,7 @@ def test_a_typo_in_an_option_is_refused_and_leaves_no_file(
     assert not (tmp_path / "config").exists()
 
 
+@pytest.mark.promise("Manifests", "All files are written, or none.")
 @pytest.mark.parametrize(
     ("text", "code", "message"),
     [

@@ -45,6 +45,7 @@ def container(path: Path) -> dict[str, object]:
     return found
 
 
+@pytest.mark.promise("Packaging", "Packages are the same bytes each time, and drift is found.")
 def test_a_kustomize_tree_with_the_usual_settings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["manifests", "foo.py", "--package", "kustomize", "--image", "registry.example.com/foo:1.0.0"]
     assert run(arguments) == 0
@@ -73,11 +74,13 @@ def test_a_chart_with_the_settings_of_the_programs_own_project(
     assert values["networkPolicy"]["enabled"] is True
 
 
+@pytest.mark.promise("Packaging", "An image without a tag of its own gets a warning.")
 def test_an_image_that_will_hurt_gets_a_warning(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["manifests", "foo.py", "--package", "helm", "--image", "foo"]) == 0
     assert "Warning: the image foo:latest has no tag of its own" in capsys.readouterr().err
 
 
+@pytest.mark.promise("Packaging", "A deployment that cannot be is refused with the reason.")
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [

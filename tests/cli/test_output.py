@@ -64,6 +64,10 @@ def test_versions(answer: Answer) -> None:
     assert set(answer("version")) == {"kubewright", "kubernetes", "etcd", "python"}
 
 
+@pytest.mark.promise(
+    "Projects",
+    "With `--output json`, standard output is one document; colours are for terminals that want them.",
+)
 def test_the_files_of_a_project(answer: Answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = answer("init", "book", "--domain", "my.domain")
     assert (made["folder"], "Makefile" in made["written"], made["changed"]) == ("book", True, [])
@@ -91,6 +95,10 @@ def test_generated_files_and_how_they_differ(answer: Answer, tmp_path: Path) -> 
     assert answer("chart", "page.py")["out"] == "dist/chart"
 
 
+@pytest.mark.promise(
+    "Projects",
+    "With `--output json`, standard output is one document; colours are for terminals that want them.",
+)
 async def test_what_was_done_in_a_cluster(answer: Answer, kubeconfig: str) -> None:
     async def ask(*arguments: str, code: int = 0) -> Any:
         whole = (*arguments, "page.py", "--kubeconfig", kubeconfig)
@@ -140,6 +148,10 @@ def test_a_spinner_makes_room_for_lines_and_is_nowhere_in_a_pipe(
         assert capsys.readouterr().out == "applied Deployment a/b\n"
 
 
+@pytest.mark.promise(
+    "Projects",
+    "With `--output json`, standard output is one document; colours are for terminals that want them.",
+)
 def test_colour_is_for_terminals_that_want_it(tmp_path: Path) -> None:
     """The same command on a terminal: once as it is, once with NO_COLOR, once on a dumb one."""
     (tmp_path / "page.py").write_text(PROGRAM)

@@ -54,6 +54,7 @@ def run(folder: Path, operator: str, *options: str) -> subprocess.CompletedProce
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
+@pytest.mark.promise("Running an operator", "Its options reach the operator.")
 def test_the_options_reach_the_operator(tmp_path: Path) -> None:
     options = ["--kubeconfig", "config", "--context", "here", "--master", "https://other:6443", "-n", "left"]
     options += ["--namespace", "right", "--concurrency", "3", "--grace", "1m30s", "--leader-elect", "--resync", "0"]
@@ -78,6 +79,7 @@ def test_what_was_not_said_does_not_reach_it(tmp_path: Path) -> None:
     assert run(tmp_path, RECORDER).stdout.strip() == "[]"
 
 
+@pytest.mark.promise("Running an operator", "A wrong value names the setting and what is valid.")
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -102,6 +104,7 @@ def test_a_typo_in_a_flag_says_what_is_valid(
     assert capsys.readouterr().err.startswith(f"Error: {message}")
 
 
+@pytest.mark.promise("Running an operator", "A wrong value names the setting and what is valid.")
 def test_a_typo_in_a_variable_is_one_line_and_says_what_is_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +154,11 @@ def test_what_is_no_operator_is_a_usage_error(tmp_path: Path) -> None:
     assert "has no Operator: make one with" in done.stderr
 
 
+@pytest.mark.promise(
+    "Configuration and credentials",
+    "A kubeconfig that cannot work gets one sentence, and a program one line and a failure.",
+)
+@pytest.mark.promise("Running an operator", "Exit codes tell why.")
 @pytest.mark.parametrize(
     ("content", "context", "said"),
     [

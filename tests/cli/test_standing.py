@@ -55,6 +55,10 @@ def commands(command: click.Command, *path: str) -> dict[str, click.Command]:
     return found
 
 
+@pytest.mark.promise(
+    "Projects",
+    "A command works on the project that the user is in, from any folder of it; what the user names stays the user's.",
+)
 def test_every_command_about_a_program_finds_its_project() -> None:
     about = {
         name
@@ -65,6 +69,10 @@ def test_every_command_about_a_program_finds_its_project() -> None:
     assert finding == about | {"create api", "create webhook", "upgrade", "catalog", "run-bundle"}
 
 
+@pytest.mark.promise(
+    "Projects",
+    "A command works on the project that the user is in, from any folder of it; what the user names stays the user's.",
+)
 def test_a_whole_day_in_a_subfolder(package: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {path.name for path in package.iterdir()}
     for name, (command, file) in DAY.items():
@@ -75,6 +83,10 @@ def test_a_whole_day_in_a_subfolder(package: Path, capsys: pytest.CaptureFixture
     assert {path.name for path in package.iterdir()} - before - {"__pycache__"} == {"page.py", "page_webhook.py"}
 
 
+@pytest.mark.promise(
+    "Projects",
+    "A command works on the project that the user is in, from any folder of it; what the user names stays the user's.",
+)
 def test_paths_that_are_given_are_the_users(
     package: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -88,6 +100,10 @@ def test_paths_that_are_given_are_the_users(
     assert os.environ["KUBECONFIG"] == "clusters"
 
 
+@pytest.mark.promise(
+    "Projects",
+    "A command works on the project that the user is in, from any folder of it; what the user names stays the user's.",
+)
 def test_what_is_named_is_where_the_user_stands(package: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["manifests", "guestbook.py"]) == 0
     assert (package / "config" / "crd").is_dir()
@@ -110,6 +126,7 @@ def test_without_a_project_it_is_told_where_one_was_looked_for(
     assert f"there is no kubewright.toml in {tmp_path}, nor in a folder above it" in capsys.readouterr().err
 
 
+@pytest.mark.promise("Projects", "A project of another user above the user's folder is not run unasked.")
 def test_a_project_of_somebody_else_above_is_not_run_unasked(
     package: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -66,6 +66,10 @@ def test_the_address_that_is_printed_lets_one_in_and_ctrl_c_ends_it(kubeconfig: 
         assert process.wait(timeout=PATIENCE) == 0
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "`kubewright ui` says in one line what is wrong, and what to install.",
+)
 def test_a_port_that_is_taken_is_told(kubeconfig: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -87,6 +91,10 @@ def test_ctrl_c_does_not_wait_for_a_cluster_that_is_silent(tmp_path: Path) -> No
     assert "Error" not in errors
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "`kubewright ui` says in one line what is wrong, and what to install.",
+)
 def test_a_cluster_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         port = nobody.getsockname()[1]
@@ -97,6 +105,10 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.Capt
     assert f"127.0.0.1:{port}" in capsys.readouterr().err
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "`kubewright ui` says in one line what is wrong, and what to install.",
+)
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -128,6 +140,10 @@ def test_what_cannot_be_is_told_in_one_line(
     assert errors.count("\n") == 1
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "`kubewright ui` says in one line what is wrong, and what to install.",
+)
 def test_without_the_extra_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -44,6 +44,11 @@ async def asked(*arguments: str) -> int:
     return await asyncio.to_thread(run, ["why", *arguments])
 
 
+@pytest.mark.promise(
+    "Projects",
+    "`kubewright why` tells what woke an object, what came of it, and when it is tried again; a terminal obeys "
+    "nothing in it.",
+)
 async def test_what_woke_an_object_and_what_came_of_it(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert await asked("configmap/good", "--address", address) == 0
     said = capsys.readouterr().out

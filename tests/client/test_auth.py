@@ -98,6 +98,7 @@ class TestTokenFile:
     async def bearer(self, authenticator: Authenticator) -> str:
         return dict((await authenticator.identity()).headers)["Authorization"].removeprefix("Bearer ")
 
+    @pytest.mark.promise("Configuration and credentials", "A token file is read again.")
     async def test_it_is_read_again_every_ten_seconds(
         self, file: Path, authenticator: Authenticator, clock: VirtualClock
     ) -> None:
@@ -210,6 +211,10 @@ class TestExec:
         assert await self.bearer(authenticator) == "Bearer abc"
         assert issuer.runs == 1
 
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "Exec plugins: arguments, cluster info, interactive mode, expiry.",
+    )
     async def test_it_runs_again_shortly_before_its_credential_expires(
         self, issuer: Issuer, authenticator: Authenticator, clock: VirtualClock
     ) -> None:

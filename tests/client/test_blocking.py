@@ -22,6 +22,7 @@ def config_map(namespace: str, name: str) -> core.ConfigMap:
     return core.ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace))
 
 
+@pytest.mark.promise("Reading with the client", "A blocking face with the same methods.")
 def test_a_plain_script_reads_and_writes(blocking: BlockingClient, namespace: str) -> None:
     made = blocking.create(config_map(namespace, "a"))
     made.data = {"x": "y"}
@@ -95,6 +96,7 @@ def test_the_discovery_has_the_methods_of_the_async_one() -> None:
         assert inspect.signature(getattr(BlockingDiscovery, name)) == inspect.signature(getattr(Discovery, name))
 
 
+@pytest.mark.promise("Reading with the client", "A blocking face with the same methods.")
 def test_the_methods_are_those_of_the_async_client() -> None:
     assert BlockingClient.get.__doc__ is not None
     assert BlockingClient.get.__doc__.startswith("One object.")

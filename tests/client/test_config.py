@@ -66,6 +66,10 @@ def home(tmp_path: Path) -> Home:
 
 
 class TestOrder:
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "Arguments come first, then `KUBECONFIG`, the pod's account, and the file at home.",
+    )
     def test_the_file_in_the_home_folder_comes_last(self, home: Home) -> None:
         home.kubeconfig(context={"namespace": "apps"})
         config = home.load()
@@ -73,17 +77,29 @@ class TestOrder:
         assert config.namespace == "apps"
         assert (config.context, config.source) == ("kind", "~/.kube/config, context kind")
 
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "Arguments come first, then `KUBECONFIG`, the pod's account, and the file at home.",
+    )
     def test_a_service_account_comes_before_it(self, home: Home) -> None:
         home.kubeconfig()
         home.pod()
         assert home.load().source == "in-cluster"
 
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "Arguments come first, then `KUBECONFIG`, the pod's account, and the file at home.",
+    )
     def test_kubeconfig_of_the_environment_comes_before_a_service_account(self, home: Home) -> None:
         home.kubeconfig()
         home.pod()
         home.environ["KUBECONFIG"] = str(home.kubeconfig("other", name="other"))
         assert home.load().context == "other"
 
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "Arguments come first, then `KUBECONFIG`, the pod's account, and the file at home.",
+    )
     def test_a_named_file_comes_before_all(self, home: Home) -> None:
         home.pod()
         home.environ["KUBECONFIG"] = str(home.kubeconfig("other", name="other"))
@@ -394,6 +410,10 @@ class TestExecEntry:
 
 
 class TestArguments:
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "Arguments come first, then `KUBECONFIG`, the pod's account, and the file at home.",
+    )
     def test_they_replace_what_they_name(self, home: Home) -> None:
         home.kubeconfig(
             cluster={"certificate-authority": "ca.pem", "tls-server-name": "kind"},
@@ -441,6 +461,7 @@ class TestArguments:
 
 
 class TestProxy:
+    @pytest.mark.promise("Configuration and credentials", "Proxies.")
     @pytest.mark.parametrize(
         ("server", "environ", "proxy"),
         [

@@ -96,6 +96,7 @@ async def test_a_layer_is_never_lost_by_making_a_twin() -> None:
     await client.close()
 
 
+@pytest.mark.promise("Injected time, randomness and transport", "A fault strikes at an exact call.")
 @pytest.mark.parametrize("method", ["create", "delete", "bodyless", "large"])
 async def test_a_request_that_is_refused_in_the_last_moment_sends_nothing(method: str) -> None:
     arrived = asyncio.Queue[bytes]()

@@ -6,6 +6,7 @@ import copy
 from typing import Any, ClassVar
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given
 
 from kubewright.api import Model, core
@@ -100,6 +101,7 @@ def test_names_with_slashes_and_tildes_are_escaped() -> None:
     ]
 
 
+@pytest.mark.promise("Writing with the client", "List elements are aligned by their keys.")
 def test_keyed_elements_keep_their_unknown_fields_while_others_come_go_and_move() -> None:
     raw = {"items": [{"name": "a", "x": 1}, {"name": "b", "x": 2}, {"name": "c", "x": 3}]}
     before = {"items": [{"name": "a"}, {"name": "b"}, {"name": "c"}]}
@@ -159,6 +161,7 @@ keyed = st.lists(
 )
 
 
+@pytest.mark.promise("Writing with the client", "List elements are aligned by their keys.")
 @given(keyed, keyed)
 def test_every_surviving_keyed_element_keeps_what_the_model_does_not_know(before: Any, after: Any) -> None:
     raw = {"items": [{**element, "secret": f"of {element['name']}"} for element in before]}

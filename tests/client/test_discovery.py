@@ -12,6 +12,10 @@ from kubewright.clock import VirtualClock
 pytestmark = pytest.mark.clusters
 
 
+@pytest.mark.promise(
+    "Reading with the client",
+    "Discovery is kept, and asked again on a miss; older servers are asked group by group.",
+)
 async def test_kinds_are_found_by_version_or_by_group(client: Client, widget: Any) -> None:
     info = await client.discovery.find("apps/v1", "Deployment")
     assert (info.plural, info.namespaced) == ("deployments", True)
@@ -29,6 +33,7 @@ async def test_a_kind_that_is_not_served_is_not_found(client: Client) -> None:
         await client.kind("example.com/v9", "Foo")
 
 
+@pytest.mark.promise("Reading with the client", "Untyped objects and raw requests.")
 async def test_untyped_objects_through_a_kind_that_was_looked_up(client: Client, namespace: str) -> None:
     kind = await client.kind("v1", "ConfigMap")
     made = kind(metadata=ObjectMeta(name="u", namespace=namespace))
@@ -37,6 +42,10 @@ async def test_untyped_objects_through_a_kind_that_was_looked_up(client: Client,
     assert [obj["data"] for obj in await client.list(kind, namespace)] == [{"a": "b"}]
 
 
+@pytest.mark.promise(
+    "Reading with the client",
+    "Discovery is kept, and asked again on a miss; older servers are asked group by group.",
+)
 async def test_the_servers_version(client: Client) -> None:
     version = await client.server_version()
     assert str(version).startswith("v1.36.")
@@ -56,6 +65,10 @@ def aggregated(*groups: dict[str, Any]) -> tuple[int, bytes]:
     return answer({"kind": "APIGroupDiscoveryList", "items": [*groups]})
 
 
+@pytest.mark.promise(
+    "Reading with the client",
+    "Discovery is kept, and asked again on a miss; older servers are asked group by group.",
+)
 async def test_a_miss_asks_the_server_once_more_but_not_in_a_loop(scripted: Any) -> None:
     server, clock = scripted(*[aggregated()] * 4, aggregated(), aggregated(group("a.b", "Foo"))), VirtualClock()
     client = Client(transport=server, clock=clock)
@@ -72,6 +85,10 @@ async def test_a_miss_asks_the_server_once_more_but_not_in_a_loop(scripted: Any)
     assert len(server.requests) == 6
 
 
+@pytest.mark.promise(
+    "Reading with the client",
+    "Discovery is kept, and asked again on a miss; older servers are asked group by group.",
+)
 async def test_servers_without_aggregated_discovery_are_asked_group_by_group(scripted: Any) -> None:
     pods = [
         {"name": "pods", "singularName": "pod", "kind": "Pod", "namespaced": True, "verbs": ["get"]},
@@ -97,6 +114,7 @@ async def test_servers_without_aggregated_discovery_are_asked_group_by_group(scr
     assert [request.path for request in server.requests][2:] == ["/apis", "/apis/a.b/v1", "/apis/a.b/v1beta1"]
 
 
+@pytest.mark.promise("When a request fails", "A server that is not Kubernetes is called so.")
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}"])
 async def test_something_else_than_kubernetes_is_called_so(scripted: Any, body: bytes) -> None:
     with pytest.raises(NotKubernetes, match="is the address right"):

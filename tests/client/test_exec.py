@@ -92,6 +92,10 @@ class TestWhatAPluginGets:
         seen = await plugins.seen({"api_version": version})
         assert seen["info"] == {"apiVersion": version, "kind": "ExecCredential", "spec": {"interactive": False}}
 
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "Exec plugins: arguments, cluster info, interactive mode, expiry.",
+    )
     async def test_cluster_info_for_a_plugin_that_asks(self, plugins: Plugins, tmp_path: Path) -> None:
         authority = tmp_path / "ca.pem"
         authority.write_bytes(b"PEM")
@@ -116,6 +120,10 @@ class TestWhatAPluginGets:
 
 
 class TestInteractiveMode:
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "Exec plugins: arguments, cluster info, interactive mode, expiry.",
+    )
     async def test_always_needs_a_terminal(self, plugins: Plugins) -> None:
         with pytest.raises(ConfigError) as caught:
             await plugins.run(plugins.printing("", interactive_mode="Always"))
@@ -139,6 +147,10 @@ class TestInteractiveMode:
 
 
 class TestOutput:
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "Exec plugins: arguments, cluster info, interactive mode, expiry.",
+    )
     async def test_token_certificate_and_expiry(self, plugins: Plugins) -> None:
         status = {
             "token": "abc",
@@ -156,6 +168,10 @@ class TestOutput:
         found = await plugins.run(plugins.printing(output, api_version=V1BETA1))
         assert found == ExecCredential(token="abc")
 
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "A plugin that is absent, hangs, prints garbage or fails is named.",
+    )
     @pytest.mark.parametrize(
         ("output", "message"),
         [
@@ -206,6 +222,10 @@ class TestOutput:
 
 
 class TestFailing:
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "A plugin that is absent, hangs, prints garbage or fails is named.",
+    )
     async def test_an_absent_plugin_brings_its_hint(self, plugins: Plugins) -> None:
         plugin = ExecPlugin(
             command="kubewright-no-such-plugin", install_hint="see \x1b[1mhttps://example.com\n\tor ask"
@@ -228,6 +248,10 @@ class TestFailing:
         with pytest.raises(ConfigError, match="cannot be started: Permission denied"):
             await plugins.run(ExecPlugin(command=str(tmp_path / "data")))
 
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "A plugin that is absent, hangs, prints garbage or fails is named.",
+    )
     async def test_the_end_of_standard_error_is_shown_but_no_output(self, plugins: Plugins) -> None:
         plugin = plugins.plugin(
             "print('s3cret')\nsys.stderr.write('x' * 5000 + '\\n\\x1b[31mplease\\x1b[0m log\\n in\\x07')\nsys.exit(3)"
@@ -283,6 +307,10 @@ class TestHanging:
             while not gone():  # noqa: ASYNC110 - another process's end has no event to wait for
                 await asyncio.sleep(0.001)
 
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "A plugin that is absent, hangs, prints garbage or fails is named.",
+    )
     async def test_its_time_is_limited_and_its_children_end_with_it(self, plugins: Plugins, started: Path) -> None:
         clock = UnheldClock()
         run = asyncio.ensure_future(plugins.run(self.hanging(plugins, started), clock=clock))

@@ -58,6 +58,7 @@ async def test_a_port_where_nobody_listens() -> None:
                 await client.get(core.Node, "n")
 
 
+@pytest.mark.promise("When a request fails", "A server that is not Kubernetes is called so.")
 async def test_a_server_that_is_not_kubernetes() -> None:
     page = http("200 OK", b"<html>Welcome!</html>", "text/html")
     async with serving(answering(page)) as address, Client(ClientConfig(server=address), retry=ONCE) as client:
@@ -110,11 +111,13 @@ async def test_an_untrusted_certificate_is_refused(control_plane: ControlPlane) 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.promise("Configuration and credentials", "`insecure-skip-tls-verify` and `tls-server-name`.")
 async def test_insecure_skip_tls_verify_is_a_choice(control_plane: ControlPlane) -> None:
     async with Client(ClientConfig(server=control_plane.url, tls=TLS(insecure=True))) as client:
         assert (await client.server_version()).major == "1"
 
 
+@pytest.mark.promise("When a request fails", "No secret shows in an error.")
 async def test_an_unknown_token_is_unauthorized_and_not_shown(control_plane: ControlPlane) -> None:
     config = ClientConfig(
         server=control_plane.url, tls=TLS(ca_data=control_plane.ca), credentials=Credentials(token="s3cret-token")
@@ -125,6 +128,7 @@ async def test_an_unknown_token_is_unauthorized_and_not_shown(control_plane: Con
     assert "s3cret-token" not in str(caught.value)
 
 
+@pytest.mark.promise("Configuration and credentials", "A token file is read again.")
 async def test_a_token_that_was_rotated_is_read_again(
     control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path
 ) -> None:
@@ -142,6 +146,7 @@ async def test_a_token_that_was_rotated_is_read_again(
         assert b"APIGroupList" in await pod.request("GET", "/apis")
 
 
+@pytest.mark.promise("Configuration and credentials", "Impersonation.")
 async def test_impersonation(control_plane: ControlPlane) -> None:
     config = load_config(kubeconfig=control_plane.kubeconfig, impersonate_user="jane", impersonate_groups=["a", "b"])
     async with Client(config) as client:
@@ -151,6 +156,7 @@ async def test_impersonation(control_plane: ControlPlane) -> None:
     assert b'"groups":["a","b","system:authenticated"]' in raw
 
 
+@pytest.mark.promise("Configuration and credentials", "Proxies.")
 async def test_requests_go_through_a_proxy() -> None:
     asked: list[bytes] = []
     async with serving(answering(http("200 OK", b'{"metadata":{"name":"n"}}'), asked=asked)) as proxy:

@@ -51,6 +51,7 @@ class TestMerging:
         texts = {"a/first": FIRST, "b/second": SECOND, "c/third": THIRD}
         return [write(tmp_path / name, text) for name, text in texts.items()]
 
+    @pytest.mark.promise("Configuration and credentials", "Several files are merged as kubectl merges them.")
     def test_the_first_file_with_an_entry_provides_all_of_it(self, files: list[str]) -> None:
         merged = read(*files)
         assert merged.clusters["shared"].decode(Cluster).server == "https://first"
@@ -58,12 +59,14 @@ class TestMerging:
         assert merged.users["both"].decode(User).token == "first"
         assert merged.users["both"].decode(User).username is None
 
+    @pytest.mark.promise("Configuration and credentials", "Several files are merged as kubectl merges them.")
     def test_entries_that_only_later_files_have_are_added(self, files: list[str]) -> None:
         merged = read(*files)
         assert set(merged.clusters) == {"shared", "own"}
         assert merged.contexts["two"].decode(Context).namespace == "ns"
         assert merged.contexts["three"].decode(Context).cluster == "own"
 
+    @pytest.mark.promise("Configuration and credentials", "Several files are merged as kubectl merges them.")
     def test_the_first_current_context_that_is_not_empty_counts(self, files: list[str]) -> None:
         assert read(*files).current_context == "two"
         assert read(*reversed(files)).current_context == "three"
@@ -84,6 +87,10 @@ class TestMerging:
 
 
 class TestHostileFiles:
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "A kubeconfig that cannot work gets one sentence, and a program one line and a failure.",
+    )
     @pytest.mark.parametrize(
         ("content", "message"),
         [
@@ -158,6 +165,10 @@ class TestLookingUp:
         document = {"contexts": contexts, "clusters": clusters, "users": users}
         return write(tmp_path / "config", yaml.safe_dump(document))
 
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "A kubeconfig that cannot work gets one sentence, and a program one line and a failure.",
+    )
     def test_an_unknown_context_brings_the_close_match(self, file: str) -> None:
         with pytest.raises(ConfigError) as caught:
             read(file).context("kind-dve")
@@ -176,6 +187,10 @@ class TestLookingUp:
         with pytest.raises(ConfigError, match=r"current-context 'gone' does not exist; there is none$"):
             read(file).context(None)
 
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "A kubeconfig that cannot work gets one sentence, and a program one line and a failure.",
+    )
     def test_an_unknown_cluster_or_user_names_the_context(self, file: str) -> None:
         merged = read(file)
         context = merged.context("production")

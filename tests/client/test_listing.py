@@ -20,6 +20,7 @@ async def seven(client: Client, namespace: str) -> str:
     return namespace
 
 
+@pytest.mark.promise("Reading with the client", "Lists are paged, and can be iterated a page at a time.")
 async def test_awaiting_a_list_gives_everything_with_its_revision(client: Client, seven: str) -> None:
     listed = await client.list(core.ConfigMap, seven, page_size=3)
     assert [obj.metadata.name for obj in listed] == [f"c{number}" for number in range(7)]
@@ -27,6 +28,7 @@ async def test_awaiting_a_list_gives_everything_with_its_revision(client: Client
     assert listed[0].kind == "ConfigMap"
 
 
+@pytest.mark.promise("Reading with the client", "Lists are paged, and can be iterated a page at a time.")
 async def test_iterating_holds_one_page_at_a_time(client: Client, seven: str) -> None:
     pages = [len(page) async for page in client.list(core.ConfigMap, seven, page_size=3).pages()]
     assert pages == [3, 3, 1]
@@ -84,6 +86,10 @@ def gone(token: str = "") -> tuple[int, bytes]:
     return 410, json.dumps(status).encode()
 
 
+@pytest.mark.promise(
+    "What the cache keeps",
+    "So it is with one that is nested too deeply for a decoder, in a watch and in a page of a list.",
+)
 async def test_an_object_that_is_nested_too_deeply_hides_no_other(scripted: Any) -> None:
     deep = b'{"metadata":{"name":"b"},"spec":%b%b}' % (b"[" * 5000, b"]" * 5000)
     whole = page("abc", 5)[1].replace(b'{"metadata": {"name": "b", "resourceVersion": "5"}}', deep)

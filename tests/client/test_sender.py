@@ -40,6 +40,7 @@ def client_of(server: Any, clock: VirtualClock, **options: Any) -> Client:
     return Client(transport=server, clock=clock, rng=random.Random(1), **options)
 
 
+@pytest.mark.promise("When a request fails", "Retry-After counts.")
 async def test_a_busy_server_is_asked_again_when_it_said(scripted: Any) -> None:
     server, clock = scripted(BUSY, BUSY, NODE), VirtualClock()
     await clock.run(client_of(server, clock).create(NEW))
@@ -47,12 +48,21 @@ async def test_a_busy_server_is_asked_again_when_it_said(scripted: Any) -> None:
     assert len(server.requests) == 3
 
 
+@pytest.mark.promise(
+    "When a request fails",
+    "Reads are repeated; a write only when it cannot have happened, or may happen twice.",
+)
 @pytest.mark.parametrize("answer", [BROKEN, UNAVAILABLE, ConnectionLost("cut", sent=True), TimeoutError()])
 async def test_a_read_is_repeated_after_any_failure_of_the_server(scripted: Any, answer: Any) -> None:
     server, clock = scripted(answer, NODE), VirtualClock()
     assert (await clock.run(client_of(server, clock).get(core.Node, "n"))).metadata.name == "n"
 
 
+@pytest.mark.promise(
+    "When a request fails",
+    "Reads are repeated; a write only when it cannot have happened, or may happen twice.",
+)
+@pytest.mark.promise("Injected time, randomness and transport", "A fault strikes at an exact call.")
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
@@ -71,6 +81,10 @@ async def test_a_write_that_may_have_happened_is_not_repeated(
     assert len(server.requests) == 1
 
 
+@pytest.mark.promise(
+    "When a request fails",
+    "Reads are repeated; a write only when it cannot have happened, or may happen twice.",
+)
 async def test_a_write_that_never_left_is_repeated(scripted: Any) -> None:
     server, clock = scripted(ConnectionLost("cannot connect", sent=False), NODE), VirtualClock()
     await clock.run(client_of(server, clock).create(NEW))
@@ -83,6 +97,10 @@ async def test_a_write_is_repeated_when_the_server_asks_for_it(scripted: Any) ->
     assert len(server.requests) == 2
 
 
+@pytest.mark.promise(
+    "When a request fails",
+    "Reads are repeated; a write only when it cannot have happened, or may happen twice.",
+)
 @pytest.mark.parametrize("answer", [BROKEN, ConnectionLost("cut", sent=True)])
 async def test_an_apply_and_a_dry_run_may_be_repeated(scripted: Any, answer: Any) -> None:
     server, clock = scripted(answer, NODE, answer, NODE), VirtualClock()
@@ -91,6 +109,7 @@ async def test_an_apply_and_a_dry_run_may_be_repeated(scripted: Any, answer: Any
     assert len(server.requests) == 4
 
 
+@pytest.mark.promise("When a request fails", "Retries are bounded, in number and in time.")
 async def test_backoff_doubles_with_jitter_and_ends_at_the_deadline(scripted: Any) -> None:
     server, clock = scripted(*[BROKEN] * 20), VirtualClock()
     policy = RetryPolicy(attempts=20, deadline=10, first_delay=1, longest_delay=4)
@@ -100,6 +119,7 @@ async def test_backoff_doubles_with_jitter_and_ends_at_the_deadline(scripted: An
     assert 3 <= len(server.requests) <= 6
 
 
+@pytest.mark.promise("When a request fails", "Retries are bounded, in number and in time.")
 async def test_attempts_are_bounded(scripted: Any) -> None:
     server, clock = scripted(*[BROKEN] * 20), VirtualClock()
     with pytest.raises(ApiError):
@@ -123,6 +143,10 @@ async def test_an_eviction_that_must_wait_for_a_budget_is_the_callers_business(s
     assert len(server.requests) == 1
 
 
+@pytest.mark.promise(
+    "When a request fails",
+    "Each failure is an exception of its own with the server's status, a conflict too.",
+)
 @pytest.mark.parametrize(
     ("code", "reason", "error"),
     [
@@ -161,6 +185,7 @@ async def test_a_success_that_is_no_object_is_not_kubernetes(scripted: Any, body
         await client_of(scripted((200, body)), VirtualClock()).get(core.Node, "n")
 
 
+@pytest.mark.promise("When a request fails", "Hooks count, time and trace every attempt.")
 async def test_hooks_count_time_and_trace_every_attempt(scripted: Any) -> None:
     server, clock = scripted(BUSY, NODE), VirtualClock()
     seen: list[tuple[str, str, int, int]] = []
@@ -188,6 +213,7 @@ async def test_hooks_hear_of_attempts_without_an_answer(scripted: Any) -> None:
     assert (outcomes[0].status, str(outcomes[0].error)) == (0, "create nodes n: cut")
 
 
+@pytest.mark.promise("When a request fails", "The client's own rate can be limited.")
 async def test_the_rate_limit_lets_a_burst_through_and_then_keeps_the_pace(scripted: Any) -> None:
     server, clock = scripted(*[NODE] * 8), VirtualClock()
     client = client_of(server, clock, rate_limit=(2, 3))
@@ -198,6 +224,10 @@ async def test_the_rate_limit_lets_a_burst_through_and_then_keeps_the_pace(scrip
     assert times == [0, 0, 0, 0.5, 1, 1.5, 2, 2.5]
 
 
+@pytest.mark.promise(
+    "Writing with the client",
+    "Every write names its manager, and unknown fields are refused unless told otherwise.",
+)
 async def test_every_write_says_who_writes_and_how_it_is_checked(scripted: Any) -> None:
     server = scripted(*[NODE] * 3)
     client = client_of(server, VirtualClock(), field_manager="me", field_validation="Warn", user_agent="ua/1")
@@ -211,6 +241,10 @@ async def test_every_write_says_who_writes_and_how_it_is_checked(scripted: Any) 
     assert {request.headers["User-Agent"] for request in server.requests} == {"ua/1"}
 
 
+@pytest.mark.promise(
+    "Writing with the client",
+    "Every write names its manager, and unknown fields are refused unless told otherwise.",
+)
 async def test_unknown_fields_are_refused_on_every_write_unless_told_otherwise(scripted: Any) -> None:
     server = scripted((200, b'{"metadata":{"name":"n","resourceVersion":"1"}}'), *[NODE] * 5)
     client = client_of(server, VirtualClock(), field_manager="me")

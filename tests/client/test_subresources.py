@@ -10,6 +10,7 @@ from kubewright.client import ApiError, Client, MergePatch, TooManyRequests
 pytestmark = pytest.mark.clusters
 
 
+@pytest.mark.promise("Reading with the client", "Status, scale, eviction, tokens and logs.")
 async def test_scale_is_read_and_set(client: Client, namespace: str, widget: Any) -> None:
     spec, _ = widget.__orig_bases__[0].__args__
     await client.create(widget(metadata=ObjectMeta(name="w", namespace=namespace), spec=spec(size=3)))
@@ -19,6 +20,7 @@ async def test_scale_is_read_and_set(client: Client, namespace: str, widget: Any
     assert (await client.get(widget, "w", namespace)).spec.size == 0
 
 
+@pytest.mark.promise("Reading with the client", "Status, scale, eviction, tokens and logs.")
 async def test_a_token_for_a_service_account(client: Client, namespace: str) -> None:
     await client.create(core.ServiceAccount(metadata=ObjectMeta(name="robot", namespace=namespace)))
     made = await client.create_token("robot", namespace, audiences=["me"], expiration_seconds=600)
@@ -34,6 +36,7 @@ def pod(namespace: str) -> core.Pod:
     )
 
 
+@pytest.mark.promise("Reading with the client", "Status, scale, eviction, tokens and logs.")
 async def test_an_eviction_deletes_a_pod_unless_a_budget_forbids_it(client: Client, namespace: str) -> None:
     await client.create(pod(namespace))
     running = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
@@ -60,6 +63,7 @@ async def test_a_pod_that_runs_nowhere_has_no_logs(client: Client, namespace: st
         _ = [line async for line in client.logs("p", namespace, container="other")]
 
 
+@pytest.mark.promise("Reading with the client", "Status, scale, eviction, tokens and logs.")
 async def test_logs_arrive_line_by_line(scripted: Any) -> None:
     server = scripted((200, [b"first\nsec", b"ond\n\xff\nlast"]))
     lines = [line async for line in Client(transport=server).logs("p", "d", container="c", follow=True)]

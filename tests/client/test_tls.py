@@ -137,6 +137,7 @@ class TestServerCertificate:
                 await greet(port, await Authenticator(config(port, tls=TLS(ca_data=own)), clock).identity()) == "nobody"
             )
 
+    @pytest.mark.promise("Configuration and credentials", "A rotated CA is picked up.")
     async def test_a_rotated_ca_is_picked_up(self, tmp_path: Path, clock: VirtualClock) -> None:
         """As the kubelet rotates: the file is a symlink through a folder that is a symlink, which is swapped."""
         old, new = Authority("old"), Authority("new")
@@ -188,6 +189,7 @@ class TestServerCertificate:
             identity = await Authenticator(config(port, tls=TLS(insecure=True)), clock).identity()
             assert await greet(port, identity) == "nobody"
 
+    @pytest.mark.promise("Configuration and credentials", "`insecure-skip-tls-verify` and `tls-server-name`.")
     async def test_another_server_name(self, tmp_path: Path, clock: VirtualClock) -> None:
         authority = Authority()
         async with server(authority, tmp_path) as port:
@@ -253,6 +255,7 @@ class TestExplaining:
                 "use an address that it names, or set tls-server-name"
             )
 
+    @pytest.mark.promise("Configuration and credentials", "An expired certificate is named.")
     async def test_an_expired_server(self, tmp_path: Path, clock: VirtualClock) -> None:
         authority = Authority()
         async with server(authority, tmp_path, until=PAST) as port:
@@ -279,6 +282,10 @@ class TestClientCertificate:
     def form(self, request: pytest.FixtureRequest) -> str:
         return str(request.param)
 
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "Client certificates come from files or data, and are picked up again.",
+    )
     async def test_files_and_data_in_any_mixture(self, tmp_path: Path, clock: VirtualClock, form: str) -> None:
         authority = Authority()
         certificate, key = authority.issue("jane")
@@ -294,6 +301,10 @@ class TestClientCertificate:
             authenticator = Authenticator(config(port, tls=tls, credentials=credentials), clock)
             assert await greet(port, await authenticator.identity()) == "jane"
 
+    @pytest.mark.promise(
+        "Configuration and credentials",
+        "Client certificates come from files or data, and are picked up again.",
+    )
     async def test_a_renewed_pair_is_picked_up_once_it_is_complete(
         self, tmp_path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -327,6 +338,7 @@ class TestClientCertificate:
         replace(pair_file, b"".join(authority.issue("new")))
         assert await authenticator.rejected(first) is True
 
+    @pytest.mark.promise("Configuration and credentials", "An expired certificate is named.")
     async def test_an_expired_one_is_named_when_the_server_rejects_it(self, clock: VirtualClock) -> None:
         certificate, key = Authority().issue("jane", until=PAST)
         credentials = Credentials(certificate_data=certificate, key_data=key, user="jane")

@@ -5,6 +5,8 @@ import random
 import re
 from typing import Any
 
+import pytest
+
 from kubewright.api import core
 from kubewright.client import Client, Trace, current_trace
 
@@ -19,6 +21,10 @@ def test_ids_are_those_of_w3c_and_stay_the_same() -> None:
     assert Trace(random.Random(1)).trace_id == trace.trace_id != Trace(random.Random(2)).trace_id
 
 
+@pytest.mark.promise(
+    "What a reconciler works with",
+    "Each reconcile has a trace, which its requests and log records carry.",
+)
 async def test_requests_carry_the_trace_that_is_current(scripted: Any) -> None:
     server = scripted(NODE, NODE, NODE)
     client, trace = Client(transport=server), Trace(random.Random(1))

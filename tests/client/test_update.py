@@ -31,6 +31,10 @@ async def untyped(client: Client, namespace: str) -> Untyped:
     return await client.get(await client.kind("client.example.com/v1", "Widget"), "w", namespace)
 
 
+@pytest.mark.promise(
+    "Writing with the client",
+    "An update keeps what the model does not know, also inside lists and after copies.",
+)
 async def test_an_update_keeps_fields_that_the_model_does_not_know(client: Client, namespace: str, stored: Any) -> None:
     stored.spec.size = 2
     updated = await client.update(stored)
@@ -38,6 +42,10 @@ async def test_an_update_keeps_fields_that_the_model_does_not_know(client: Clien
     assert (await untyped(client, namespace))["spec"]["hidden"] == {"deep": [1, 2]}
 
 
+@pytest.mark.promise(
+    "Writing with the client",
+    "An update keeps what the model does not know, also inside lists and after copies.",
+)
 async def test_also_inside_list_elements_that_move(client: Client, namespace: str, stored: Any) -> None:
     first, second = stored.spec.ports
     second.number = 443
@@ -50,6 +58,10 @@ async def test_also_inside_list_elements_that_move(client: Client, namespace: st
     ]
 
 
+@pytest.mark.promise(
+    "Writing with the client",
+    "An update keeps what the model does not know, also inside lists and after copies.",
+)
 async def test_also_after_the_object_was_copied(client: Client, namespace: str, stored: Any) -> None:
     changed = copy.deepcopy(stored)
     del changed.spec.ports[0]
@@ -59,6 +71,7 @@ async def test_also_after_the_object_was_copied(client: Client, namespace: str, 
     assert content["spec"]["hidden"] == {"deep": [1, 2]}
 
 
+@pytest.mark.promise("Writing with the client", "An explicit zero, empty text or empty list reaches the server.")
 async def test_an_explicit_zero_empty_text_or_empty_list_reaches_the_server_by_update(
     client: Client, namespace: str, stored: Any
 ) -> None:
@@ -68,6 +81,7 @@ async def test_an_explicit_zero_empty_text_or_empty_list_reaches_the_server_by_u
     assert (spec["size"], spec["text"], spec["tags"]) == (0, "", [])
 
 
+@pytest.mark.promise("Writing with the client", "An explicit zero, empty text or empty list reaches the server.")
 async def test_an_explicit_zero_empty_text_or_empty_list_reaches_the_server_by_create_and_apply(
     client: Client, namespace: str, widget: Any
 ) -> None:
@@ -92,6 +106,7 @@ async def test_nothing_changed_sends_nothing(client: Client, stored: Any) -> Non
     assert await client.update(stored) is stored
 
 
+@pytest.mark.promise("Writing with the client", "The revision that was read guards an update.")
 async def test_a_stale_object_is_a_conflict(client: Client, namespace: str, stored: Any, widget: Any) -> None:
     await client.patch(widget, "w", MergePatch({"spec": {"size": 7}}), namespace)
     stored.spec.size = 2
@@ -100,6 +115,7 @@ async def test_a_stale_object_is_a_conflict(client: Client, namespace: str, stor
     assert (await client.get(widget, "w", namespace)).spec.size == 7
 
 
+@pytest.mark.promise("Writing with the client", "The revision that was read guards an update.")
 async def test_a_stale_list_that_became_shorter_is_a_conflict_too(
     client: Client, namespace: str, stored: Any, widget: Any
 ) -> None:
@@ -119,6 +135,7 @@ async def test_a_refused_value_stays_invalid(client: Client, stored: Any) -> Non
     assert [cause.field for cause in caught.value.causes] == ["spec.size"]
 
 
+@pytest.mark.promise("Reading with the client", "Status, scale, eviction, tokens and logs.")
 async def test_the_status_goes_through_its_own_endpoint(
     client: Client, namespace: str, stored: Any, widget: Any
 ) -> None:
@@ -185,6 +202,7 @@ async def test_a_built_in_kind_with_defaulted_lists_updates_one_container(client
     ]
 
 
+@pytest.mark.promise("Writing with the client", "JSON, merge and strategic patches.")
 async def test_a_raw_json_patch_is_sent_as_it_is(client: Client, namespace: str, stored: Any, widget: Any) -> None:
     patch = JsonPatch([{"op": "add", "path": "/spec/text", "value": "x"}])
     assert (await client.patch(widget, "w", patch, namespace)).spec.text == "x"

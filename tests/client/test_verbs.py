@@ -69,6 +69,7 @@ async def test_what_exists_already_is_not_made_twice(client: Client, namespace: 
         await client.create(config_map(namespace))
 
 
+@pytest.mark.promise("Writing with the client", "A dry run changes nothing.")
 async def test_dry_run_changes_nothing(client: Client, namespace: str) -> None:
     made = await client.create(config_map(namespace), dry_run=True)
     assert made.metadata.uid
@@ -90,6 +91,7 @@ async def test_replace_writes_the_whole_object(client: Client, namespace: str) -
         await client.replace(made)
 
 
+@pytest.mark.promise("Writing with the client", "JSON, merge and strategic patches.")
 async def test_merge_patch_and_strategic_patch(client: Client, namespace: str) -> None:
     pod = core.Pod(
         metadata=ObjectMeta(name="p", namespace=namespace),
@@ -103,12 +105,14 @@ async def test_merge_patch_and_strategic_patch(client: Client, namespace: str) -
     assert [container.image for container in patched.spec.containers] == ["a:1", "b:2"]
 
 
+@pytest.mark.promise("Writing with the client", "Apply names who owns a field; force takes it.")
 async def test_apply_creates_changes_and_removes_what_is_no_longer_applied(client: Client, namespace: str) -> None:
     await client.apply(config_map(namespace, a="1", b="2"))
     applied = await client.apply(config_map(namespace, a="9"))
     assert applied.data == {"a": "9"}
 
 
+@pytest.mark.promise("Writing with the client", "Apply names who owns a field; force takes it.")
 async def test_apply_tells_who_owns_a_field_and_force_takes_it(client: Client, namespace: str) -> None:
     await client.apply(config_map(namespace, a="1"), field_manager="first")
     with pytest.raises(Conflict) as caught:
@@ -132,6 +136,7 @@ async def test_apply_to_the_status(client: Client, namespace: str, widget: Any) 
     assert (applied.spec.size, applied.status.ready) == (1, 0)
 
 
+@pytest.mark.promise("Writing with the client", "Deletion has preconditions, propagation and grace; collections too.")
 async def test_deletion_with_preconditions_spares_another_object(client: Client, namespace: str) -> None:
     made = await client.create(config_map(namespace))
     with pytest.raises(Conflict, match="the UID in the precondition"):
@@ -141,6 +146,7 @@ async def test_deletion_with_preconditions_spares_another_object(client: Client,
     await client.delete(core.ConfigMap, "c", namespace, uid=made.metadata.uid)
 
 
+@pytest.mark.promise("Writing with the client", "Deletion has preconditions, propagation and grace; collections too.")
 async def test_deletion_propagation_and_grace_reach_the_server(client: Client, namespace: str) -> None:
     made = await client.create(config_map(namespace))
     await client.delete(core.ConfigMap, "c", namespace, propagation="Foreground", grace_period_seconds=0)
@@ -166,6 +172,10 @@ async def test_find_gives_none_for_what_is_not_there(client: Client, namespace: 
     assert await client.find(core.ConfigMap, "c", namespace) is not None
 
 
+@pytest.mark.promise(
+    "Reading with the client",
+    "One object can be waited for: until it meets a condition, or is gone with its finalizers.",
+)
 async def test_waiting_for_an_object_to_be_there_and_to_meet_a_condition(client: Client, namespace: str) -> None:
     async def change() -> None:
         await client.create(config_map(namespace))
@@ -221,6 +231,10 @@ async def test_a_condition_that_is_async_is_refused_and_not_taken_for_true(clien
             await unchecked.wait_for(core.ConfigMap, "c", lambda found: never(found), namespace)
 
 
+@pytest.mark.promise(
+    "Reading with the client",
+    "One object can be waited for: until it meets a condition, or is gone with its finalizers.",
+)
 async def test_waiting_until_an_object_is_gone_with_its_finalizers(client: Client, namespace: str) -> None:
     await client.wait_until_gone(core.ConfigMap, "c", namespace)  # it never was there
     kept = config_map(namespace)
@@ -248,6 +262,7 @@ async def test_a_request_that_makes_no_sense_is_a_bad_request(client: Client, na
         await client.request("POST", f"/api/v1/namespaces/{namespace}/configmaps", body=b"{")
 
 
+@pytest.mark.promise("When a request fails", "No secret shows in an error.")
 async def test_no_secret_reaches_an_error_or_a_representation(client: Client, namespace: str) -> None:
     metadata = ObjectMeta(name="s", namespace=namespace)
     secret = await client.create(core.Secret(metadata=metadata, data={"password": b"hunter2"}))
@@ -267,6 +282,7 @@ async def test_a_long_quotation_of_the_server_is_cut(client: Client, namespace: 
     assert len(str(caught.value)) < 500
 
 
+@pytest.mark.promise("Writing with the client", "Deletion has preconditions, propagation and grace; collections too.")
 async def test_delete_collection_takes_what_matches(client: Client, namespace: str) -> None:
     for name in "abc":
         obj = config_map(namespace, name)
@@ -276,6 +292,7 @@ async def test_delete_collection_takes_what_matches(client: Client, namespace: s
     assert [obj.metadata.name for obj in await client.list(core.ConfigMap, namespace)] == ["b"]
 
 
+@pytest.mark.promise("When a request fails", "Invalid names each field; forbidden names verb and resource.")
 async def test_an_invalid_object_names_each_field(client: Client, namespace: str) -> None:
     bad = core.Service(
         metadata=ObjectMeta(name="Bad_Name", namespace=namespace),
@@ -286,6 +303,10 @@ async def test_an_invalid_object_names_each_field(client: Client, namespace: str
     assert {"metadata.name", "spec.ports[0].port"} <= {cause.field for cause in caught.value.causes}
 
 
+@pytest.mark.promise(
+    "Writing with the client",
+    "Every write names its manager, and unknown fields are refused unless told otherwise.",
+)
 async def test_a_field_that_the_server_does_not_know_is_refused(client: Client, namespace: str) -> None:
     kind = await client.kind("v1", "ConfigMap")
     odd = kind(metadata=ObjectMeta(name="odd", namespace=namespace))
@@ -294,6 +315,7 @@ async def test_a_field_that_the_server_does_not_know_is_refused(client: Client, 
         await client.create(odd)
 
 
+@pytest.mark.promise("When a request fails", "Invalid names each field; forbidden names verb and resource.")
 async def test_forbidden_says_verb_and_resource(control_plane: ControlPlane, namespace: str) -> None:
     kubeconfig = control_plane.add_user("nobody-in-particular")
     async with Client.connect(kubeconfig=kubeconfig) as client:
@@ -303,11 +325,19 @@ async def test_forbidden_says_verb_and_resource(control_plane: ControlPlane, nam
     assert 'User "nobody-in-particular" cannot list resource "deployments"' in str(caught.value)
 
 
+@pytest.mark.promise(
+    "When a request fails",
+    "A body that is too large, and an object without a name, get a clear word.",
+)
 async def test_a_body_larger_than_the_server_takes(client: Client, namespace: str) -> None:
     with pytest.raises((RequestTooLarge, Invalid), match=r"too large|Too long"):
         await client.create(config_map(namespace, a="x" * 4_000_000))
 
 
+@pytest.mark.promise(
+    "When a request fails",
+    "A body that is too large, and an object without a name, get a clear word.",
+)
 async def test_an_object_without_a_name_is_refused(client: Client, namespace: str) -> None:
     nameless = core.ConfigMap(metadata=ObjectMeta(namespace=namespace))
     with pytest.raises(Invalid, match=r"metadata\.name: Required value: name or generateName is required"):
@@ -332,6 +362,7 @@ async def test_names_with_colons_reach_the_server(client: Client) -> None:
     assert (await client.get(rbac.ClusterRole, "system:node")).metadata.name == "system:node"
 
 
+@pytest.mark.promise("When a request fails", "Warnings of the server are logged once each.")
 async def test_server_warnings_are_logged_once_each(
     client: Client, namespace: str, widget: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -357,6 +388,7 @@ async def test_reviews_have_no_name(client: Client) -> None:
     assert review.status.user_info.username == "kubewright-admin"
 
 
+@pytest.mark.promise("Reading with the client", "Untyped objects and raw requests.")
 async def test_raw_requests_and_streams(client: Client, namespace: str) -> None:
     assert await client.request("GET", "/readyz") == b"ok"
     body = {"metadata": {"name": "raw"}, "data": {"a": "b"}}

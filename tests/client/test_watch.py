@@ -53,6 +53,7 @@ async def test_a_watch_tells_what_exists_and_then_what_happens(client: Client, n
     assert seen == [("ADDED", "a"), ("ADDED", "b"), ("MODIFIED", "b"), ("DELETED", "b")]
 
 
+@pytest.mark.promise("Reading with the client", "A watch goes on after a cut, and says when its place was forgotten.")
 async def test_a_watch_goes_on_after_its_connection_was_cut(control_plane: ControlPlane, namespace: str) -> None:
     with control_plane.proxy() as proxy:
         async with Client.connect(kubeconfig=proxy.kubeconfig) as client:
@@ -93,6 +94,7 @@ async def test_selectors_narrow_a_watch(client: Client, namespace: str) -> None:
     assert int(watch.resource_version) > 0
 
 
+@pytest.mark.promise("Reading with the client", "A watch goes on after a cut, and says when its place was forgotten.")
 async def test_a_forgotten_revision_is_expired(control_plane: ControlPlane, client: Client, namespace: str) -> None:
     old = (await client.list(core.ConfigMap, namespace)).resource_version
     await make(client, namespace, "a")

@@ -56,6 +56,7 @@ async def test_what_a_reader_does_to_an_object_stays_with_the_reader(embedded: C
     assert (await client.get(ConfigMap, "a")).data == {"k": "v"}
 
 
+@pytest.mark.promise("The embedded cluster", "The same seed gives the same uids and names.")
 async def test_the_same_seed_gives_the_same_uids_and_names() -> None:
     async def story() -> list[str]:
         async with Cluster(seed="story", clock=VirtualClock()) as cluster:
@@ -73,6 +74,7 @@ async def test_time_is_the_clocks(embedded: Cluster, clock: VirtualClock) -> Non
     assert made.metadata.creation_timestamp == clock.now()
 
 
+@pytest.mark.promise("The embedded cluster", "State survives in a snapshot; a file that is none is kept.")
 async def test_a_snapshot_brings_everything_back(tmp_path: Path) -> None:
     path = tmp_path / "cluster.snapshot"
     async with Cluster(snapshot=path) as cluster:
@@ -105,6 +107,7 @@ async def test_a_snapshot_is_written_while_the_state_changes(tmp_path: Path) -> 
         assert b'"name":"a"' in path.read_bytes()
 
 
+@pytest.mark.promise("The embedded cluster", "State survives in a snapshot; a file that is none is kept.")
 async def test_a_file_that_is_no_snapshot_is_refused_and_kept(tmp_path: Path) -> None:
     path = tmp_path / "diary"
     path.write_text("dear diary\n")
@@ -139,6 +142,7 @@ async def test_a_cluster_says_what_it_needs() -> None:
         await raw("GET", MAPS)
 
 
+@pytest.mark.promise("The embedded cluster", "What it does not support it refuses with the reason.")
 async def test_what_is_not_supported_is_refused_with_the_reason(embedded: Cluster, raw: Raw) -> None:
     for resource, reason in REFUSED_WRITES.items():
         if resource in embedded.dispatcher.supported:
@@ -151,6 +155,7 @@ async def test_what_is_not_supported_is_refused_with_the_reason(embedded: Cluste
         assert (got.status, got.body["message"]) == (501, expected), resource
 
 
+@pytest.mark.promise("The embedded cluster", "What it does not support it refuses with the reason.")
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
@@ -178,6 +183,7 @@ async def test_a_bug_of_ours_is_a_500_and_is_logged(
     assert "the embedded cluster failed at POST" in caplog.text
 
 
+@pytest.mark.promise("The embedded cluster", "Over HTTP only those with credentials come in.")
 async def test_over_http_only_those_with_credentials_come_in() -> None:
     import aiohttp
 
@@ -197,6 +203,7 @@ async def test_over_http_only_those_with_credentials_come_in() -> None:
                 assert (response.status, await response.text()) == (200, "ok")
 
 
+@pytest.mark.promise("The embedded cluster", "Over HTTP only those with credentials come in.")
 async def test_without_tls_the_token_is_needed() -> None:
     import aiohttp
 

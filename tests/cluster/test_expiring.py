@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kubewright.api import core, meta
 from kubewright.client import Client
 from kubewright.clock import VirtualClock
@@ -17,6 +19,7 @@ async def names(client: Client) -> list[str]:
     return [event.metadata.name for event in await client.list(core.Event)]
 
 
+@pytest.mark.promise("The embedded cluster", "Events end an hour after their last write.")
 async def test_an_event_ends_after_an_hour() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock) as cluster, cluster.client(namespace="default") as client:
@@ -31,6 +34,7 @@ async def test_an_event_ends_after_an_hour() -> None:
         assert await names(client) == []
 
 
+@pytest.mark.promise("The embedded cluster", "Events end an hour after their last write.")
 async def test_a_write_gives_an_event_another_hour() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock) as cluster, cluster.client(namespace="default") as client:

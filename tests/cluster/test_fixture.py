@@ -84,10 +84,12 @@ def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
     return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
 
 
+@pytest.mark.promise("The embedded cluster", "The same test runs on the embedded and on the real cluster.")
 def test_the_embedded_cluster_is_the_default_and_needs_no_control_plane(pytester: pytest.Pytester) -> None:
     run(pytester, "-m", "not control_plane").assert_outcomes(passed=3)
 
 
+@pytest.mark.promise("The embedded cluster", "The same test runs on the embedded and on the real cluster.")
 def test_the_same_tests_run_on_the_real_one_except_those_that_move_time(
     pytester: pytest.Pytester, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +127,7 @@ def names(result: pytest.RunResult, outcome: str = "") -> list[str]:
     return sorted(line.partition("::")[2].split()[0] for line in result.outlines if "::" in line and outcome in line)
 
 
+@pytest.mark.promise("The embedded cluster", "The same test runs on the embedded and on the real cluster.")
 def test_marked_tests_run_on_both_clusters_or_on_the_one_that_is_named(
     pytester: pytest.Pytester, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,10 @@ def pod(**container: Any) -> dict[str, Any]:
     return {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "i"} | container]}}
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Objects of built-in kinds that cannot be are refused at their fields, in the real server's words.",
+)
 @pytest.mark.parametrize(
     ("container", "field"),
     [

@@ -18,6 +18,10 @@ def test_a_schedule_that_can_be_read_has_no_problem(schedule: str) -> None:
     assert schedule_problem(schedule) is None
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Objects of built-in kinds that cannot be are refused at their fields, in the real server's words.",
+)
 @pytest.mark.parametrize(
     ("schedule", "problem"),
     [
@@ -74,11 +78,19 @@ def test_a_zone_moves_the_time() -> None:
     assert times("0 12 * * *", "2030-01-01T00:00:00", 1, "Asia/Kolkata") == ["2030-01-01 06:30"]
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Changes of clocks are left out or come twice, as for the real controller.",
+)
 def test_a_time_that_the_clocks_leave_out_is_left_out() -> None:
     # In Paris it is 3 o'clock after 2 o'clock on 2030-03-31.
     assert times("30 2 * * *", "2030-03-30T00:00:00", 2, "Europe/Paris") == ["2030-03-30 01:30", "2030-04-01 00:30"]
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Changes of clocks are left out or come twice, as for the real controller.",
+)
 def test_a_time_that_comes_twice_is_due_twice() -> None:
     # In Paris it is 2 o'clock again after 3 o'clock on 2030-10-27.
     expected = ["2030-10-27 00:30", "2030-10-27 01:30", "2030-10-28 01:30"]

@@ -21,6 +21,7 @@ async def make(client: Client, name: str, **spec: object) -> core.ServiceSpec:
     return made
 
 
+@pytest.mark.promise("The embedded cluster", "Services have addresses of their own.")
 async def test_each_service_has_an_address_of_its_own_also_after_a_restart(tmp_path: Path) -> None:
     file = tmp_path / "state"
     async with Cluster(snapshot=file) as cluster, cluster.client(namespace="default") as client:
@@ -52,6 +53,10 @@ def on_all_ports(count: int) -> core.Service:
     return core.Service(metadata=meta.ObjectMeta(name="all"), spec=spec)
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "What services give back is given to others, and what is being written is nobody else's.",
+)
 async def test_what_services_give_back_is_given_to_others_so_a_cluster_that_lives_long_does_not_run_out() -> None:
     """All node ports, again and again: of services that are refused or only tried, that change their type, that go."""
     async with Cluster() as cluster, cluster.client(namespace="default") as client:
@@ -77,6 +82,10 @@ class Slow(Plugin):
         await asyncio.sleep(0)
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "What services give back is given to others, and what is being written is nobody else's.",
+)
 async def test_services_that_are_made_at_once_have_different_addresses_and_ports() -> None:
     async with Cluster() as cluster, cluster.client(namespace="default") as client:
         slow = Slow()

@@ -29,6 +29,7 @@ class Ear:
         self.heard.append((event.kind, event.entry.key, event.revision))
 
 
+@pytest.mark.promise("The embedded cluster", "Each write has a revision of its own, and needs what it expects.")
 def test_each_write_has_a_revision_of_its_own_which_is_the_resource_version() -> None:
     storage = Storage()
     one = storage.put(KIND, obj("x"), None)
@@ -43,6 +44,7 @@ def test_each_write_has_a_revision_of_its_own_which_is_the_resource_version() ->
     assert storage.get(KIND, "a", "x") is None
 
 
+@pytest.mark.promise("The embedded cluster", "Each write has a revision of its own, and needs what it expects.")
 def test_a_write_needs_what_it_expects() -> None:
     storage = Storage()
     one = storage.put(KIND, obj("x"), None)
@@ -67,6 +69,7 @@ def test_lists_are_in_the_order_of_keys_as_etcd_has_it() -> None:
     assert names(storage, after="a/z") == ["b/x"]
 
 
+@pytest.mark.promise("The embedded cluster", "A list as of a revision shows what was then.")
 def test_a_list_as_of_a_revision_shows_what_was_then() -> None:
     storage = Storage()
     first = storage.put(KIND, obj("a", data="old"), None)
@@ -97,6 +100,7 @@ def test_compaction_forgets_history_and_nothing_else() -> None:
     assert names(storage, revision=3) == ["a/a"]
 
 
+@pytest.mark.promise("The embedded cluster", "History is bounded, and what is forgotten gets 410.")
 def test_history_is_bounded_by_itself() -> None:
     storage = Storage(history=10)
     entry: Entry | None = None
@@ -131,6 +135,10 @@ def test_subscribers_hear_what_they_asked_for_and_in_order() -> None:
     assert len(everything.heard) == 4
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "A write costs nothing for watchers who look elsewhere, and is encoded once for all others.",
+)
 def test_a_subscriber_of_one_place_costs_nothing_elsewhere() -> None:
     storage = Storage()
     ears = [Ear() for _ in range(1_000)]

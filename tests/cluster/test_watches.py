@@ -48,6 +48,7 @@ async def watch(raw: Raw, query: str = "", path: str = MAPS) -> Events:
     return Events(await raw.open("GET", f"{path}?watch=true{query}"))
 
 
+@pytest.mark.promise("The embedded cluster", "Watches end at their time-out and send bookmarks, by the injected clock.")
 async def test_a_watch_ends_at_its_time_out_and_by_itself_after_half_an_hour_at_least(
     raw: Raw, clock: VirtualClock
 ) -> None:
@@ -81,6 +82,7 @@ async def test_a_watch_ends_with_the_definition_of_its_kind_or_with_its_version(
     assert await chairs.ended()
 
 
+@pytest.mark.promise("The embedded cluster", "Watches end at their time-out and send bookmarks, by the injected clock.")
 async def test_bookmarks_come_every_minute_to_those_who_asked_and_carry_the_revision(
     raw: Raw, clock: VirtualClock, embedded: Cluster
 ) -> None:
@@ -97,6 +99,7 @@ async def test_bookmarks_come_every_minute_to_those_who_asked_and_carry_the_revi
     assert (await other.next())["type"] == "ADDED"
 
 
+@pytest.mark.promise("The embedded cluster", "History is bounded, and what is forgotten gets 410.")
 async def test_a_watch_from_a_forgotten_revision_gets_410_as_an_event(raw: Raw, embedded: Cluster) -> None:
     made = await raw("POST", MAPS, config_map("a"))
     await raw("POST", MAPS, config_map("b"))
@@ -110,6 +113,7 @@ async def test_a_watch_from_a_forgotten_revision_gets_410_as_an_event(raw: Raw, 
     assert await events.ended()
 
 
+@pytest.mark.promise("The embedded cluster", "History is bounded, and what is forgotten gets 410.")
 async def test_a_page_of_a_forgotten_revision_gets_410_and_a_token_to_go_on_with(raw: Raw, embedded: Cluster) -> None:
     for name in "abc":
         await raw("POST", MAPS, config_map(name))
@@ -123,6 +127,10 @@ async def test_a_page_of_a_forgotten_revision_gets_410_and_a_token_to_go_on_with
     assert [item["metadata"]["name"] for item in rest.body["items"]] == ["b", "bb", "c"]
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "A write costs nothing for watchers who look elsewhere, and is encoded once for all others.",
+)
 async def test_the_bytes_of_an_event_are_made_once_for_all_watchers(raw: Raw, embedded: Cluster) -> None:
     responses = [await raw.open("GET", f"{MAPS}?watch=true&resourceVersion=5") for _ in range(100)]
     await raw("POST", MAPS, config_map("a"))

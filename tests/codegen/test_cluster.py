@@ -89,6 +89,7 @@ async def lamp(client: Client, tmp_path: Path) -> type[Object]:
     return made
 
 
+@pytest.mark.promise("Types from definitions", "A real server takes the generated definition, and gives it back.")
 async def test_the_server_takes_the_generated_definition_and_gives_it_back(
     client: Client, lamp: type[Object], namespace: str
 ) -> None:
@@ -117,6 +118,10 @@ async def documented(client: Client) -> None:
             await asyncio.sleep(0.1)
 
 
+@pytest.mark.promise(
+    "Types from definitions",
+    "What a live cluster serves becomes types, also for those who may not read definitions.",
+)
 async def test_whoever_may_not_read_definitions_gets_the_schema_from_openapi(
     client: Client, lamp: type[Object], control_plane: ControlPlane
 ) -> None:
@@ -133,6 +138,10 @@ async def test_whoever_may_not_read_definitions_gets_the_schema_from_openapi(
     assert found.versions[0].has_status
 
 
+@pytest.mark.promise(
+    "Types from definitions",
+    "What a live cluster serves becomes types, also for those who may not read definitions.",
+)
 async def test_kinds_without_a_definition_come_from_openapi(client: Client, tmp_path: Path) -> None:
     # Served by the API server itself, as the kinds of an aggregated server are.
     kinds = await from_cluster(client, ["flowschemas", "csinodes.storage.k8s.io"], descriptions=False)

@@ -24,6 +24,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.promise("Types from definitions", "The same definitions give the same text.")
 def test_a_module_is_written_and_then_nothing_changes(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -53,6 +54,7 @@ def test_the_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
     assert written[0] == written[1]
 
 
+@pytest.mark.promise("Types from definitions", "A file that was not generated is never overwritten.")
 def test_a_folder_becomes_a_package_and_your_own_files_stay(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "mine"
     out.mkdir()
@@ -104,6 +106,7 @@ def test_parts_of_definitions_are_skipped_with_a_note(
     assert capsys.readouterr().err == f"Skipped: {patch} has only a part of a definition\n"
 
 
+@pytest.mark.promise("Types from definitions", "A file that was not generated is never overwritten.")
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -33,6 +33,7 @@ def old_definition(**spec: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.promise("Types from definitions", "Definitions of v1beta1 are read as their new form.")
 def test_an_old_definition_is_read_as_its_new_form() -> None:
     column = {"name": "Name", "type": "string", "jsonPath": ".spec.name"}
     new = definition(SCHEMA, additionalPrinterColumns=[column], subresources={"status": {}})
@@ -68,6 +69,7 @@ def test_old_definitions_keep_what_they_do_not_know_unless_they_say_otherwise(
     assert differences(kind, [made]) == []
 
 
+@pytest.mark.promise("Types from definitions", "A schema that is not structural is refused, with the place.")
 @pytest.mark.parametrize(
     ("schema", "message"),
     [

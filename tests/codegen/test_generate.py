@@ -104,6 +104,7 @@ def document() -> dict[str, Any]:
     return definition(SCHEMA, additionalPrinterColumns=[age], subresources={"status": {}})
 
 
+@pytest.mark.promise("Types from definitions", "A generated module reads as if written by hand.")
 def test_a_module_reads_as_if_written_by_hand() -> None:
     text = generate([read_definition(document(), "test")])["example_com", "v1"]
     assert text == MODULE
@@ -189,6 +190,7 @@ def test_one_kind_defined_twice_must_be_the_same() -> None:
         generate([same[0], other])
 
 
+@pytest.mark.promise("Types from definitions", "Generated names are safe for Python, and told apart.")
 @pytest.mark.parametrize(
     ("wire", "attributes"),
     [
@@ -224,6 +226,7 @@ def test_words_for_classes_and_modules() -> None:
     assert [module_name(text) for text in ("cert-manager.io", "v1", "1.io")] == ["cert_manager_io", "v1", "_1_io"]
 
 
+@pytest.mark.promise("Types from definitions", "Generated names are safe for Python, and told apart.")
 def test_classes_of_one_name_are_told_apart_by_where_they_stand(tmp_path: Path) -> None:
     def config(name: str) -> dict[str, Any]:
         return {"type": "object", "properties": {name: TEXT}}

@@ -97,12 +97,17 @@ def generated(downloads: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
     sys.path.remove(str(root))
 
 
+@pytest.mark.promise(
+    "Types from definitions",
+    "That holds for over 150 definitions of other projects, and their modules pass mypy --strict.",
+)
 @pytest.mark.parametrize("name", PROJECTS)
 def test_the_definitions_of_a_project_come_back(name: str, generated: dict[str, Generated]) -> None:
     for kind, versions in generated[name].classes():
         assert differences(kind, versions) == []
 
 
+@pytest.mark.promise("Types from definitions", "A real server takes the generated definition, and gives it back.")
 @pytest.mark.parametrize("name", ["autoscaler", "cert-manager", "gateway", "jobset", "keda"])
 async def test_a_real_server_takes_the_generated_definitions(
     name: str, generated: dict[str, Generated], client: Client
@@ -111,6 +116,10 @@ async def test_a_real_server_takes_the_generated_definitions(
         await client.create(crd_of(*versions, descriptions=False), dry_run=True)
 
 
+@pytest.mark.promise(
+    "Types from definitions",
+    "That holds for over 150 definitions of other projects, and their modules pass mypy --strict.",
+)
 def test_there_are_many_and_large_ones(generated: dict[str, Generated]) -> None:
     kinds = [kind for project in generated.values() for kind in project.kinds]
     assert len(kinds) >= 150
@@ -118,6 +127,10 @@ def test_there_are_many_and_large_ones(generated: dict[str, Generated]) -> None:
     assert any(len(kind.versions) > 2 for kind in kinds)
 
 
+@pytest.mark.promise(
+    "Types from definitions",
+    "That holds for over 150 definitions of other projects, and their modules pass mypy --strict.",
+)
 def test_all_modules_pass_mypy(generated: dict[str, Generated], tmp_path: Path) -> None:
     root = next(path for path in generated["istio"].files if path.parent.name == "generated_istio").parents[1]
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path}", "."]
@@ -125,6 +138,7 @@ def test_all_modules_pass_mypy(generated: dict[str, Generated], tmp_path: Path) 
     assert done.stdout.startswith("Success: no issues found"), done.stdout + done.stderr
 
 
+@pytest.mark.promise("Types from definitions", "The same definitions give the same text.")
 def test_the_same_definitions_in_another_order_give_the_same_text(generated: dict[str, Generated]) -> None:
     kinds = generated["istio"].kinds
     assert generate(reversed(kinds)) == generate(kinds)

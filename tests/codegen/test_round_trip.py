@@ -137,6 +137,10 @@ def in_every_field(wrap: Callable[[dict[str, Any]], dict[str, Any]] = lambda fie
     return {"type": "object", "properties": {field_name(case): wrap(field) for case, field in FIELDS.items()}}
 
 
+@pytest.mark.promise(
+    "Types from definitions",
+    "Types generated from a definition give the same definition again, whatever its schema says.",
+)
 @pytest.mark.parametrize(
     "schema",
     [
@@ -194,6 +198,10 @@ def test_a_kind_comes_back(schema: dict[str, Any] | None, tmp_path: Path) -> Non
     assert differences(kind, [made]) == []
 
 
+@pytest.mark.promise(
+    "Types from definitions",
+    "Types generated from a definition give the same definition again, whatever its schema says.",
+)
 @pytest.mark.parametrize(
     "version",
     [
@@ -316,6 +324,10 @@ def decorated(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dic
 schemas = st.recursive(decorated(scalars()) | st.just(KEEP), lambda children: decorated(nodes(children)), max_leaves=12)
 
 
+@pytest.mark.promise(
+    "Types from definitions",
+    "Types generated from a definition give the same definition again, whatever its schema says.",
+)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=schemas, status=schemas, extra=st.dictionaries(names, schemas, max_size=2))
 def test_any_schema_comes_back(

@@ -127,6 +127,7 @@ def test_a_url_is_fetched(server: str) -> None:
     assert (kind.kind, kind.source) == ("Thing", f"{server}/thing.yaml")
 
 
+@pytest.mark.promise("Types from definitions", "Only https is fetched unless told, also after a redirect.")
 def test_only_https_is_fetched_unless_told(server: str) -> None:
     with pytest.raises(
         CodegenError, match=r"only https:// is fetched: anybody on the way could change it; --allow-http"
@@ -137,6 +138,7 @@ def test_only_https_is_fetched_unless_told(server: str) -> None:
             read_sources([url], allow_http=True)
 
 
+@pytest.mark.promise("Types from definitions", "Only https is fetched unless told, also after a redirect.")
 def test_a_redirect_is_checked_too(server: str) -> None:
     with pytest.raises(CodegenError, match="only https:// is fetched, not ftp://"):
         fetch(f"{server}/moved", allow_http=True)

@@ -115,6 +115,10 @@ async def on_shelf(console: Console, kind: Kind, namespace: str, *names: str) ->
                 changed.clear()
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A viewer sees what his roles let him list, and objects that he may get by name.",
+)
 async def test_a_viewer_sees_the_namespaces_in_which_he_may_list(
     console: Console, maps: Kind, people: People, admin: Client, cluster_namespace: str, other_namespace: str
 ) -> None:
@@ -140,6 +144,10 @@ async def test_a_viewer_sees_the_namespaces_in_which_he_may_list(
     assert await boss.namespaces_of(maps) is ALL
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A viewer sees what his roles let him list, and objects that he may get by name.",
+)
 async def test_a_viewer_who_may_get_some_objects_by_name_sees_these(
     console: Console, maps: Kind, people: People, admin: Client, cluster_namespace: str
 ) -> None:
@@ -164,6 +172,10 @@ async def test_a_viewer_without_roles_sees_nothing(
     assert not await stranger.may("list", nodes)
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A read-only console refuses every write in the server.",
+)
 async def test_a_read_only_console_refuses_every_write_whoever_asks(
     cluster: Clusters, admin: Client, maps: Kind, cluster_namespace: str
 ) -> None:
@@ -187,6 +199,10 @@ async def test_a_read_only_console_refuses_every_write_whoever_asks(
     assert not await viewer.may("create", maps, cluster_namespace)
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "Rights are asked for once for all who ask, and remembered briefly; no answer is neither a yes nor a no.",
+)
 async def test_who_asks_the_same_at_once_waits_for_one_answer(people: People, maps: Kind) -> None:
     viewer = people.named("curious")
     answers = await asyncio.gather(*(viewer.may("list", maps) for _ in range(50)))
@@ -194,6 +210,10 @@ async def test_who_asks_the_same_at_once_waits_for_one_answer(people: People, ma
     assert people.asked == ["selfsubjectaccessreviews.authorization.k8s.io"]
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "Rights are asked for once for all who ask, and remembered briefly; no answer is neither a yes nor a no.",
+)
 async def test_a_question_that_fails_is_neither_a_no_nor_remembered(cluster: Clusters, maps: Kind) -> None:
     outcomes: list[Outcome] = []
 
@@ -225,6 +245,10 @@ async def test_a_console_that_may_read_one_namespace_shows_that_one(
             await console.shelf(secrets)
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "Rights are asked for once for all who ask, and remembered briefly; no answer is neither a yes nor a no.",
+)
 @pytest.mark.clusters("embedded")
 async def test_an_answer_is_remembered_for_ten_seconds(people: People, maps: Kind, cluster: Clusters) -> None:
     clock = VirtualClock()

@@ -28,6 +28,11 @@ EVENT, EVENT_TOO = kind("", "Event", "events", "ev"), kind("example.com", "Event
 KINDS = [FOO, POD, EVENT, EVENT_TOO]
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "The address of a list says filter, labels, order and namespace, and shows the same to whoever opens it; going "
+    "back works.",
+)
 def test_a_view_is_an_address() -> None:
     assert View().address(FOO.path) == "/kinds/example.com/foos"
     view = View(namespace="shop", text="a b&c", labels="x=y", sort="-age", wide=True)
@@ -84,6 +89,10 @@ def test_a_missing_kind_names_those_that_are_like_it() -> None:
     assert problem.links[0] == ("Foo.example.com", "/kinds/example.com/foos")
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "Empty lists, kinds that are not there, and refusals say what to do.",
+)
 def test_who_may_not_is_told_which_verb() -> None:
     problem = problem_of(MayNotSee("list", FOO, "jane", "shop"))
     assert problem.title == "You may not list foos.example.com in namespace shop"

@@ -34,6 +34,7 @@ def operator_of_attached() -> kw.Operator:
     return operator
 
 
+@pytest.mark.promise("Who comes into the console, and what it costs", "An operator serves a console of its own kinds.")
 def test_the_kinds_of_an_operator_are_its_own_and_what_becomes_of_them() -> None:
     assert kinds_of_operator(operator_of_attached()) == {
         "attached.example.com/attacheds",
@@ -44,6 +45,7 @@ def test_the_kinds_of_an_operator_are_its_own_and_what_becomes_of_them() -> None
     }
 
 
+@pytest.mark.promise("Who comes into the console, and what it costs", "An operator serves a console of its own kinds.")
 async def test_an_operator_serves_a_console(cluster: Cluster | RealCluster) -> None:
     operator, told = operator_of_attached(), list[str]()
     attach(operator, announce=told.append)

@@ -57,6 +57,10 @@ def records(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     return [{name: value for name, value in json.loads(line).items() if name != "time"} for line in lines]
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "The audit says who changed which fields, and never a value.",
+)
 async def test_records_who_changed_which_fields_and_no_value(
     console: Console, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -45,6 +45,10 @@ def through(gate: Gate, kubeconfig: Path, path: Path) -> Path:
     return path
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "When the API server is away, pages say since when and keep what they showed; they go on without a reload.",
+)
 async def test_a_list_goes_on_where_it_was_when_the_api_server_is_back(
     cluster: AnyCluster, cluster_namespace: str, gate: Gate, console_url: str, page: Page
 ) -> None:
@@ -71,6 +75,10 @@ async def test_a_list_goes_on_where_it_was_when_the_api_server_is_back(
         assert await page.evaluate("window.sameDocument")  # without a reload
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "When the API server is away, pages say since when and keep what they showed; they go on without a reload.",
+)
 @pytest.mark.clusters("embedded")
 async def test_a_page_that_is_opened_meanwhile_says_so_and_appears_by_itself(
     cluster: AnyCluster, cluster_namespace: str, gate: Gate, console_url: str, page: Page

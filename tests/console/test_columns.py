@@ -20,6 +20,10 @@ FOO = {
 }
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "Printer columns are computed from the definition, with moments in place of ages.",
+)
 @pytest.mark.parametrize(
     ("path", "type_", "value"),
     [
@@ -58,6 +62,10 @@ def test_objects_that_are_not_as_they_should_be_have_empty_cells(obj: dict[str, 
     assert custom_printer([one(".spec.size")]).cells(obj) == {"c0": None}
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "Printer columns are computed from the definition, with moments in place of ages.",
+)
 def test_built_in_kinds_have_the_servers_columns() -> None:
     printer = printer_of("deployments.apps", "apps/v1")
     assert [column.name for column in printer.columns if not column.wide] == ["Ready", "Up-to-date", "Available", "Age"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kubewright.clock import VirtualClock
 from kubewright.console._conditions import Condition, ConditionBook, conditions_of
 from kubewright.console._events import time_of
@@ -32,6 +34,10 @@ def test_conditions_are_read_and_what_makes_no_sense_is_left_out() -> None:
         assert conditions_of(odd) == []
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "An object's page shows why it is so, its conditions with what they were, and what it owns, live.",
+)
 def test_the_first_look_is_no_transition_and_every_other_one_is_kept_newest_first() -> None:
     book = ConditionBook(VirtualClock())
     book.see("a", having(ready("False", "Starting")))

@@ -11,6 +11,7 @@ from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 import aiohttp
+import pytest
 
 from kubewright.certificates import CertificateAuthority
 from tests.patience import PATIENCE
@@ -75,12 +76,20 @@ async def attack(url: str, pid: int, sent: bytes, trusting: ssl.SSLContext | Non
     assert grown < GROWTH_MB, f"{grown:.0f} MB more"
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "600 hostile connections take less than 64 MB, and probes are answered meanwhile.",
+)
 async def test_hostile_connections_take_little_memory_and_probes_are_answered() -> None:
     async with served() as (url, pid):
         for sent in (SILENT, HALF_A_HEADER, MANY_HEADERS, HALF_A_BODY, NEVER_READS):
             await attack(url, pid, sent)
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "600 hostile connections take less than 64 MB, and probes are answered meanwhile.",
+)
 async def test_hostile_tls_handshakes_take_little_memory(tmp_path: Path) -> None:
     authority = CertificateAuthority("tests")
     certificate, key = authority.issue("console", hosts=["127.0.0.1"]).write(tmp_path, "tls")

@@ -271,6 +271,10 @@ async def full(console: Console, console_url: str) -> AsyncIterator[None]:
         yield
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "600 hostile connections take less than 64 MB, and probes are answered meanwhile.",
+)
 @pytest.mark.usefixtures("full")
 async def test_probes_are_answered_while_all_connections_are_busy(streams: Streams) -> None:
     for _ in range(5):

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +36,10 @@ def at(second: int) -> str:
     return f"2026-01-01T00:00:{second:02d}Z"
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Events of an object and of what it owns are found in both APIs, counted, the newest first.",
+)
 def test_the_newest_comes_first_whichever_way_its_time_is_written() -> None:
     lines = lines_of(
         [
@@ -57,6 +62,10 @@ def test_the_newest_comes_first_whichever_way_its_time_is_written() -> None:
     assert lines[2].about == About("Pod", "", "p", "uid-p")
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Events of an object and of what it owns are found in both APIs, counted, the newest first.",
+)
 def test_what_says_the_same_is_one_line_with_its_counts_added() -> None:
     same: dict[str, Any] = {"reason": "Synced", "message": "ok", "source": {"component": "x"}}
     lines = lines_of(

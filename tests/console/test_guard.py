@@ -23,6 +23,10 @@ def test_loopback_is_always_known(host: str) -> None:
     assert Names().knows(host)
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A name of somebody else that leads here is refused.",
+)
 @pytest.mark.parametrize(
     "host",
     [
@@ -85,6 +89,10 @@ async def http(console: Console, console_url: str) -> AsyncIterator[aiohttp.Clie
         yield session
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A name of somebody else that leads here is refused.",
+)
 async def test_a_name_that_is_not_ours_is_refused_and_says_what_to_do(http: aiohttp.ClientSession) -> None:
     async with http.get("/", headers={"Host": "evil.example:80"}) as answer:
         assert answer.status == 421
@@ -102,6 +110,10 @@ async def test_probes_may_come_by_any_name(http: aiohttp.ClientSession) -> None:
         assert (answer.status, await answer.text()) == (200, "ok\n")
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A page of another site can do nothing, also not by web sockets.",
+)
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9"])
 async def test_a_web_socket_of_another_site_is_refused_even_with_the_cookie(
     http: aiohttp.ClientSession, origin: str
@@ -137,6 +149,10 @@ async def test_polling_of_another_site_is_refused_and_nobody_else_reads_the_answ
         assert answer.status == 403
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A page of another site can do nothing, also not by web sockets.",
+)
 @pytest.mark.parametrize("headers", [{}, {"Origin": "http://evil.example"}])
 async def test_nothing_is_changed_by_a_request_of_another_site(
     http: aiohttp.ClientSession, headers: dict[str, str]
@@ -147,6 +163,10 @@ async def test_nothing_is_changed_by_a_request_of_another_site(
         assert answer.status == 200
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "Pages cannot be framed, load nothing from elsewhere, and run only their own scripts.",
+)
 async def test_pages_may_not_be_framed_and_load_nothing_from_elsewhere(http: aiohttp.ClientSession) -> None:
     async with http.get("/") as answer:
         headers, body = answer.headers, await answer.text()

@@ -68,6 +68,10 @@ async def unharmed(page: Page) -> None:
     assert await page.evaluate("[...document.scripts].every(one => !one.textContent.startsWith('window.pwned'))")
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "What is in a cluster, or in an address, is shown as text and never runs.",
+)
 @pytest.mark.browser
 @pytest.mark.clusters
 async def test_lists_and_kinds_show_hostile_content_as_text(
@@ -115,6 +119,10 @@ async def test_lists_and_kinds_show_hostile_content_as_text(
         await unharmed(page)
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "What is in a cluster, or in an address, is shown as text and never runs.",
+)
 @pytest.mark.browser
 @pytest.mark.parametrize("text", [IMAGE + VUE, SCRIPT + LINK, "</script><script>window.pwned=7//`${window.pwned=6}`"])
 async def test_addresses_show_what_is_in_them_as_text(console_url: str, page: Page, text: str) -> None:
@@ -158,6 +166,10 @@ def faults(source: Path) -> list[str]:
     return found
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "What is in a cluster, or in an address, is shown as text and never runs.",
+)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: "-".join(source.parts[-2:]))
 def test_no_page_makes_markup_or_programs_of_text(source: Path) -> None:
     assert faults(source) == []

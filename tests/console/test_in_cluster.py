@@ -120,6 +120,10 @@ async def running(cluster: Clusters, admin: Client, args: list[str], folder: Pat
     assert process.returncode == 0, said + rest.decode()
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "`kubectl apply -k` installs it in a cluster, where its account reads and nothing else.",
+)
 async def test_it_is_installed_by_kubectl_and_runs_there(
     cluster: Clusters, admin: Client, installed: None, cluster_namespace: str, tmp_path: Path
 ) -> None:
@@ -190,6 +194,10 @@ async def the_account_of_the_console_reads_and_nothing_else(cluster: Clusters) -
         assert not await may(verb, "*", "*")
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "`kubectl apply -k` installs it in a cluster, where its account reads and nothing else.",
+)
 def test_named_kinds_are_all_that_the_role_reads_and_that_is_shown() -> None:
     files = {file.path: file.text for file in manifest_files(kinds=["example.com/foos", "core/pods"], read_only=True)}
     role = next(text for text in files["rbac.yaml"].split("---") if "kind: ClusterRole\n" in text)
@@ -207,6 +215,10 @@ def rules(**settings: Any) -> dict[str, list[str]]:
     return {rule["apiGroups"][0]: rule["resources"] for rule in role["rules"]}
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A console in a cluster serves TLS and reads no Secrets, unless asked.",
+)
 @pytest.mark.parametrize("settings", [{}, {"groups": ["example.com"]}, {"kinds": ["core/*"]}])
 def test_the_role_reads_no_secrets(settings: dict[str, Any]) -> None:
     made = rules(**settings)
@@ -244,6 +256,10 @@ def test_a_certificate_of_a_secret_is_mounted(certificates: CertificateSource) -
     assert ("certificate.yaml" in files["kustomization.yaml"]) is (certificates == "cert-manager")
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A console in a cluster serves TLS and reads no Secrets, unless asked.",
+)
 def test_plain_http_must_be_asked_for() -> None:
     files, pod = deployed("none")
     [container] = pod["containers"]

@@ -30,6 +30,11 @@ def console_settings() -> dict[str, Any]:
     return {"only": [PATH, LATE, "core/pods", "apps/deployments", "core/namespaces"]}
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "The kinds are counted by state as the viewer may see them, follow the cluster, and open no watch for built-in "
+    "kinds before somebody looks.",
+)
 async def test_the_kinds_with_counts_by_state_that_follow_the_cluster(
     cluster: AnyCluster, cluster_namespace: str, console_url: str, page: Page
 ) -> None:
@@ -56,6 +61,11 @@ async def test_the_kinds_with_counts_by_state_that_follow_the_cluster(
         await expect(page.get_by_text("1 of 2 objects")).to_be_visible()
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "The kinds are counted by state as the viewer may see them, follow the cluster, and open no watch for built-in "
+    "kinds before somebody looks.",
+)
 @pytest.mark.clusters("embedded")
 async def test_built_in_kinds_are_a_click_away_and_open_no_watch_before(
     cluster: AnyCluster, console: Any, console_url: str, page: Page

@@ -68,6 +68,10 @@ async def token_of_a_guest(admin: Client, namespace: str) -> str:
     return found
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "Who may see little sees just that, in lists and in counts, and is told which verb is missing.",
+)
 async def test_a_viewer_sees_what_he_may_see_and_is_told_what_he_may_not(
     cluster: AnyCluster, cluster_namespace: str, console: Console, console_url: str, open_page: OpenPage
 ) -> None:
@@ -111,6 +115,10 @@ async def test_a_viewer_sees_what_he_may_see_and_is_told_what_he_may_not(
         await expect(page.get_by_label("Bearer token")).to_be_visible()
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "A right that is taken away while a list is open is told, and the list comes back with it.",
+)
 @pytest.mark.clusters("embedded")
 async def test_a_right_that_is_taken_away_is_told_and_the_list_comes_back_with_it(
     cluster: AnyCluster, cluster_namespace: str, console: Console, console_url: str, open_page: OpenPage

@@ -36,6 +36,10 @@ def names(page: Page) -> Locator:
     return page.locator('.ag-center-cols-container .ag-cell[col-id="name"]')
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "A list follows the cluster: rows come, change and go, and what is selected stays selected.",
+)
 async def test_the_list_follows_the_cluster(
     client: Client, cluster_namespace: str, console_url: str, page: Page
 ) -> None:
@@ -68,6 +72,11 @@ async def test_the_list_follows_the_cluster(
     await expect(page.get_by_text("1 object · 1 selected")).to_be_visible()
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "The address of a list says filter, labels, order and namespace, and shows the same to whoever opens it; going "
+    "back works.",
+)
 async def test_an_address_says_how_the_list_is_shown(
     client: Client, cluster_namespace: str, console_url: str, page: Page
 ) -> None:
@@ -101,6 +110,11 @@ async def test_an_address_says_how_the_list_is_shown(
     await expect(page.get_by_text("2 of 3 objects")).to_be_visible()
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "The address of a list says filter, labels, order and namespace, and shows the same to whoever opens it; going "
+    "back works.",
+)
 @pytest.mark.clusters("embedded")
 async def test_a_namespace_is_chosen(
     client: Client, cluster_namespace: str, console_url: str, page: Page, console: Console
@@ -121,6 +135,10 @@ async def test_a_namespace_is_chosen(
     await client.delete(Namespace, other)
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "Empty lists, kinds that are not there, and refusals say what to do.",
+)
 @pytest.mark.clusters("embedded")
 async def test_a_list_without_rows_says_what_to_do(
     client: Client, cluster_namespace: str, console_url: str, page: Page
@@ -137,6 +155,10 @@ async def test_a_list_without_rows_says_what_to_do(
     await expect(empty).to_have_count(0)
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "A list follows its definition: other columns are shown, and a kind that is removed is told.",
+)
 @pytest.mark.clusters("embedded")
 async def test_a_list_whose_definition_is_changed_or_removed_says_so(
     client: Client, cluster_namespace: str, console_url: str, page: Page
@@ -189,6 +211,10 @@ async def test_wide_columns_are_shown_when_asked_for(client: Client, console_url
     await expect(page).to_have_url(f"{console_url}/kinds/apps/deployments?wide=1")
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "Empty lists, kinds that are not there, and refusals say what to do.",
+)
 @pytest.mark.clusters("embedded")
 async def test_kinds_that_are_not_there_are_named_with_those_that_are_like_them(
     client: Client, console_url: str, page: Page

@@ -64,6 +64,10 @@ def rgb(colour: str) -> str:
     return f"rgb({', '.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))})"
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "The keyboard alone is enough; landmarks have names, and each page has one heading.",
+)
 async def test_the_keyboard_alone_is_enough(client: Client, console_url: str, page: Page) -> None:
     await furnish(client, 6)
     await page.goto(console_url)
@@ -106,6 +110,10 @@ async def test_the_keyboard_alone_is_enough(client: Client, console_url: str, pa
     await expect(page).to_have_url(f"{console_url}/")
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "The keyboard alone is enough; landmarks have names, and each page has one heading.",
+)
 async def test_landmarks_have_names_and_each_page_one_heading(client: Client, console_url: str, page: Page) -> None:
     await furnish(client, 1)
     for address, title in (("/", "Kinds"), (f"/kinds/{PATH}", "Gadget"), ("/nowhere", "There is no such page")):
@@ -118,6 +126,7 @@ async def test_landmarks_have_names_and_each_page_one_heading(client: Client, co
     await expect(page.get_by_role("button", name="Theme: auto")).to_be_visible()
 
 
+@pytest.mark.promise("Lists and the look of the console", "A phone's width is enough.")
 async def test_a_phones_width_is_enough(client: Client, console_url: str, open_page: OpenPage) -> None:
     await furnish(client)
     page = await open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
@@ -138,6 +147,10 @@ async def test_a_phones_width_is_enough(client: Client, console_url: str, open_p
     await shoot(page, "kinds-phone")
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "Light and dark are remembered, and text has a contrast of 4.5 to 1 in both.",
+)
 async def test_light_and_dark_are_remembered(client: Client, console_url: str, open_page: OpenPage) -> None:
     await furnish(client)
     page = await open_page(color_scheme="dark")

@@ -49,6 +49,10 @@ def crate(number: int, namespace: str) -> Crate:
     return Crate(metadata=ObjectMeta(name=f"crate-{number:05}", namespace=namespace), spec=CrateSpec())
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "Ten thousand rows scroll, filter and change, and one change sends one row.",
+)
 async def test_ten_thousand_rows_scroll_filter_and_change(
     client: Client, cluster_namespace: str, console_url: str, page: Page
 ) -> None:

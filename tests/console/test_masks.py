@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kubewright.console._masks import MASK, masked, without_managed_fields
 from kubewright.console.forms._yaml import write_yaml
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "The values of a Secret are masked until somebody asks, and nowhere on the page before.",
+)
 def test_no_value_of_a_secret_is_shown_not_even_in_kubectls_copy() -> None:
     secret = {
         "apiVersion": "v1",

@@ -25,6 +25,10 @@ def cluster_settings() -> dict[str, Any]:
     return {"controllers": True, "workloads": True}
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "An object's page shows why it is so, its conditions with what they were, and what it owns, live.",
+)
 async def test_the_tree_reaches_the_pods_of_a_deployment_and_their_events(
     cluster: Cluster, console: Console, cluster_namespace: str, console_url: str, page: Page
 ) -> None:
@@ -74,6 +78,11 @@ DEFINITION: dict[str, Any] = {
 }
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "An object that goes says what holds it; one that is gone stays on the page; one that does not fit its model "
+    "names the field.",
+)
 @pytest.mark.clusters
 async def test_an_object_that_does_not_fit_its_model_names_the_field(
     client: Client, console: Console, namespace: str, console_url: str, page: Page

@@ -120,6 +120,10 @@ def names(look: Look) -> list[str]:
 STALLS = ("looks.console.example.com", "stalls", ["get", "list"])
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Children and events are for those who may list them; what the operator knows, for those who may get the object.",
+)
 @pytest.mark.usefixtures("running")
 async def test_children_and_events_are_for_those_who_may_list_them(
     allow: Grants, console: Console, namespace: str
@@ -131,6 +135,10 @@ async def test_children_and_events_are_for_those_who_may_list_them(
         assert ([*look.events], look.events_problem) == ([], "You may not list events here.")
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Values that a write changed are for those who may get the object that was written.",
+)
 @pytest.mark.usefixtures("running")
 async def test_whoever_may_see_everything_sees_it(allow: Grants, console: Console, namespace: str) -> None:
     await allow(("*", "*", ["get", "list"]))
@@ -143,6 +151,10 @@ async def test_whoever_may_see_everything_sees_it(allow: Grants, console: Consol
         assert [line.message for line in told.logs][-1] == "looking after 2 replicas"
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Values that a write changed are for those who may get the object that was written.",
+)
 @pytest.mark.usefixtures("running")
 async def test_what_the_operator_knows_is_for_those_who_may_get_the_object_and_values_for_those_who_may_get_theirs(
     allow: Grants, console: Console, namespace: str
@@ -156,6 +168,10 @@ async def test_what_the_operator_knows_is_for_those_who_may_get_the_object_and_v
         assert any(wrote.fields for wrote in writes if "deployments" in wrote.record.resource), "paths are no values"
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Children and events are for those who may list them; what the operator knows, for those who may get the object.",
+)
 @pytest.mark.usefixtures("running")
 async def test_a_list_alone_does_not_open_the_operators_knowledge(
     allow: Grants, console: Console, namespace: str
@@ -166,6 +182,10 @@ async def test_a_list_alone_does_not_open_the_operators_knowledge(
         assert look.told == []
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Children and events are for those who may list them; what the operator knows, for those who may get the object.",
+)
 @pytest.mark.usefixtures("running")
 @pytest.mark.browser
 async def test_a_visitor_with_few_rights_sees_what_he_may_and_is_told_the_rest(

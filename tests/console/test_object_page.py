@@ -44,6 +44,10 @@ async def opened(client: Client, namespace: str, name: str = "fruit", **spec: An
     return made
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "An object's page shows why it is so, its conditions with what they were, and what it owns, live.",
+)
 async def test_an_object_shows_why_it_is_so_and_what_it_owns(
     running: Running, client: Client, namespace: str, console_url: str, page: Page
 ) -> None:
@@ -73,6 +77,14 @@ async def test_an_object_shows_why_it_is_so_and_what_it_owns(
     await expect(page.get_by_test_id("owned").get_by_role("link", name="fruit-stall-1", exact=True)).to_be_visible()
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "The timeline tells what woke a reconcile, what it wrote, why it failed and when it is tried again.",
+)
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Hostile error texts, events, conditions and annotations stay text.",
+)
 async def test_the_timeline_tells_of_a_change_and_of_failures_that_are_retried(
     running: Running, client: Client, namespace: str, console_url: str, page: Page
 ) -> None:
@@ -92,6 +104,18 @@ async def test_the_timeline_tells_of_a_change_and_of_failures_that_are_retried(
     assert await page.evaluate("window.hacked") is None
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Events of an object and of what it owns are found in both APIs, counted, the newest first.",
+)
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "The operator's log of an object is kept in bounded memory, and shows no credentials.",
+)
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Hostile error texts, events, conditions and annotations stay text.",
+)
 async def test_events_and_logs_are_of_the_object_and_of_what_it_owns(
     running: Running, client: Client, namespace: str, console_url: str, page: Page
 ) -> None:
@@ -129,6 +153,10 @@ async def test_events_and_logs_are_of_the_object_and_of_what_it_owns(
     assert await page.evaluate("window.hacked") is None
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Hostile error texts, events, conditions and annotations stay text.",
+)
 async def test_yaml_is_live_and_hides_what_is_bookkeeping_until_asked(
     client: Client, namespace: str, console_url: str, page: Page
 ) -> None:
@@ -152,6 +180,10 @@ async def test_yaml_is_live_and_hides_what_is_bookkeeping_until_asked(
     assert await page.evaluate("window.hacked") is None
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "The values of a Secret are masked until somebody asks, and nowhere on the page before.",
+)
 async def test_the_values_of_a_secret_are_masked_until_somebody_asks(
     client: Client, namespace: str, console_url: str, page: Page
 ) -> None:
@@ -180,6 +212,11 @@ async def test_the_values_of_a_secret_are_masked_until_somebody_asks(
     await expect(said).to_have_text("Not copied: the browser allows it with HTTPS or on localhost only")
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "An object that goes says what holds it; one that is gone stays on the page; one that does not fit its model "
+    "names the field.",
+)
 async def test_an_object_that_goes_says_what_holds_it_and_the_page_stays(
     client: Client, namespace: str, console_url: str, page: Page
 ) -> None:

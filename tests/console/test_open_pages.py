@@ -112,6 +112,10 @@ ANSWERS = [
 ]
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "What is not there is a 404, also to programs and to HEAD, which leaves no page behind.",
+)
 async def test_what_is_not_there_is_a_404_whoever_asks_and_however(http: Http) -> None:
     ann = await http.of("ann")
     for path, status, said in ANSWERS:
@@ -128,6 +132,10 @@ async def test_what_is_not_there_is_a_404_whoever_asks_and_however(http: Http) -
         assert pages_of("ann") == pages  # files are no pages
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "What is not there is a 404, also to programs and to HEAD, which leaves no page behind.",
+)
 async def test_a_head_leaves_no_page_behind(http: Http) -> None:
     ann = await http.of("ann")
     async with ann.head("/") as answer:
@@ -145,6 +153,10 @@ def few(console: Console) -> int:
     return 2
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A viewer has so many pages open and no more; those that nobody came for are in nobody's way.",
+)
 async def test_a_viewer_may_open_so_many_pages_and_no_more(
     http: Http, few: int, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -168,6 +180,10 @@ async def test_a_viewer_may_open_so_many_pages_and_no_more(
     assert len(pages_of("ann")) == few
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A viewer has so many pages open and no more; those that nobody came for are in nobody's way.",
+)
 async def test_pages_that_nobody_came_for_are_in_nobodys_way(http: Http, few: int) -> None:
     ann = await http.of("ann")
     for _ in range(2 * few):
@@ -176,6 +192,10 @@ async def test_pages_that_nobody_came_for_are_in_nobodys_way(http: Http, few: in
     assert len(pages_of("ann")) == few
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A web socket speaks for its own page alone, whichever ids somebody knows.",
+)
 async def test_a_socket_speaks_for_its_own_page_alone(http: Http) -> None:
     ann, ben = await http.of("ann"), await http.of("ben")
     hers = await http.opened(ann)

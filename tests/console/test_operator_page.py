@@ -28,6 +28,11 @@ async def sampled(operator: WatchedOperator, times: int) -> bool:
     return len(operator.samples("stall")) >= times
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "The operator's page has charts with data, queues, caches, watches and the leader; one that is away says since "
+    "when.",
+)
 @pytest.mark.clusters
 async def test_an_operator_shows_its_queues_charts_caches_and_leader(
     cluster_kind: str, client: Client, namespace: str, console: Console, console_url: str, page: Page

@@ -106,12 +106,14 @@ def test_an_owner_in_another_namespace_is_none_but_one_without_a_namespace_is() 
     assert names(tree_of(ObjectKey("", "one"), "uid-one", [shelf], everybody).children) == {"here": {}, "there": {}}
 
 
+@pytest.mark.promise("Objects and operators in the console", "Owner references that lie make no endless tree.")
 def test_references_that_close_a_circle_end_there() -> None:
     shelf = Shelf(CONFIG_MAPS, thing(CONFIG_MAPS, "a", "b"), thing(CONFIG_MAPS, "b", "a"), thing(CONFIG_MAPS, "s", "s"))
     assert names(tree_of(ObjectKey("default", "a"), "uid-a", [shelf], everybody).children) == {"b": {}}
     assert names(tree_of(ObjectKey("default", "s"), "uid-s", [shelf], everybody).children) == {}
 
 
+@pytest.mark.promise("Objects and operators in the console", "Owner references that lie make no endless tree.")
 def test_a_tree_has_an_end() -> None:
     many = Shelf(PODS, *(thing(PODS, f"p{number}", "one") for number in range(800)))
     tree = tree_of(ONE, "uid-one", [many], everybody)

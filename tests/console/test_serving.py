@@ -112,6 +112,10 @@ async def test_behind_a_proxy_that_does_tls_cookies_are_secure_too(console: Cons
             assert "Secure" not in answer.headers["set-cookie"]
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A web socket speaks for its own page alone, whichever ids somebody knows.",
+)
 async def test_a_page_belongs_to_the_viewer_who_asked_for_it(console: Console, console_url: str) -> None:
     def come_in(name: str) -> aiohttp.ClientSession:
         _, secret = console.sessions.begin(console.viewer(name), console)
@@ -149,6 +153,10 @@ async def clusters(tmp_path: Path) -> AsyncIterator[tuple[Cluster, Cluster, Path
         yield one, two, file
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "Another context of the kubeconfig can be chosen; an address names its cluster, and two tabs look at two.",
+)
 async def test_another_context_is_another_console_with_the_same_sessions(tmp_path: Path) -> None:
     async with clusters(tmp_path) as (_, two, kubeconfig):
         await two.client().create(core.ConfigMap(metadata=ObjectMeta(name="there", namespace="default")))
@@ -169,6 +177,10 @@ async def test_another_context_is_another_console_with_the_same_sessions(tmp_pat
                 await console.contexts.console("three", console)
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "Another context of the kubeconfig can be chosen; an address names its cluster, and two tabs look at two.",
+)
 async def test_an_address_names_its_cluster(tmp_path: Path) -> None:
     async with clusters(tmp_path) as (_, _, kubeconfig):
         merged = yaml.safe_load(kubeconfig.read_text())
@@ -207,6 +219,10 @@ async def test_an_address_names_its_cluster(tmp_path: Path) -> None:
                     assert (path, answer.status) == (path, status)
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A proxy that impersonates may stand between viewers and the API server.",
+)
 async def test_the_requests_of_viewers_may_go_to_another_server(tmp_path: Path) -> None:
     async with clusters(tmp_path) as (one, two, kubeconfig):
         path = "/api/v1/namespaces/default/serviceaccounts/ann/token"
@@ -224,6 +240,10 @@ async def test_the_requests_of_viewers_may_go_to_another_server(tmp_path: Path) 
                 await console.viewer_with_token(tokens[0])
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A viewer acts with his own credentials; those of the console are for its caches.",
+)
 async def test_nothing_of_the_consoles_own_credentials_is_left_in_a_viewer(tmp_path: Path) -> None:
     async with clusters(tmp_path) as (_, _, kubeconfig):
         config = load_config(kubeconfig=kubeconfig, impersonate_user="system:admin")
@@ -239,6 +259,10 @@ async def test_nothing_of_the_consoles_own_credentials_is_left_in_a_viewer(tmp_p
 # In a browser
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A hundred open pages cost the API server one watch per kind.",
+)
 @pytest.mark.browser
 async def test_several_pages_cost_one_watch(
     cluster: Cluster, console_url: str, open_page: OpenPage, watches: Watches
@@ -254,6 +278,10 @@ async def test_several_pages_cost_one_watch(
     assert watches.of("configmaps") == 1
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A session cannot be guessed, ends in time, and with it its pages.",
+)
 @pytest.mark.browser
 async def test_an_open_page_ends_with_its_session(console: Console, console_url: str, page: Page) -> None:
     await page.goto(f"{console_url}/kinds/core/namespaces")
@@ -264,6 +292,10 @@ async def test_an_open_page_ends_with_its_session(console: Console, console_url:
     await expect(page).to_have_url(f"{console_url}/sign-in?next=%2Fkinds%2Fcore%2Fnamespaces")
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "Another context of the kubeconfig can be chosen; an address names its cluster, and two tabs look at two.",
+)
 @pytest.mark.browser
 async def test_another_context_is_chosen_on_the_page(browser: Browser, tmp_path: Path) -> None:
     async with (

@@ -33,6 +33,10 @@ def sessions(clock: VirtualClock) -> Sessions:
     return Sessions(clock)
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A session cannot be guessed, ends in time, and with it its pages.",
+)
 def test_a_session_is_found_by_its_secret_alone(sessions: Sessions) -> None:
     session, secret = sessions.begin(Nobody(), ANY)
     assert sessions.find(secret) is session
@@ -44,6 +48,10 @@ def test_a_session_is_found_by_its_secret_alone(sessions: Sessions) -> None:
     assert sessions.find("") is None
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A session cannot be guessed, ends in time, and with it its pages.",
+)
 async def test_a_session_ends_after_two_quiet_hours(sessions: Sessions, clock: VirtualClock) -> None:
     session, secret = sessions.begin(Nobody(), ANY)
     await clock.advance(7100)
@@ -84,6 +92,10 @@ def test_a_viewer_whom_the_server_does_not_know_any_more_is_signed_out(sessions:
     assert sessions.find(secret) is None
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "One viewer's sign-ins end no other viewer's session; failed sign-ins delay their address alone.",
+)
 def test_a_viewer_has_20_sessions_and_ends_his_own_with_more(sessions: Sessions) -> None:
     other = sessions.begin(Nobody("ben"), ANY)[1]
     first = sessions.begin(Nobody("ann"), ANY)[1]
@@ -105,6 +117,10 @@ def test_all_sessions_are_bounded_and_the_viewer_with_most_ends_one(sessions: Se
     assert sessions.find(other) is not None
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "The printed address lets whoever started the console in, once.",
+)
 async def test_an_invitation_is_good_for_one_use_within_a_day(sessions: Sessions, clock: VirtualClock) -> None:
     word, old = sessions.invite(), sessions.invite()
     assert not sessions.redeem("guess")

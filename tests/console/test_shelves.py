@@ -79,6 +79,10 @@ def _note(heard: list[int], number: int, _: Batch) -> None:
     heard.append(number)
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A hundred open pages cost the API server one watch per kind.",
+)
 async def test_a_hundred_who_look_cost_the_server_one_watch(
     cluster: Cluster, console: Console, requests: Requests
 ) -> None:
@@ -155,6 +159,10 @@ async def test_only_the_kinds_that_are_asked_for_are_shown(cluster: Cluster) -> 
     assert "apps/deployments" in paths
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "Changes come in batches, and what a page does wrong hurts no other.",
+)
 async def test_changes_come_in_batches_of_a_quarter_second(cluster: Cluster) -> None:
     clock = VirtualClock()
     batches: list[Batch] = []
@@ -181,6 +189,10 @@ async def _opened(console: Console, path: str) -> Shelf:
     return await console.shelf(await kind_of(console, path))
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A cache that nobody looks at is closed, and opened again.",
+)
 async def test_a_shelf_that_nobody_needs_is_closed_after_a_minute_and_opened_again(cluster: Cluster) -> None:
     clock = VirtualClock()
     async with Console(cluster.client(), clock=clock) as console:
@@ -197,6 +209,10 @@ async def test_a_shelf_that_nobody_needs_is_closed_after_a_minute_and_opened_aga
         assert again.synced
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "Changes come in batches, and what a page does wrong hurts no other.",
+)
 async def test_what_a_page_does_wrong_with_a_batch_hurts_no_other(
     cluster: Cluster, console: Console, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -217,6 +233,10 @@ async def test_what_a_page_does_wrong_with_a_batch_hurts_no_other(
     assert caplog.text.count("a page failed to follow ConfigMap") >= 3
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "The API server may go away and come back: what was known is shown, no storm follows.",
+)
 async def test_the_api_server_goes_away_and_comes_back(cluster: Cluster) -> None:
     clock, client = VirtualClock(), cluster.client()
     async with Console(cluster.client(clock=clock), clock=clock) as console:
@@ -264,6 +284,10 @@ async def _await(console: Console, kind: Kind) -> Shelf:
     return await console.shelf(kind)
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "The API server may go away and come back: what was known is shown, no storm follows.",
+)
 async def test_a_real_api_server_that_is_stopped_and_started(requests: Requests) -> None:
     with ControlPlane() as plane:
         client = Client(load_config(kubeconfig=plane.kubeconfig), hooks=[requests.hook])

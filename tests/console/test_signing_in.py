@@ -105,6 +105,7 @@ async def test_a_stranger_is_sent_to_the_sign_in_page_and_back_again(
         assert page.status == 200
 
 
+@pytest.mark.promise("Who comes into the console, and what it costs", "Tokens and cookies are in no log.")
 @pytest.mark.clusters("embedded")
 async def test_the_cookie_is_for_this_server_alone(
     http: aiohttp.ClientSession, console_url: str, token: str, caplog: pytest.LogCaptureFixture
@@ -144,6 +145,10 @@ async def test_nobody_is_sent_to_another_site(http: aiohttp.ClientSession, conso
         assert answer.headers["location"] == "/"
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "The printed address lets whoever started the console in, once.",
+)
 @pytest.mark.clusters("embedded")
 async def test_an_invitation_lets_one_in_once_and_leaves_the_address(
     http: aiohttp.ClientSession, console: Console, console_url: str
@@ -172,6 +177,10 @@ async def test_a_link_on_another_site_finds_whoever_is_signed_in(http: aiohttp.C
     assert "<script" not in text
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "The token of the request is who asks; a header that names a user means nothing.",
+)
 async def test_the_token_of_the_request_is_who_asks(
     http: aiohttp.ClientSession, console: Console, cluster_namespace: str, token: str
 ) -> None:
@@ -187,6 +196,10 @@ async def test_the_token_of_the_request_is_who_asks(
             assert answer.status == 401
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "The token of the request is who asks; a header that names a user means nothing.",
+)
 async def test_a_header_that_names_a_user_means_nothing(
     http: aiohttp.ClientSession, cluster_namespace: str, token: str
 ) -> None:
@@ -199,6 +212,10 @@ async def test_a_header_that_names_a_user_means_nothing(
             assert f"system:serviceaccount:{cluster_namespace}:guest" in await answer.text()
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A viewer acts with his own credentials; those of the console are for its caches.",
+)
 async def test_a_viewer_acts_with_his_own_rights_and_not_with_the_consoles(
     console: Console, cluster_namespace: str, token: str
 ) -> None:
@@ -212,6 +229,10 @@ async def test_a_viewer_acts_with_his_own_rights_and_not_with_the_consoles(
         await guest.client.delete(Door, "front", cluster_namespace)
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A session cannot be guessed, ends in time, and with it its pages.",
+)
 @pytest.mark.clusters("embedded")
 async def test_signing_out_ends_the_session(http: aiohttp.ClientSession, console_url: str, token: str) -> None:
     await sign_in(http, console_url, token)
@@ -233,6 +254,10 @@ def test_loopback_is_this_machine_alone(host: str, whether: bool) -> None:
     assert not is_loopback("console.example.com")
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A viewer acts with his own credentials; those of the console are for its caches.",
+)
 @pytest.mark.clusters("embedded")
 async def test_the_account_of_a_pod_is_for_no_viewer(cluster: Clusters) -> None:
     console = Console(cluster.client(), local=False)
@@ -245,6 +270,10 @@ async def test_the_account_of_a_pod_is_for_no_viewer(cluster: Clusters) -> None:
 # In a browser
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A viewer sees what his roles let him list, and objects that he may get by name.",
+)
 @pytest.mark.browser
 async def test_somebody_signs_in_with_a_token_and_sees_what_it_may_see(
     console_url: str, open_page: OpenPage, cluster_namespace: str, token: str
@@ -262,6 +291,10 @@ async def test_somebody_signs_in_with_a_token_and_sees_what_it_may_see(
     assert f"hidden-{cluster_namespace}" not in await page.content()
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "Pages cannot be framed, load nothing from elsewhere, and run only their own scripts.",
+)
 @pytest.mark.browser
 @pytest.mark.clusters("embedded")
 async def test_our_pages_keep_their_own_policy(console_url: str, page: Page) -> None:
@@ -314,6 +347,10 @@ async def hostile_url() -> AsyncIterator[str]:
     await runner.cleanup()
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A page of another site can do nothing, also not by web sockets.",
+)
 @pytest.mark.browser
 @pytest.mark.clusters("embedded")
 async def test_a_page_of_another_origin_can_do_nothing_with_our_cookie(

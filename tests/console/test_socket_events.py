@@ -41,6 +41,10 @@ def registered_events(source: str) -> set[str]:
     return found
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A socket event that the console does not know is dropped.",
+)
 def test_the_installed_nicegui_has_no_event_that_the_guard_does_not_know() -> None:
     sources = Path(nicegui.__file__).parent.rglob("*.py")
     found = {event for source in sources for event in registered_events(source.read_text(encoding="utf-8"))}
@@ -56,6 +60,10 @@ def test_the_installed_nicegui_is_supported() -> None:
     assert not requirement.specifier.contains(newer), "only versions that are tested are supported"
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "A socket event that the console does not know is dropped.",
+)
 def test_drops_unknown_events_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     given = {"/": dict.fromkeys([*KNOWN_EVENTS, "upload", "*"], handler), "*": {"event": handler}, "/x": {"a": handler}}
     made = guarded(given)

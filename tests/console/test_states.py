@@ -40,6 +40,10 @@ def test_a_bad_condition_that_is_true_is_failing_whatever_else_is(kind: str) -> 
     assert state_of(custom(condition("Ready"), condition(kind))) == Health(State.FAILING, f"{kind}: Because")
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "The state of an object is read from what any status says, and whatever it says, it has one.",
+)
 @pytest.mark.parametrize(
     ("conditions", "state"),
     [
@@ -107,6 +111,10 @@ def test_an_object_without_a_status_is_unknown() -> None:
     assert state_of({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}).state is State.UNKNOWN
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "The state of an object is read from what any status says, and whatever it says, it has one.",
+)
 @pytest.mark.parametrize(
     ("obj", "state"),
     [
@@ -182,6 +190,10 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "The state of an object is read from what any status says, and whatever it says, it has one.",
+)
 @given(
     st.dictionaries(st.sampled_from(["metadata", "spec", "status"]), JSON),
     st.sampled_from(

@@ -31,6 +31,10 @@ def test_the_formula_is_that_of_the_standard() -> None:
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
 
 
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "Light and dark are remembered, and text has a contrast of 4.5 to 1 in both.",
+)
 @THEMES
 @pytest.mark.parametrize("surface", SURFACES)
 @pytest.mark.parametrize("text", TEXTS)

@@ -132,6 +132,10 @@ async def sign_in(http: aiohttp.ClientSession, token: str, address: str) -> aioh
     return answer
 
 
+@pytest.mark.promise(
+    "Who comes into the console, and what it costs",
+    "One viewer's sign-ins end no other viewer's session; failed sign-ins delay their address alone.",
+)
 async def test_failed_sign_ins_of_an_address_delay_its_next_one(
     served: aiohttp.ClientSession, console: Asked, clock: VirtualClock
 ) -> None:

@@ -60,6 +60,10 @@ def test_a_turn_says_how_it_ended(fields: dict[str, Any], state: State, text: st
     assert (turn.state, turn.text) == (state, text)
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "The timeline tells what woke a reconcile, what it wrote, why it failed and when it is tried again.",
+)
 @pytest.mark.parametrize(
     ("trigger", "cause", "why"),
     [

@@ -40,6 +40,10 @@ async def settles(bench: Bench, obj: R) -> R:
 # Creating
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "What the cache does not know is created by one request, with its owner.",
+)
 async def test_an_absent_object_is_created_by_one_request_and_belongs_to_its_owner(bench: Bench) -> None:
     asked = config_map(a="1")
     applied = await bench.applier.apply(bench.owner, asked)
@@ -88,6 +92,10 @@ async def test_the_answer_to_an_apply_is_in_the_cache_before_the_watch_brings_it
 # No write if nothing changes
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "Nothing is written when nothing would change, whatever the server made of the values.",
+)
 @pytest.mark.parametrize(
     "container",
     [
@@ -107,6 +115,7 @@ async def test_a_deployment_is_not_written_again(bench: Bench, container: dict[s
     assert settled.spec.replicas == 0
 
 
+@pytest.mark.promise("Owned objects and `apply`", "Values that are zero or empty reach the server.")
 async def test_values_that_are_zero_or_empty_reach_the_server_and_settle(bench: Bench) -> None:
     settled = await settles(bench, config_map(empty=""))
     assert settled.data == {"empty": ""}
@@ -125,6 +134,7 @@ async def test_an_untyped_object_is_not_written_again(bench: Bench) -> None:
     await settles(bench, asked)
 
 
+@pytest.mark.promise("Owned objects and `apply`", "What others set beside us is left, and causes no write.")
 async def test_somebody_elses_field_is_left_and_causes_no_request(bench: Bench) -> None:
     await bench.applier.apply(bench.owner, config_map(a="1"))
     await bench.edit(core.ConfigMap, "child", {"data": {"theirs": "x"}, "metadata": {"labels": {"theirs": "x"}}})
@@ -143,6 +153,7 @@ async def test_somebody_elses_element_of_a_keyed_list_is_left_and_causes_no_requ
     assert sorted(c.name for c in applied.object.spec.template.spec.containers) == ["sidecar", "web"]
 
 
+@pytest.mark.promise("Owned objects and `apply`", "What others set beside us is left, and causes no write.")
 async def test_a_status_written_by_somebody_else_causes_no_request(bench: Bench) -> None:
     made = (await bench.applier.apply(bench.owner, deployment())).object
     made.status.observed_generation = 1
@@ -209,6 +220,10 @@ async def test_a_kind_that_is_not_cached_is_read_each_time_and_written_only_when
 # Changing
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "A field that is no longer asked for goes, also one from the first create.",
+)
 async def test_a_field_that_is_no_longer_asked_for_is_removed(bench: Bench) -> None:
     await bench.applier.apply(bench.owner, config_map(a="1", b="2"))
     applied = await bench.applier.apply(bench.owner, config_map(a="1"))
@@ -232,6 +247,7 @@ async def test_a_field_that_somebody_else_set_too_stays_when_it_is_no_longer_ask
     assert (await bench.applier.apply(bench.owner, config_map(a="1"))).object.data == {"a": "1", "b": "2"}
 
 
+@pytest.mark.promise("Owned objects and `apply`", "What others change of ours is put back.")
 @pytest.mark.parametrize("seen", [True, False], ids=["seen by the cache", "and the cache is behind"])
 async def test_somebody_elses_change_of_an_asked_field_is_put_back_once_it_is_seen(bench: Bench, seen: bool) -> None:
     await bench.applier.apply(bench.owner, config_map(a="1"))
@@ -281,6 +297,7 @@ async def test_somebody_elses_addition_to_an_atomic_map_is_noticed_by_who_manage
     assert applied.object.spec.selector == {"app": "web"}
 
 
+@pytest.mark.promise("Owned objects and `apply`", "What others change of ours is put back.")
 async def test_a_field_whose_management_was_taken_away_is_claimed_again(bench: Bench) -> None:
     await bench.applier.apply(bench.owner, config_map(a="1"))
     await bench.client.patch(
@@ -311,6 +328,10 @@ async def test_an_untyped_secret_given_as_text_can_lose_a_key_too(bench: Bench) 
     assert (await bench.applier.apply(bench.owner, secret(a="1"))).object["data"] == {"a": "MQ=="}
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "A field that is no longer asked for goes, also one from the first create.",
+)
 async def test_what_create_wrote_is_removed_when_apply_no_longer_asks_for_it(
     bench: Bench, cluster: Cluster | RealCluster
 ) -> None:

@@ -140,6 +140,10 @@ def deployment() -> apps.Deployment:
     )
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "Nothing is written when nothing would change, whatever the server made of the values.",
+)
 async def test_a_resync_sends_nothing_before_and_after_the_watch_has_confirmed_our_write(bench: Bench) -> None:
     made = await bench.applier.apply(bench.owner, deployment())
     assert not (await bench.applier.apply(bench.owner, deployment())).written  # from the overlay

@@ -24,6 +24,10 @@ async def bench(cluster: Cluster | RealCluster, namespace: str) -> AsyncIterator
         yield opened
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "An object that somebody else made is refused, also by a stale cache.",
+)
 async def test_an_object_that_somebody_else_made_is_refused_although_the_cache_does_not_know_it(bench: Bench) -> None:
     theirs = await bench.client.create(config_map(theirs="x"))
     with pytest.raises(NotOwned, match=r"exists already and ConfigMap .*/parent does not control it") as raised:
@@ -42,6 +46,10 @@ async def test_an_object_that_somebody_else_made_is_refused_when_the_cache_knows
     assert bench.sent() == ["get configmaps"]
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "Adoption happens only when asked for, and never from another controller.",
+)
 async def test_an_object_is_adopted_when_asked_for_and_keeps_what_others_set(bench: Bench) -> None:
     await bench.client.create(config_map(theirs="x", a="theirs"))
     applied = await bench.applier.apply(bench.owner, config_map(a="1"), adopt=True)
@@ -53,6 +61,10 @@ async def test_an_object_is_adopted_when_asked_for_and_keeps_what_others_set(ben
     assert bench.sent() == []
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "Adoption happens only when asked for, and never from another controller.",
+)
 async def test_an_object_that_another_one_controls_is_refused_also_when_adoption_is_asked_for(bench: Bench) -> None:
     rival = await bench.client.create(config_map("rival"))
     await bench.applier.apply(rival, config_map(a="1"))
@@ -90,6 +102,10 @@ async def test_of_two_that_adopt_at_once_one_has_to_look_again(bench: Bench, con
         await bench.applier.apply(bench.owner, config_map(a="1"), adopt=True)
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "An object that somebody else made is refused, also by a stale cache.",
+)
 async def test_an_object_that_was_given_to_another_controller_is_refused_although_the_cache_is_behind(
     bench: Bench,
 ) -> None:
@@ -110,6 +126,10 @@ async def test_an_object_that_is_gone_although_the_cache_has_it_is_for_the_next_
     assert (await bench.applier.apply(bench.owner, config_map(a="2"))).object.data == {"a": "2"}
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "An object that somebody else made is refused, also by a stale cache.",
+)
 async def test_an_object_that_was_made_anew_by_somebody_else_is_not_written(bench: Bench) -> None:
     await bench.applier.apply(bench.owner, config_map(a="0"))
     await bench.applier.apply(bench.owner, config_map(a="1"))

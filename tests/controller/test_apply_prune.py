@@ -73,6 +73,10 @@ def config_map(name: str) -> core.ConfigMap:
     return core.ConfigMap(metadata=meta.ObjectMeta(name=name), data={"a": "1"})
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "What was applied before and is no longer wanted is pruned when asked for, and nothing else.",
+)
 async def test_what_was_applied_before_and_is_not_kept_is_deleted(bench: Bench) -> None:
     await bench.applied("old")
     kept = await bench.applied("kept")
@@ -99,6 +103,10 @@ async def test_what_another_owner_controls_stays(bench: Bench) -> None:
     assert await bench.names() == {"rival", "theirs"}
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "What was applied before and is no longer wanted is pruned when asked for, and nothing else.",
+)
 async def test_what_another_program_made_for_the_same_owner_stays(bench: Bench) -> None:
     theirs = config_map("theirs")
     theirs.metadata.owner_references = (await bench.applied("child")).metadata.owner_references

@@ -20,6 +20,7 @@ class Realm(Resource[Model, None]):
     """What is in no namespace."""
 
 
+@pytest.mark.promise("What a reconciler works with", "The logger is bound to the object.")
 async def test_the_logger_is_bound_to_the_object(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -36,6 +37,7 @@ async def test_the_logger_is_bound_to_the_object(
     assert (fields["controller"], fields["kind"], fields["object"]) == ("thing", "Thing", "default/one")
 
 
+@pytest.mark.promise("What a reconciler works with", "The clock is the operator's.")
 async def test_the_clock_is_the_one_that_the_operator_was_given(operator: Operator, clock: VirtualClock) -> None:
     clocks: list[object] = []
 

@@ -37,6 +37,10 @@ class Ration(Resource[RationSpec, None]):
 # Plain functions, classes and keys
 
 
+@pytest.mark.promise(
+    "How a reconcile ends",
+    "Plain functions have as many threads as the controller may run reconciles.",
+)
 async def test_plain_functions_run_in_threads_as_many_at_once_as_the_controller_may(operator: Operator) -> None:
     together = threading.Barrier(3)
     threads: set[str] = set()
@@ -57,6 +61,7 @@ async def test_plain_functions_run_in_threads_as_many_at_once_as_the_controller_
     assert threading.main_thread().name not in threads
 
 
+@pytest.mark.promise("What wakes a reconciler", "A function, async or plain, or a class.")
 async def test_a_class_is_made_anew_at_each_start_and_its_methods_are_called(
     operator: Operator, clock: VirtualClock
 ) -> None:
@@ -84,6 +89,10 @@ async def test_a_class_is_made_anew_at_each_start_and_its_methods_are_called(
     assert seen == [("reconcile", "one"), ("deleted", "one")] * 2
 
 
+@pytest.mark.promise(
+    "How a reconcile ends",
+    "The object form is for objects that exist and stay; the key form is called for absent ones too.",
+)
 async def test_the_key_form_is_called_for_absent_objects_and_those_in_deletion(
     operator: Operator, clock: VirtualClock
 ) -> None:
@@ -107,6 +116,10 @@ async def test_the_key_form_is_called_for_absent_objects_and_those_in_deletion(
     assert seen == [(key(), True), (key(), True), (key(), False), (key("never-was"), False)]
 
 
+@pytest.mark.promise(
+    "How a reconcile ends",
+    "The object form is for objects that exist and stay; the key form is called for absent ones too.",
+)
 async def test_the_object_form_is_not_called_for_objects_in_deletion_or_absent_ones(
     operator: Operator, clock: VirtualClock
 ) -> None:
@@ -124,6 +137,7 @@ async def test_the_object_form_is_not_called_for_objects_in_deletion_or_absent_o
     assert seen == []
 
 
+@pytest.mark.promise("What the cache keeps", "Every read gives a fresh object that belongs to its reader alone.")
 async def test_each_reconcile_has_an_object_of_its_own(operator: Operator, clock: VirtualClock) -> None:
     sizes: list[int] = []
 
@@ -142,6 +156,7 @@ async def test_each_reconcile_has_an_object_of_its_own(operator: Operator, clock
 # The end of objects
 
 
+@pytest.mark.promise("What a reconciler works with", "A deletion callback gets the last state.")
 async def test_a_deleted_object_reaches_the_callback_with_its_last_state_until_it_succeeds(
     operator: Operator, clock: VirtualClock
 ) -> None:
@@ -186,6 +201,10 @@ async def test_an_object_made_anew_before_its_end_was_told_is_told_first_and_rec
     assert seen == [("reconciled", "first"), ("deleted", "first"), ("reconciled", "second")]
 
 
+@pytest.mark.promise(
+    "What a reconciler works with",
+    "An object does not wait for the end of the one before it to be told.",
+)
 @pytest.mark.parametrize("error", [TerminalError("never"), RuntimeError("the other system is down")])
 async def test_an_object_does_not_wait_for_the_end_of_the_one_before_it_to_be_told(
     operator: Operator, clock: VirtualClock, error: Exception
@@ -215,6 +234,10 @@ async def test_an_object_does_not_wait_for_the_end_of_the_one_before_it_to_be_to
         assert stage.controller.queue.keys() == set()
 
 
+@pytest.mark.promise(
+    "What a reconciler works with",
+    "An object does not wait for the end of the one before it to be told.",
+)
 async def test_a_callback_is_called_again_although_the_next_object_failed_for_good(
     operator: Operator, clock: VirtualClock
 ) -> None:
@@ -257,6 +280,7 @@ async def test_a_deletion_callback_needs_no_reconciler(operator: Operator, clock
 # Objects that do not fit
 
 
+@pytest.mark.promise("What the cache keeps", "It fails its own key, with an event, a count and the path of the field.")
 async def test_an_undecodable_object_fails_only_its_own_key_with_an_event_and_the_path_and_no_retries(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -333,6 +357,7 @@ async def test_what_a_reconciler_reads_and_does_not_fit_is_logged_without_its_va
     assert "hunter2" not in caplog.text
 
 
+@pytest.mark.promise("Reading the cache", "A kind that is not cached is refused with what to do.")
 async def test_a_kind_that_is_not_cached_is_refused_with_what_to_do(operator: Operator, clock: VirtualClock) -> None:
     errors: list[str] = []
 
@@ -357,6 +382,7 @@ async def test_a_kind_that_is_not_cached_is_refused_with_what_to_do(operator: Op
 # Stopping
 
 
+@pytest.mark.promise("How a reconcile ends", "Stopping lets a running reconcile finish, for a while.")
 async def test_stopping_lets_a_running_reconcile_finish_and_starts_no_other(operator: Operator) -> None:
     clock = SystemClock()
     entered, leave = asyncio.Event(), asyncio.Event()
@@ -380,6 +406,7 @@ async def test_stopping_lets_a_running_reconcile_finish_and_starts_no_other(oper
     assert finished == ["a"]
 
 
+@pytest.mark.promise("How a reconcile ends", "Stopping lets a running reconcile finish, for a while.")
 async def test_what_does_not_end_within_the_grace_period_is_interrupted(operator: Operator) -> None:
     entered, interrupted = asyncio.Event(), asyncio.Event()
 

@@ -31,6 +31,7 @@ from tests.unheld_clock import UnheldClock
 # How a reconcile ends
 
 
+@pytest.mark.promise("How a reconcile ends", "Nothing returned: done.")
 async def test_a_reconcile_that_returns_nothing_is_done(operator: Operator, clock: VirtualClock) -> None:
     seen: list[str] = []
 
@@ -45,6 +46,7 @@ async def test_a_reconcile_that_returns_nothing_is_done(operator: Operator, cloc
         assert stage.controller.stats.reconciles == {"success": 1}
 
 
+@pytest.mark.promise("How a reconcile ends", "An exception: backoff from 5 ms, and a full line in the log.")
 async def test_an_exception_backs_off_from_5_ms_doubling_and_success_forgets_it(
     operator: Operator, clock: VirtualClock
 ) -> None:
@@ -67,6 +69,7 @@ async def test_an_exception_backs_off_from_5_ms_doubling_and_success_forgets_it(
     assert attempts == [1, 2, 3, 4, 1, 2]
 
 
+@pytest.mark.promise("How a reconcile ends", "An exception: backoff from 5 ms, and a full line in the log.")
 async def test_a_failure_is_one_full_log_line_with_its_traceback(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -124,6 +127,7 @@ async def test_each_reconcile_is_a_line_for_those_who_want_details(
     assert lines == ["Thing default/one: reconciled in 0s: success; trigger: added"]
 
 
+@pytest.mark.promise("How a reconcile ends", "`requeue`: the key comes back by its backoff, and that is no error.")
 async def test_requeue_comes_back_by_backoff_without_counting_as_an_error(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -142,6 +146,10 @@ async def test_requeue_comes_back_by_backoff_without_counting_as_an_error(
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
+@pytest.mark.promise(
+    "How a reconcile ends",
+    "`requeue_after`: the backoff is forgotten, the key comes back then, or earlier by a change.",
+)
 async def test_requeue_after_forgets_the_backoff_and_comes_back_then(operator: Operator, clock: VirtualClock) -> None:
     times: list[float] = []
     triggers: list[str] = []
@@ -184,6 +192,10 @@ async def test_a_requeue_after_no_time_at_all_comes_back_by_backoff(
         assert stage.controller.stats.reconciles == {"requeue": 3, "success": 1}
 
 
+@pytest.mark.promise(
+    "How a reconcile ends",
+    "`requeue_after`: the backoff is forgotten, the key comes back then, or earlier by a change.",
+)
 async def test_a_change_brings_the_key_back_before_requeue_after(operator: Operator, clock: VirtualClock) -> None:
     times: list[float] = []
 
@@ -200,6 +212,10 @@ async def test_a_change_brings_the_key_back_before_requeue_after(operator: Opera
     assert times == [0, 10, 70]
 
 
+@pytest.mark.promise(
+    "How a reconcile ends",
+    "`TerminalError`: counted and logged, and only a change brings the key back.",
+)
 async def test_a_terminal_error_is_logged_and_counted_and_not_retried_until_a_change(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -224,6 +240,10 @@ async def test_a_terminal_error_is_logged_and_counted_and_not_retried_until_a_ch
 GOING = {"message": "namespace shop is being terminated", "reason": "NamespaceTerminating"}
 
 
+@pytest.mark.promise(
+    "How a reconcile ends",
+    "A conflict, and a namespace that is being deleted, are met again without noise.",
+)
 @pytest.mark.parametrize(
     ("code", "status"),
     [
@@ -252,6 +272,7 @@ async def test_what_happens_in_every_cluster_is_retried_with_one_quiet_line(
     assert (record.levelno, record.exc_info) == (logging.INFO, None)
 
 
+@pytest.mark.promise("How a reconcile ends", "A server that asks for a pause is given it, by reconciles and watches.")
 async def test_a_key_comes_back_no_earlier_than_the_server_has_asked_for(
     operator: Operator, clock: VirtualClock
 ) -> None:
@@ -306,6 +327,10 @@ class Panic(BaseException):
     """As extensions written in Rust raise it."""
 
 
+@pytest.mark.promise(
+    "How a reconcile ends",
+    "Whatever a function of yours raises, it costs neither the key nor the worker.",
+)
 @pytest.mark.parametrize(
     "raised", [Panic("oh"), SystemExit(2), GeneratorExit(), asyncio.CancelledError(), StopIteration()], ids=repr
 )
@@ -336,6 +361,7 @@ async def test_whatever_a_reconciler_raises_costs_neither_the_key_nor_the_worker
     assert type(raised).__name__ in caplog.text
 
 
+@pytest.mark.promise("How a reconcile ends", "A rate limiter of one's own sets the pace.")
 async def test_a_rate_limiter_of_ones_own_sets_the_pace(operator: Operator, clock: VirtualClock) -> None:
     times: list[float] = []
 
@@ -434,6 +460,10 @@ async def test_a_logger_that_fails_costs_neither_the_key_nor_the_worker(
 # Time-outs
 
 
+@pytest.mark.promise(
+    "How a reconcile ends",
+    "A time-out interrupts an async reconciler; a thread meets it at its next call.",
+)
 async def test_a_reconcile_that_takes_too_long_is_interrupted_and_retried(
     operator: Operator, clock: VirtualClock
 ) -> None:
@@ -457,6 +487,10 @@ async def test_a_reconcile_that_takes_too_long_is_interrupted_and_retried(
     assert outcomes[1] is None
 
 
+@pytest.mark.promise(
+    "How a reconcile ends",
+    "A time-out interrupts an async reconciler; a thread meets it at its next call.",
+)
 async def test_a_thread_meets_the_timeout_at_its_next_call_of_the_context(
     operator: Operator, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -486,6 +520,7 @@ async def test_a_thread_meets_the_timeout_at_its_next_call_of_the_context(
     assert str(met[0]) == "the reconcile of Thing default/one took more than 30s"
 
 
+@pytest.mark.promise("How a reconcile ends", "A reconcile that does not end is told in the log.")
 async def test_a_reconcile_that_does_not_end_is_told_every_ten_minutes(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:

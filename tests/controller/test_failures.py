@@ -38,6 +38,7 @@ def failing_with(operator: Operator, *errors: Exception | None) -> None:
             raise error
 
 
+@pytest.mark.promise("How a reconcile ends", "An exception: backoff from 5 ms, and a full line in the log.")
 async def test_the_same_error_has_its_traceback_once_and_then_a_line_that_counts(
     operator: Operator, clock: VirtualClock, failures: Callable[[], list[tuple[str, bool]]]
 ) -> None:

@@ -22,6 +22,7 @@ from kubewright.operator import Operator
 from tests.controller.conftest import Part, Thing
 
 
+@pytest.mark.promise("What wakes a reconciler", "A misspelled option fails at once, with the valid names.")
 def test_a_misspelled_option_fails_at_once_with_the_nearest_name_and_all_of_them(operator: Operator) -> None:
     with pytest.raises(TypeError) as caught:
         operator.reconciles(Thing, own=[Part])  # type: ignore[call-arg]
@@ -132,6 +133,7 @@ def test_two_controllers_of_one_kind_need_names(operator: Operator) -> None:
     operator.reconciles(Thing, name="second")(sync)
 
 
+@pytest.mark.promise("What wakes a reconciler", "A function, async or plain, or a class.")
 async def test_the_form_of_a_function_is_seen_from_its_signature() -> None:
     async def by_object(obj: Thing, ctx: Context[Thing]) -> None: ...
     async def by_key(key: ObjectKey, ctx: Context[Thing]) -> None: ...

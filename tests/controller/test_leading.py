@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from msgspec.structs import replace
 
 from kubewright.clock import VirtualClock
@@ -23,6 +24,10 @@ def stage(operator: Operator, clock: VirtualClock, leads: list[bool]) -> Stage:
     return made
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "A lost lease ends the work at once; nothing is begun, written or retried any more.",
+)
 async def test_nothing_is_begun_and_nothing_retried_after_the_lease_was_lost(
     operator: Operator, clock: VirtualClock
 ) -> None:
@@ -59,6 +64,10 @@ async def test_somebody_elses_election_is_an_error_as_any_other(operator: Operat
     await on.controller.stop(grace=0)
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "The grace period passes on the injected clock, and what is cut short is counted.",
+)
 async def test_the_grace_period_passes_on_the_injected_clock(operator: Operator, clock: VirtualClock) -> None:
     ended: list[float] = []
 

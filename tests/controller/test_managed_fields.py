@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kubewright.controller._managed_fields import created_as_applied, released
 
 
@@ -12,6 +14,10 @@ def entry(manager: str = "wright", operation: str = "Update", version: str = "v1
     return named | {"fieldsV1": {"f:data": {"f:a": {}}}} | more
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "A field that is no longer asked for goes, also one from the first create.",
+)
 def test_the_managers_update_becomes_an_apply_in_its_place() -> None:
     before = [entry("one"), entry(time="2030-01-01T00:00:00Z"), entry("two")]
     after = created_as_applied(before, "wright", "v1")

@@ -40,6 +40,7 @@ def test_the_controller_is_woken_in_the_namespace_of_the_object() -> None:
     assert owner_keys(added(part(owner("a"))), info_of(Thing)) == {ObjectKey("default", "a")}
 
 
+@pytest.mark.promise("What wakes a reconciler", "Owned objects wake their owner, known by group and kind.")
 def test_an_owner_is_known_by_group_and_kind_in_whatever_version() -> None:
     info = info_of(Thing)
     assert owner_keys(added(part(owner("a", api="example.com/v9"))), info) == {ObjectKey("default", "a")}
@@ -47,10 +48,12 @@ def test_an_owner_is_known_by_group_and_kind_in_whatever_version() -> None:
     assert not owner_keys(added(part(owner("a", kind="Other"))), info)
 
 
+@pytest.mark.promise("What wakes a reconciler", "A cluster-scoped owner has no namespace.")
 def test_a_cluster_scoped_owner_has_no_namespace() -> None:
     assert owner_keys(added(part(owner("z", kind="Zone"))), info_of(Zone)) == {ObjectKey("", "z")}
 
 
+@pytest.mark.promise("What wakes a reconciler", "Only the controller is woken, unless all owners are asked for.")
 def test_only_the_controller_is_woken_unless_asked_for_all_owners() -> None:
     change = added(part(owner("a"), owner("b", controller=False)))
     assert owner_keys(change, info_of(Thing)) == {ObjectKey("default", "a")}
@@ -60,11 +63,13 @@ def test_only_the_controller_is_woken_unless_asked_for_all_owners() -> None:
     }
 
 
+@pytest.mark.promise("What wakes a reconciler", "The owner before a change and the one after it are both woken.")
 def test_the_owner_that_an_object_had_is_woken_as_well_as_the_one_it_has() -> None:
     change = Change("updated", ObjectKey("default", "p"), part(owner("old")), part(owner("new")))
     assert owner_keys(change, info_of(Thing)) == {ObjectKey("default", "old"), ObjectKey("default", "new")}
 
 
+@pytest.mark.promise("What wakes a reconciler", "The owner before a change and the one after it are both woken.")
 def test_the_last_state_of_a_deleted_object_wakes_its_owner() -> None:
     change = Change("deleted", ObjectKey("default", "p"), part(owner("a")), None, missed=True)
     assert owner_keys(change, info_of(Thing)) == {ObjectKey("default", "a")}
@@ -80,6 +85,7 @@ def test_what_is_no_key_is_refused() -> None:
         as_key(7)
 
 
+@pytest.mark.promise("What wakes a reconciler", "A misspelled option fails at once, with the valid names.")
 def test_a_misspelled_option_of_watch_names_the_valid_ones() -> None:
     with pytest.raises(
         TypeError, match=r"has no option 'maps'\. Did you mean 'map'\? The options are: labels, map, when"

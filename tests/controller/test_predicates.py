@@ -34,6 +34,7 @@ GENERATION = update(snapshot(1), snapshot(2, generation=2))
 SAME = update(snapshot(1), snapshot(1))
 
 
+@pytest.mark.promise("What wakes a reconciler", "Predicates: generation, labels, annotations, revision.")
 @pytest.mark.parametrize(
     ("passes", "change"),
     [
@@ -47,6 +48,7 @@ def test_each_predicate_passes_the_update_it_is_named_for(passes: Predicate, cha
     assert passes(change)
 
 
+@pytest.mark.promise("What wakes a reconciler", "Predicates: generation, labels, annotations, revision.")
 @pytest.mark.parametrize(
     ("passes", "changes"),
     [
@@ -70,6 +72,7 @@ def test_new_and_deleted_objects_and_resyncs_always_pass(passes: Predicate) -> N
     assert passes(Change("resync", key(), state, state))
 
 
+@pytest.mark.promise("What wakes a reconciler", "They combine by and, or and not, with any function.")
 def test_predicates_combine_with_and_or_and_not() -> None:
     both = generation_changed & labels_changed
     either = generation_changed | labels_changed
@@ -82,6 +85,7 @@ def test_predicates_combine_with_and_or_and_not() -> None:
     assert not (~generation_changed)(Change("added", key(), None, snapshot()))
 
 
+@pytest.mark.promise("What wakes a reconciler", "They combine by and, or and not, with any function.")
 def test_any_function_of_a_change_combines_on_either_side() -> None:
     def big(change: Change[Thing]) -> bool:
         return change.snapshot.generation > 5

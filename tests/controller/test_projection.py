@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,10 @@ def test_a_field_that_the_object_lacks_does_not_show() -> None:
     assert through(core.ConfigMap, {"data": {}}, {"data": {"a": "x"}, "immutable": False}) == {"data": {}}
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "Nothing is written when nothing would change, whatever the server made of the values.",
+)
 def test_a_value_shows_as_the_server_holds_it() -> None:
     asked = {"spec": {"containers": [{"name": "a", "resources": {"limits": {"cpu": "1000m"}}}]}}
     content = {"spec": {"containers": [{"name": "a", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}]}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from kubewright.api import JSON, Model, Object, Resource, Untyped, decode, encode
 from kubewright.api._resource import resource
@@ -47,6 +48,10 @@ def changes(kind: type[Object], there: bytes, wanted: Any) -> list[Operation]:
     return status_changes(kind, there, status_of(decode(kind, there)), wanted)
 
 
+@pytest.mark.promise(
+    "What a reconciler works with",
+    "`set_status` sends what differs, an explicit zero too, and keeps what the model does not know.",
+)
 def test_an_explicit_zero_is_written_when_the_server_has_none() -> None:
     assert changes(Box, raw(), BoxStatus()) == [
         GUARD,
@@ -58,6 +63,10 @@ def test_an_explicit_zero_is_written_when_the_server_has_none() -> None:
     ]
 
 
+@pytest.mark.promise(
+    "What a reconciler works with",
+    "`set_status` sends what differs, an explicit zero too, and keeps what the model does not know.",
+)
 def test_nothing_is_sent_when_nothing_differs() -> None:
     there = {"available": 0, "ports": [{"name": "http", "number": 80}], "conditions": []}
     assert changes(Box, raw(there), BoxStatus(ports=[Port(name="http", number=80)])) == []

@@ -37,6 +37,7 @@ def part(owner: str, name: str = "p") -> Part:
     return Part(metadata=meta, spec=ThingSpec())
 
 
+@pytest.mark.promise("The queue", "Higher priorities go first, the initial list and resyncs behind what is live.")
 async def test_the_initial_list_and_resyncs_go_behind_live_changes(operator: Operator, clock: VirtualClock) -> None:
     order: list[tuple[str, str]] = []
 
@@ -58,6 +59,7 @@ async def test_the_initial_list_and_resyncs_go_behind_live_changes(operator: Ope
     await stage.controller.stop(grace=5)
 
 
+@pytest.mark.promise("What wakes a reconciler", "Predicates: generation, labels, annotations, revision.")
 async def test_a_predicate_decides_which_changes_count(operator: Operator, clock: VirtualClock) -> None:
     sizes: list[int] = []
 
@@ -72,6 +74,10 @@ async def test_a_predicate_decides_which_changes_count(operator: Operator, clock
     assert sizes == [1, 3]
 
 
+@pytest.mark.promise(
+    "What wakes a reconciler",
+    "They compare confirmed states, so our own write hides nobody's change.",
+)
 async def test_predicates_compare_confirmed_states_so_our_own_write_hides_nobodys_change(
     operator: Operator, clock: VirtualClock
 ) -> None:
@@ -104,6 +110,10 @@ async def test_predicates_compare_confirmed_states_so_our_own_write_hides_nobody
 ERRORS = pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit, asyncio.CancelledError])
 
 
+@pytest.mark.promise(
+    "What wakes a reconciler",
+    "A predicate, map function, index or transform that fails, whatever it raises, spoils that object only.",
+)
 @ERRORS
 async def test_a_predicate_that_fails_lets_the_change_pass(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture, error: type[BaseException]
@@ -124,6 +134,10 @@ async def test_a_predicate_that_fails_lets_the_change_pass(
     assert error.__name__ in caplog.text
 
 
+@pytest.mark.promise(
+    "What wakes a reconciler",
+    "A predicate, map function, index or transform that fails, whatever it raises, spoils that object only.",
+)
 @ERRORS
 async def test_a_map_function_that_fails_spoils_that_state_only(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture, error: type[BaseException]
@@ -197,6 +211,7 @@ async def test_what_a_map_function_answers_must_be_a_key_that_the_kind_can_have(
         assert not seen
 
 
+@pytest.mark.promise("What wakes a reconciler", "Owned objects wake their owner, known by group and kind.")
 async def test_owned_objects_wake_their_owner_and_say_so(operator: Operator, clock: VirtualClock) -> None:
     triggers: list[str] = []
 
@@ -216,6 +231,7 @@ async def test_owned_objects_wake_their_owner_and_say_so(operator: Operator, clo
     assert triggers == ["added", "Part added", "Part deleted"]
 
 
+@pytest.mark.promise("What a reconciler works with", "Owned objects are read by their owner.")
 async def test_owned_objects_are_read_by_their_owner(operator: Operator, clock: VirtualClock) -> None:
     owned: list[list[str]] = []
 
@@ -232,6 +248,7 @@ async def test_owned_objects_are_read_by_their_owner(operator: Operator, clock: 
     assert owned[-1] == ["p", "q"]
 
 
+@pytest.mark.promise("What wakes a reconciler", "`watches` maps any object to keys.")
 async def test_a_watched_object_wakes_what_a_function_names_before_and_after_a_change(
     operator: Operator, clock: VirtualClock
 ) -> None:
@@ -284,6 +301,7 @@ async def test_a_map_function_of_the_object_alone_will_do_and_one_answer_alone(
     assert seen == ["a", "a"]
 
 
+@pytest.mark.promise("What wakes a reconciler", "Keys come from outside too: from an iterator, a queue or a function.")
 async def test_external_triggers_are_iterators_queues_or_functions_that_are_called_again(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -361,6 +379,7 @@ def test_a_queue_of_a_module_brings_its_keys_in_each_event_loop(operator: Operat
     forgotten.close()
 
 
+@pytest.mark.promise("How a reconcile ends", "Concurrency is a bound, and a key never runs twice at once.")
 async def test_a_key_never_runs_twice_at_once_and_changes_meanwhile_run_it_once_more(
     operator: Operator, clock: VirtualClock
 ) -> None:
@@ -385,6 +404,7 @@ async def test_a_key_never_runs_twice_at_once_and_changes_meanwhile_run_it_once_
     assert sizes == [1, 4]
 
 
+@pytest.mark.promise("How a reconcile ends", "Concurrency is a bound, and a key never runs twice at once.")
 async def test_concurrency_bounds_the_reconciles_at_a_time(operator: Operator, clock: VirtualClock) -> None:
     running = most = 0
 

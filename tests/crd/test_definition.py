@@ -197,6 +197,10 @@ def test_a_default_that_is_made_anew_each_time_is_not_the_schemas() -> None:
     assert "default" not in schema_of(kind)["properties"]["spec"]["properties"]["value"]
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "A type that contains itself, or has no schema, is refused with its place.",
+)
 def test_a_recursive_type_is_refused_with_its_cycle() -> None:
     class Leaf(kw.Model):
         trees: list["Tree"] | None = None
@@ -214,6 +218,10 @@ def test_a_builtin_that_is_a_schema_itself_is_refused() -> None:
         schema_of(kind_of(apiextensions.JSONSchemaProps))
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "A type that contains itself, or has no schema, is refused with its place.",
+)
 @pytest.mark.parametrize(
     ("hint", "message"),
     [
@@ -250,6 +258,10 @@ def version(name: str, **arguments: Any) -> type[kw.Object]:
     return Thing
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "Several versions, and a webhook that converts between them, also one that somebody else completed.",
+)
 def test_versions_are_ordered_as_kubernetes_orders_them() -> None:
     names = ["v1alpha1", "v2", "other", "v1", "v1beta2", "v10", "v1beta10"]
     made = crd_of(*(version(name, storage=name == "v1") for name in names))
@@ -301,6 +313,7 @@ def test_builtin_kinds_have_no_definition() -> None:
         crd_of(core.Pod)
 
 
+@pytest.mark.promise("Definitions from types", "Protected groups need their approval.")
 def test_a_protected_group_needs_an_approval() -> None:
     def protected(**arguments: Any) -> type[kw.Object]:
         @kw.resource("tests.k8s.io/v1", **arguments)

@@ -49,6 +49,10 @@ def versioned(kind: str, version: str = "v1", spec: Any = Spec, **arguments: Any
     return Thing
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "Installing changes what differs, waits until it is served, and sends nothing otherwise.",
+)
 async def test_a_definition_is_created_served_and_left_alone_when_nothing_changed(client: Client) -> None:
     kind = versioned("Plain")
     [made] = await install(client, kind)
@@ -57,6 +61,10 @@ async def test_a_definition_is_created_served_and_left_alone_when_nothing_change
     assert again.metadata.resource_version == made.metadata.resource_version
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "Installing changes what differs, waits until it is served, and sends nothing otherwise.",
+)
 async def test_a_change_of_the_class_changes_the_definition_and_keeps_what_others_added(client: Client) -> None:
     [made] = await install(client, versioned("Changing"))
     made.metadata.labels["theirs"] = "x"
@@ -79,6 +87,7 @@ async def test_several_kinds_are_installed_at_once_also_by_several_programs(clie
     }
 
 
+@pytest.mark.promise("Definitions from types", "Installing refuses what would break stored objects, with the reason.")
 async def test_a_change_of_scope_is_refused_before_anything_is_sent(client: Client) -> None:
     await install(client, versioned("Scoped"))
     with pytest.raises(InstallError, match="the scope cannot change from Namespaced to Cluster"):
@@ -86,6 +95,7 @@ async def test_a_change_of_scope_is_refused_before_anything_is_sent(client: Clie
     assert not [crd for crd in await client.list(CRD) if crd.metadata.name.startswith("neighbours.")]
 
 
+@pytest.mark.promise("Definitions from types", "Installing refuses what would break stored objects, with the reason.")
 async def test_a_version_that_may_hold_objects_cannot_go(client: Client) -> None:
     await install(client, versioned("Stored", "v1"))
     with pytest.raises(InstallError, match=r"storeds.install.example.com: there may be objects stored in v1,"):
@@ -96,6 +106,7 @@ async def test_a_version_that_may_hold_objects_cannot_go(client: Client) -> None
         await install(client, versioned("Stored", "v2"))
 
 
+@pytest.mark.promise("Definitions from types", "Installing refuses what would break stored objects, with the reason.")
 async def test_a_kind_cannot_change_its_name(client: Client) -> None:
     await install(client, versioned("Named", plural="named"))
     with pytest.raises(InstallError, match="the kind cannot change from Named to Other"):
@@ -139,6 +150,7 @@ async def test_a_definition_that_is_not_established_in_time_names_its_condition(
             await waiting
 
 
+@pytest.mark.promise("Definitions from types", "Protected groups need their approval.")
 async def test_a_protected_group_is_served_with_its_approval(client: Client) -> None:
     @kw.resource("install.k8s.io/v1", api_approved="unapproved, for a test")
     class Guarded(kw.Resource[Spec, None]): ...
@@ -147,6 +159,10 @@ async def test_a_protected_group_is_served_with_its_approval(client: Client) -> 
     assert await client.list(Guarded) == []
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "Defaults are those that Python has; unknown members are pruned, open ones kept.",
+)
 async def test_unknown_members_are_dropped_and_open_ones_kept(cases: Cases) -> None:
     class Open(kw.Model):
         size: int | None = None
@@ -185,6 +201,10 @@ async def test_the_status_is_its_own_endpoint_and_gets_no_defaults(cases: Cases,
     assert msgspec.json.decode(made.metadata.origin.raw)["status"] == {"selector": "a=b"}
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "Columns, scale and selectable fields work as `kubectl` and clients use them.",
+)
 async def test_columns_are_shown_with_their_types(client: Client, namespace: str) -> None:
     kind: Any = versioned(
         "Shown",
@@ -227,6 +247,10 @@ async def test_columns_are_shown_with_their_types(client: Client, namespace: str
     ]
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "Columns, scale and selectable fields work as `kubectl` and clients use them.",
+)
 async def test_objects_are_selected_by_selectable_fields(client: Client, namespace: str) -> None:
     kind: Any = versioned("Selectable", selectable_fields=[".spec.colour", ".spec.replicas"])
     await install(client, kind)
@@ -237,6 +261,10 @@ async def test_objects_are_selected_by_selectable_fields(client: Client, namespa
     assert [thing.metadata.name for thing in found] == ["c"]
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "Columns, scale and selectable fields work as `kubectl` and clients use them.",
+)
 async def test_scale_reads_and_writes_the_replicas(client: Client, namespace: str) -> None:
     kind: Any = versioned("Scaled", scale_subresource=kw.Scale(selector=".status.selector"))
     await install(client, kind)
@@ -275,6 +303,7 @@ async def test_a_deprecated_version_warns(client: Client, namespace: str, caplog
     assert "use v1 of Aging" in caplog.text
 
 
+@pytest.mark.promise("Definitions from types", "Rules about changes hold for updates.")
 async def test_immutable_fields_keep_their_value_their_presence_and_their_absence(cases: Cases) -> None:
     class Fixed(kw.Model):
         needed: Annotated[int, kw.Immutable()]

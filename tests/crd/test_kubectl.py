@@ -5,6 +5,7 @@ import subprocess
 from typing import Literal
 
 import msgspec
+import pytest
 
 import kubewright as kw
 from kubewright.api import Time
@@ -42,6 +43,10 @@ class Shown(kw.Resource[Spec, Status]):
     """Is shown."""
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "Columns, scale and selectable fields work as `kubectl` and clients use them.",
+)
 def test_kubectl_applies_the_text_explains_the_fields_and_shows_the_columns(
     control_plane: ControlPlane, namespace: str
 ) -> None:

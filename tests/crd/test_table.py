@@ -65,16 +65,28 @@ def spec_of(value: Any) -> dict[str, Any]:
     return {"spec": {} if value is ABSENT else {"value": value}}
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "Every rule and type has a row: the server takes the definition, takes good objects and refuses bad ones at the"
+    " expected path, and so does `validate`.",
+)
 def test_names_are_unique_and_the_table_is_large() -> None:
     assert len(TABLE) >= 230
     assert len({row.name for row in TABLE}) == len(TABLE)
     assert sum(len(row.good) + len(row.bad) for row in TABLE) >= 600
 
 
+@pytest.mark.promise("Definitions from types", "The server warns of no definition.")
 def test_the_server_warned_of_nothing(outcomes: dict[str, Any]) -> None:
     assert outcomes["warnings"] == []
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "Every rule and type has a row: the server takes the definition, takes good objects and refuses bad ones at the"
+    " expected path, and so does `validate`.",
+)
+@pytest.mark.promise("CEL", "`obj.validate()` evaluates CEL rules, and names the fields that the server names.")
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
 async def test_the_server_agrees(row: Case, outcomes: dict[str, Any], cases: Cases) -> None:
     crd = outcomes[row.name]
@@ -103,6 +115,10 @@ async def test_the_embedded_cluster_agrees(row: Case, caplog: pytest.LogCaptureF
                 assert await cases.refused_paths(row.kind, spec_of(bad.value)) == bad.paths, bad.value
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "Defaults are those that Python has; unknown members are pruned, open ones kept.",
+)
 @pytest.mark.parametrize("row", [row for row in TABLE if row.name.startswith("default")], ids=lambda row: row.name)
 async def test_the_server_fills_in_the_default_that_python_has(
     row: Case, outcomes: dict[str, Any], cases: Cases
@@ -115,6 +131,10 @@ async def test_the_server_fills_in_the_default_that_python_has(
     assert made["spec"] == to_dict(row.kind())["spec"]
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "Installing changes what differs, waits until it is served, and sends nothing otherwise.",
+)
 async def test_installing_again_sends_nothing(outcomes: dict[str, Any], client: Client) -> None:
     again = await install(client, *(row.kind for row in TABLE))
     assert {crd.metadata.generation for crd in again} == {1}

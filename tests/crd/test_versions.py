@@ -30,6 +30,10 @@ def version(name: str, **arguments: Any) -> type[kw.Resource[Spec, None]]:
     return Converted
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "Several versions, and a webhook that converts between them, also one that somebody else completed.",
+)
 def test_a_conversion_webhook_is_in_the_definition() -> None:
     said = kw.Conversion(
         service="system/hook", path="/c", port=8443, ca_bundle=b"pem", review_versions=("v1", "v1beta1")
@@ -80,6 +84,10 @@ def test_a_conversion_of_another_type_is_refused() -> None:
         version("v1", conversion="Webhook")
 
 
+@pytest.mark.promise(
+    "Definitions from types",
+    "Several versions, and a webhook that converts between them, also one that somebody else completed.",
+)
 async def test_objects_are_read_in_each_version_and_a_webhook_stays_as_others_completed_it(
     client: Client, control_plane: ControlPlane, namespace: str
 ) -> None:
@@ -107,6 +115,7 @@ async def test_objects_are_read_in_each_version_and_a_webhook_stays_as_others_co
     await client.delete(crd)
 
 
+@pytest.mark.promise("Definitions from types", "Rules about changes hold for updates.")
 async def test_rules_about_changes_hold_for_updates(cases: Cases, client: Client) -> None:
     grows = Annotated[int, kw.Rule("self >= oldSelf", message="cannot shrink")]
     first = Annotated[int, kw.Rule("!oldSelf.hasValue() ? self == 1 : self >= oldSelf.value()", optional_old_self=True)]

@@ -22,6 +22,7 @@ SCALARS = st.one_of(
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=20)
 
 
+@pytest.mark.promise("Definitions from types", "Any content is read from its YAML as it was.")
 @settings(max_examples=60)
 @given(st.dictionaries(TEXTS, VALUES, max_size=5))
 def test_what_is_written_is_read_as_the_same(content: dict[str, Any]) -> None:

@@ -172,6 +172,14 @@ async def scraped(client: Client, namespace: str, pod: PodProcess, name: str) ->
     return text
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "A deployed operator serves metrics over HTTPS to accounts with the generated role, and probes to every client.",
+)
+@pytest.mark.promise(
+    "Packaging",
+    "The command in the Deployment does its work as the deployed account, with the deployed roles alone.",
+)
 @pytest.mark.usefixtures("nodes")
 @pytest.mark.parametrize(
     ("job", "name"),

@@ -21,6 +21,7 @@ def named(documents: Iterable[Any]) -> set[tuple[str, str, str]]:
     return {(one["apiVersion"], one["kind"], one["metadata"]["name"]) for one in documents}
 
 
+@pytest.mark.promise("Projects", "Helm accepts the chart of a program, and renders what `deploy` deploys.")
 @pytest.mark.timeout(BUILD_SECONDS)
 @pytest.mark.parametrize(
     ("example", "release"), [("memcached", "memcached-operator"), ("password", "password-operator")]

@@ -87,6 +87,7 @@ ONE = "--tag guestbook:0.1.0 --file Dockerfile ."
 TWO = "--platform linux/amd64,linux/arm64"
 
 
+@pytest.mark.promise("Development", "Each container tool gets its own command lines, for one platform and for several.")
 @pytest.mark.parametrize(
     ("tool", "lines"),
     [
@@ -109,6 +110,7 @@ def test_one_platform_is_a_build_and_a_push(
     assert machine.lines[1:] == [lines[0].replace(" .", " --platform linux/arm64 ."), lines[1]]
 
 
+@pytest.mark.promise("Development", "Each container tool gets its own command lines, for one platform and for several.")
 def test_several_platforms_with_docker_are_built_by_buildx_and_pushed(
     machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -125,6 +127,7 @@ def test_several_platforms_with_docker_are_built_by_buildx_and_pushed(
     assert "docker has no buildx here" in capfd.readouterr().err
 
 
+@pytest.mark.promise("Development", "Each container tool gets its own command lines, for one platform and for several.")
 @pytest.mark.parametrize("tool", ["podman", "buildah"])
 def test_several_platforms_with_the_others_are_a_manifest_list(machine: Machine, project: Path, tool: str) -> None:
     machine.has(tool)
@@ -185,6 +188,7 @@ def test_builds_from_the_dockerfile_if_there_is_a_containerfile_too(machine: Mac
     assert [line.split()[5] for line in machine.lines] == ["Dockerfile", "Containerfile", "Containerfile"]
 
 
+@pytest.mark.promise("Development", "A container tool that is missing, has no engine or fails is told with what to do.")
 def test_the_first_tool_that_works_is_taken(machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     machine.has("docker", "buildah")
     machine.answers("docker version", 1, "Cannot connect to the Docker daemon at unix:///var/run/docker.sock.")
@@ -196,6 +200,7 @@ def test_the_first_tool_that_works_is_taken(machine: Machine, project: Path, cap
     assert "podman or buildah, which need none" in error
 
 
+@pytest.mark.promise("Development", "A container tool that is missing, has no engine or fails is told with what to do.")
 def test_a_machine_without_a_tool_is_told_so_in_one_sentence(
     machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -207,6 +212,7 @@ def test_a_machine_without_a_tool_is_told_so_in_one_sentence(
     assert "docker is not on this machine; there is podman" in capfd.readouterr().err
 
 
+@pytest.mark.promise("Development", "A container tool that is missing, has no engine or fails is told with what to do.")
 def test_a_tool_that_fails_is_heard_and_its_code_told(
     machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -219,6 +225,7 @@ def test_a_tool_that_fails_is_heard_and_its_code_told(
     assert len(machine.lines) == 1  # nothing is pushed
 
 
+@pytest.mark.promise("Development", "The image that a build was told is that of the deployment.")
 def test_the_name_that_a_build_was_given_is_that_of_the_deployment(
     machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -321,6 +328,7 @@ def instructions(text: str) -> list[tuple[str, str]]:
     return [(word.upper(), rest) for word, rest in parts]
 
 
+@pytest.mark.promise("Development", "The image of a project has two stages and no root.")
 def test_the_dockerfile_has_two_stages_and_no_root(project: Path) -> None:
     found = instructions((project / "Dockerfile").read_text())
     assert {word for word, _ in found} <= {"ARG", "FROM", "WORKDIR", "RUN", "COPY", "ENV", "USER", "ENTRYPOINT", "CMD"}

@@ -57,6 +57,10 @@ def answers(address: str) -> bool:
         return False
 
 
+@pytest.mark.promise(
+    "Development",
+    "One command leads from a file to an operator at work, on a cluster that is gone afterwards.",
+)
 def test_one_command_leads_from_a_file_to_an_operator_at_work(program: Path) -> None:
     kubeconfig = program.parent / "it's a kubeconfig"
     options = ("--no-console", "--write-kubeconfig", str(kubeconfig), "--nodes", "2")
@@ -79,6 +83,10 @@ def test_one_command_leads_from_a_file_to_an_operator_at_work(program: Path) -> 
     assert not answers(pages)
 
 
+@pytest.mark.promise(
+    "Development",
+    "A save brings new behaviour and new fields; objects survive it, and memory does not.",
+)
 def test_a_save_brings_new_behaviour_and_objects_survive_it(program: Path) -> None:
     with developing(program.parent, program.name, "--no-console") as dev:
         dev.wait_for("object", name="sample", state="Said=first hello")
@@ -100,6 +108,10 @@ def test_a_save_brings_new_behaviour_and_objects_survive_it(program: Path) -> No
         assert "mood" in str(definition.spec.versions[0].schema)
 
 
+@pytest.mark.promise(
+    "Development",
+    "A mistake stops the operator, is shown with file and line, and the next save mends it.",
+)
 def test_a_syntax_error_is_shown_with_its_place_and_the_next_save_mends_it(program: Path) -> None:
     with developing(program.parent, program.name, "--no-console") as dev:
         old = dev.wait_for("ready")["address"]
@@ -113,6 +125,10 @@ def test_a_syntax_error_is_shown_with_its_place_and_the_next_save_mends_it(progr
         dev.wait_for("object", name="sample", state="Said=second hello")
 
 
+@pytest.mark.promise(
+    "Development",
+    "A mistake stops the operator, is shown with file and line, and the next save mends it.",
+)
 def test_a_module_that_is_missing_may_come_later(program: Path) -> None:
     program.write_text("import helper_of_notes\n" + PROGRAM.replace("first", "{helper_of_notes.WORD}"))
     with developing(program.parent, program.name, "--no-console") as dev:
@@ -127,6 +143,7 @@ def test_a_module_that_is_missing_may_come_later(program: Path) -> None:
         dev.wait_for("object", name="sample", state="Said=helped again hello")
 
 
+@pytest.mark.promise("Development", "A definition that the cluster refuses is told once, and can be taken back.")
 def test_a_definition_that_the_cluster_refuses_is_told_and_can_be_taken_back(program: Path) -> None:
     with developing(program.parent, program.name, "--no-console") as dev:
         dev.wait_for("ready")
@@ -150,6 +167,10 @@ def test_a_definition_that_cannot_be_made_is_told_and_the_next_save_mends_it(pro
     assert "Traceback" not in f"{dev.errors}{dev.messages}"
 
 
+@pytest.mark.promise(
+    "Development",
+    "A mistake stops the operator, is shown with file and line, and the next save mends it.",
+)
 def test_an_operator_that_ends_by_itself_is_told_and_started_by_the_next_save(program: Path) -> None:
     program.write_text(PROGRAM + "\n    os._exit(7)\n")
     with developing(program.parent, program.name, "--no-console") as dev:
@@ -167,6 +188,7 @@ def test_a_reconcile_that_fails_is_told_with_its_error(program: Path) -> None:
         assert "raise RuntimeError('no luck')" in logged["traceback"]
 
 
+@pytest.mark.promise("Development", "Samples are applied when they change, and undo nothing before.")
 def test_samples_are_applied_again_when_they_change_and_not_before(program: Path) -> None:
     sample = program.with_name("example-note.yaml")
     with developing(program.parent, program.name, "--no-console") as dev:
@@ -187,6 +209,7 @@ def test_samples_are_applied_again_when_they_change_and_not_before(program: Path
         dev.wait_for("object", name="sample", state="Said=second by hand")
 
 
+@pytest.mark.promise("Development", "Samples are applied when they change, and undo nothing before.")
 def test_samples_may_be_named_and_get_their_namespace(program: Path, tmp_path: Path) -> None:
     folder = tmp_path / "others"
     folder.mkdir()
@@ -199,6 +222,10 @@ def test_samples_may_be_named_and_get_their_namespace(program: Path, tmp_path: P
     assert not [message for message in dev.messages if message["type"] in ("failed", "ended")]
 
 
+@pytest.mark.promise(
+    "Development",
+    "Ctrl-C ends everything whatever the program does, the second time without waiting, and nothing outlives `dev`.",
+)
 def test_the_second_ctrl_c_does_not_wait(program: Path) -> None:
     blocking = (
         PROGRAM.replace("async def sync", "def sync")
@@ -212,6 +239,10 @@ def test_the_second_ctrl_c_does_not_wait(program: Path) -> None:
         assert dev.end(signal.SIGTERM) == 130  # another signal: two of one kind may become one on their way
 
 
+@pytest.mark.promise(
+    "Development",
+    "Ctrl-C ends everything whatever the program does, the second time without waiting, and nothing outlives `dev`.",
+)
 def test_ctrl_c_ends_a_reconcile_that_never_ends_by_itself(program: Path) -> None:
     blocking = (
         PROGRAM.replace("async def sync", "def sync")
@@ -226,6 +257,10 @@ def test_ctrl_c_ends_a_reconcile_that_never_ends_by_itself(program: Path) -> Non
         assert is_gone(process)
 
 
+@pytest.mark.promise(
+    "Development",
+    "Ctrl-C ends everything whatever the program does, the second time without waiting, and nothing outlives `dev`.",
+)
 def test_nothing_outlives_a_dev_that_was_killed(program: Path) -> None:
     environ = {"TMPDIR": str(program.parent)}  # which nobody tidies up after it
     with developing(program.parent, program.name, "--no-console", environ=environ) as dev:
@@ -235,6 +270,7 @@ def test_nothing_outlives_a_dev_that_was_killed(program: Path) -> None:
         wait_until(lambda: is_gone(process), "the end of the operator")
 
 
+@pytest.mark.promise("Development", "With `dev --rbac` the operator has its own roles and nothing else.")
 def test_with_rbac_the_operator_may_do_what_its_roles_grant_and_no_more(program: Path) -> None:
     asks = "from kubewright.api import core\n" + PROGRAM
     asks += '    await ctx.client.get(core.ConfigMap, "kube-root-ca.crt", "default")\n'
@@ -250,6 +286,7 @@ def test_with_rbac_the_operator_may_do_what_its_roles_grant_and_no_more(program:
         assert said(dev) == "allowed hello"
 
 
+@pytest.mark.promise("Development", "Webhooks of a program in development are asked, also after a save.")
 def test_webhooks_are_asked_also_after_a_save(program: Path) -> None:
     hook = '\n\n@operator.defaults(Note)\ndef fill_in(note: Note) -> None:\n    note.spec.text += " filled in"\n'
     program.write_text(PROGRAM + hook)
@@ -269,6 +306,7 @@ def _note(name: str) -> Any:
     return note
 
 
+@pytest.mark.promise("Development", "A cluster that is named is used and no other; variables do not name one.")
 @pytest.mark.clusters
 async def test_a_given_cluster_is_used_and_no_other(
     program: Path, cluster: Cluster | RealCluster, cluster_kind: str
@@ -289,6 +327,7 @@ async def test_a_given_cluster_is_used_and_no_other(
     assert kept.content["status"] == {"said": "first hello"}
 
 
+@pytest.mark.promise("Development", "A cluster that is named is used and no other; variables do not name one.")
 def test_a_kubeconfig_of_the_environment_is_not_touched(program: Path, tmp_path: Path) -> None:
     environ = {"KUBECONFIG": str(tmp_path / "no"), "KUBEWRIGHT_KUBECONFIG": "/no", "KUBEWRIGHT_CONTEXT": "production"}
     with developing(program.parent, program.name, "--no-console", environ=environ) as dev:

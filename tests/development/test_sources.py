@@ -58,6 +58,10 @@ def test_a_folder_that_is_gone_is_no_error(tmp_path: Path, sources: Sources) -> 
     assert sources.changed() == []
 
 
+@pytest.mark.promise(
+    "Development",
+    "Files that are saved together are one change, also those that are saved while they are read.",
+)
 def test_what_was_saved_while_the_program_was_read_counts_as_changed(tmp_path: Path, sources: Sources) -> None:
     known, new, old = tmp_path / "known.py", tmp_path / "new.py", tmp_path / "old.py"
     for file in (known, new, old):
@@ -70,6 +74,10 @@ def test_what_was_saved_while_the_program_was_read_counts_as_changed(tmp_path: P
     assert sources.changed() == [known, new]
 
 
+@pytest.mark.promise(
+    "Development",
+    "Files that are saved together are one change, also those that are saved while they are read.",
+)
 async def test_many_files_that_are_saved_together_are_one_change(tmp_path: Path) -> None:
     clock = VirtualClock()
     sources = Sources(clock)

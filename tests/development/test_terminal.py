@@ -81,6 +81,10 @@ class Terminal:
         os.close(self._own)
 
 
+@pytest.mark.promise(
+    "Development",
+    "A terminal shows a live table with colours, a pipe plain lines, and scripts get JSON.",
+)
 def test_on_a_terminal_there_is_a_live_table_with_colours_and_ctrl_c_ends_it(program: Path) -> None:
     terminal = Terminal(program.parent, program.name, "--no-console")
     try:
@@ -97,6 +101,10 @@ def test_on_a_terminal_there_is_a_live_table_with_colours_and_ctrl_c_ends_it(pro
     assert "everything has ended" in terminal.text.splitlines()[-1]
 
 
+@pytest.mark.promise(
+    "Development",
+    "A terminal shows a live table with colours, a pipe plain lines, and scripts get JSON.",
+)
 def test_on_a_pipe_there_are_plain_lines(program: Path) -> None:
     command = [sys.executable, "-m", "kubewright", "dev", program.name, "--no-console"]
     clean = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
@@ -132,6 +140,7 @@ def test_it_ends_when_nobody_reads_any_more(program: Path) -> None:
         assert process.stderr.read() == ""
 
 
+@pytest.mark.promise("Development", "A misspelled option of `dev` is refused before anything starts.")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -167,6 +176,7 @@ def test_what_cannot_be_is_refused_at_once(
     assert captured.out == ""
 
 
+@pytest.mark.promise("Development", "A misspelled option of `dev` is refused before anything starts.")
 def test_a_cluster_that_does_not_answer_is_told_in_one_sentence(
     program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

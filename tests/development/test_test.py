@@ -37,6 +37,10 @@ def ran(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
+@pytest.mark.promise(
+    "Development",
+    "`kubewright test` runs a project's tests from any folder of it, on both clusters, and ends as pytest does.",
+)
 def test_the_projects_tests_find_its_modules_from_any_folder_of_it(project: Path) -> None:
     done = ran(project / "tests", "-s", "test_where.py")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -45,6 +49,10 @@ def test_the_projects_tests_find_its_modules_from_any_folder_of_it(project: Path
     assert (done.returncode, "on embedded guestbook" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
+@pytest.mark.promise(
+    "Development",
+    "`kubewright test` runs a project's tests from any folder of it, on both clusters, and ends as pytest does.",
+)
 def test_both_clusters_are_tried_and_one_failure_is_a_failure(project: Path) -> None:
     test = project / "tests" / "test_where.py"
     test.write_text(f"{TESTS}    assert cluster_kind == 'real'\n")
@@ -56,6 +64,10 @@ def test_both_clusters_are_tried_and_one_failure_is_a_failure(project: Path) -> 
     assert "1 passed" in done.stdout
 
 
+@pytest.mark.promise(
+    "Development",
+    "`kubewright test` runs a project's tests from any folder of it, on both clusters, and ends as pytest does.",
+)
 def test_it_ends_as_pytest_does(project: Path) -> None:
     misspelled = ran(project, "--no-such-option")
     assert misspelled.returncode == 4

@@ -86,6 +86,7 @@ def test_what_the_operator_logs_about_its_life_is_told_to_those_who_ask() -> Non
     assert texts(about) == ["error: Note a/b: no", ": x", ": y"]
 
 
+@pytest.mark.promise("Development", "No terminal obeys what comes from a cluster or a program in development.")
 @pytest.mark.parametrize(
     "message",
     [
@@ -102,11 +103,16 @@ def test_no_terminal_obeys_what_comes_from_a_cluster(message: Message) -> None:
     assert all(each.isprintable() for each in stream.getvalue().replace("\n", ""))
 
 
+@pytest.mark.promise("Development", "No terminal obeys what comes from a cluster or a program in development.")
 def test_secrets_are_withheld() -> None:
     token = f"eyJ{'a' * 20}.{'b' * 20}.{'c' * 20}"
     assert token not in "".join(texts(Output(text=f"the token is {token}")))
 
 
+@pytest.mark.promise(
+    "Development",
+    "A terminal shows a live table with colours, a pipe plain lines, and scripts get JSON.",
+)
 def test_scripts_get_one_document_a_line() -> None:
     stream = io.StringIO()
     view = JsonView(stream)

@@ -77,6 +77,7 @@ def test_there_are_pages_with_examples() -> None:
     assert ROOT / "docs" / "objects.md" in pages_with_doctests()
 
 
+@pytest.mark.promise("The control plane for tests", "Pages of the documentation do what they say.")
 @pytest.mark.parametrize("page", pages_with_doctests(), ids=name)
 def test_the_examples_of_a_page_work(page: Path) -> None:
     failed, attempted = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
@@ -91,6 +92,7 @@ def test_all_python_of_a_page_is_python(page: Path) -> None:
             block.compiled()
 
 
+@pytest.mark.promise("The control plane for tests", "Pages of the documentation do what they say.")
 async def test_the_page_of_the_client_works_on_a_real_server(control_plane: ControlPlane, namespace: str) -> None:
     ran = 0
     config = load_config(kubeconfig=control_plane.kubeconfig)
@@ -142,6 +144,7 @@ def test_the_operator_of_the_readme_has_strict_types_and_a_typo_is_found(tmp_pat
     assert '"available_replica"' in wrong.stdout
 
 
+@pytest.mark.promise("Running an operator", "The operator in one file reconciles on a real cluster.")
 async def test_the_operator_of_the_readme_runs_a_deployment_and_keeps_its_size(client: Client, namespace: str) -> None:
     module: dict[str, Any] = {"__name__": "readme_operator"}
     exec(readme_operator().compiled(), module)

@@ -1,65 +1,52 @@
-"""The page of promises names tests that exist, and no promise stands there without one."""
+"""docs/design/promises.md is generated from the `promise` markers of the tests."""
 
 from __future__ import annotations
 
-import ast
-import functools
-import re
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "design" / "promises.md"
-_NAMED = re.compile(r"`((?:tests|examples)/[^`]*?\.py)::([^`]*)`")
+import pytest
+
+from tools.promises import PAGE, SECTIONS, Promise, current_page, page_of, promises_in
 
 
-def rows() -> list[tuple[str, list[tuple[str, str]]]]:
-    """Each promise, and the tests that are named for it, as file and name."""
-    found = []
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        if line.startswith("| ") and line != "| promise | shown by |":
-            _, promise, tests, _ = line.split("|")
-            found.append((promise.strip(), _NAMED.findall(tests)))
-    return found
+def all_sections() -> list[Promise]:
+    return [Promise(section, "It works.", "tests/test_x.py::test_x") for section in SECTIONS]
 
 
-@functools.cache
-def collected_in(file: str) -> frozenset[str]:
-    """The tests of a file that pytest collects, as pytest names them; none when it does not collect the file."""
-    path = ROOT / file
-    if not path.is_file() or not path.name.startswith("test_"):
-        return frozenset()
-    return frozenset(_tests(ast.parse(path.read_text(encoding="utf-8")).body))
+def test_page_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == current_page(), "run: python -m tools.promises"
 
 
-def _tests(statements: list[ast.stmt], within: str = "") -> list[str]:
-    names = []
-    for statement in statements:
-        match statement:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name.startswith("test"):
-                names.append(within + name)
-            case ast.ClassDef(name=name, body=body) if name.startswith("Test"):
-                names += [within + name, *_tests(body, f"{within}{name}::")]
-            case ast.Assign(targets=[ast.Name(id=name)]) if name.startswith("Test"):
-                names.append(within + name)  # the test case that hypothesis makes of a state machine
-    return names
+def test_reads_markers_of_functions_classes_and_assignments(tmp_path: Path) -> None:
+    file = tmp_path / "test_x.py"
+    file.write_text(
+        "@pytest.mark.promise('a', 'One.')\n@pytest.mark.promise('a', 'Two.')\ndef test_f(): ...\n"
+        "class TestC:\n    @pytest.mark.promise('a', 'Three.')\n    async def test_m(self): ...\n"
+        "TestM = pytest.mark.promise('b', 'Four.')(Machine.TestCase)\n"
+    )
+    assert list(promises_in(file, tmp_path)) == [
+        ("a", "One.", "test_x.py::test_f"),
+        ("a", "Two.", "test_x.py::test_f"),
+        ("a", "Three.", "test_x.py::TestC::test_m"),
+        ("b", "Four.", "test_x.py::TestM"),
+    ]
 
 
-def test_every_promise_names_a_test() -> None:
-    assert len(rows()) > 100
-    assert [promise for promise, tests in rows() if not tests] == []
+@pytest.mark.parametrize("arguments", ["'a'", "'a', 'b', 'c'", "'a', sentence='b'", "SECTION, 'b'", "'a', 1"])
+def test_rejects_markers_other_than_two_literals(tmp_path: Path, arguments: str) -> None:
+    file = tmp_path / "test_x.py"
+    file.write_text(f"@pytest.mark.promise({arguments})\ndef test_f(): ...\n")
+    with pytest.raises(ValueError, match=r"test_x\.py::test_f: pytest\.mark\.promise takes a section and a sentence"):
+        list(promises_in(file, tmp_path))
 
 
-def test_every_test_that_is_named_exists() -> None:
-    named = [(file, name) for _, tests in rows() for file, name in tests]
-    unknown = [f"{file}::{name}" for file, name in named if name not in collected_in(file)]
-    assert not unknown, "the page names tests that do not exist:\n" + "\n".join(unknown)
+def test_lists_each_promise_once_with_all_its_tests() -> None:
+    second = Promise(SECTIONS[0], "It works.", "tests/test_y.py::test_y")
+    assert "| It works. | `tests/test_x.py::test_x`, `tests/test_y.py::test_y` |" in page_of([*all_sections(), second])
 
 
-def test_everything_that_looks_like_a_test_is_checked() -> None:
-    checked = sum(len(tests) for _, tests in rows())
-    assert PAGE.read_text(encoding="utf-8").count("::test_") + 1 == checked  # one is a class
-
-
-def test_no_promise_stands_there_twice() -> None:
-    promises = [promise for promise, _ in rows()]
-    assert sorted(set(promises)) == sorted(promises)
+def test_rejects_unknown_and_empty_sections() -> None:
+    with pytest.raises(ValueError, match="no section 'Nowhere'"):
+        page_of([*all_sections(), Promise("Nowhere", "It works.", "tests/test_x.py::test_x")])
+    with pytest.raises(ValueError, match="no test has a promise of the section"):
+        page_of(all_sections()[1:])

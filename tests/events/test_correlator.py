@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kubewright.api.core.v1 import ObjectReference
 from kubewright.clock import VirtualClock
 from kubewright.events import Correlator, EventType, Limits, Series, Told
@@ -44,6 +46,10 @@ def test_another_object_type_reason_or_message_is_another_event() -> None:
     assert len({id(series) for series, _ in told}) == 5
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Similar events become one, and an object is heard 25 times and then each five minutes.",
+)
 def test_the_tenth_similar_event_and_those_after_it_are_combined() -> None:
     stage = Stage()
     told = [stage.tell(f"message {number}")[0] for number in range(12)]
@@ -61,6 +67,10 @@ async def test_similar_events_that_lie_more_than_ten_minutes_apart_are_not_combi
     assert not stage.tell("message 9")[0].combined
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Similar events become one, and an object is heard 25 times and then each five minutes.",
+)
 async def test_of_one_object_25_events_pass_at_once_and_then_one_each_five_minutes() -> None:
     stage = Stage()
     assert [stage.tell("synced")[1] for _ in range(30)] == [True] * 25 + [False] * 5

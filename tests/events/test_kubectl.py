@@ -35,6 +35,10 @@ async def either(
     return recorder if request.param == "events.k8s.io/v1" else core_recorder
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Events say who did what; repeated ones are a series; kubectl shows both versions alike.",
+)
 async def test_describe_shows_type_reason_component_message_and_how_often(
     kubectl: Kubectl, either: EventRecorder, subject: core.ConfigMap
 ) -> None:
@@ -54,6 +58,10 @@ async def test_describe_shows_type_reason_component_message_and_how_often(
     assert shown["Synced"][6:] == ["test-controller", "Subject", "synced", "successfully"]
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Events say who did what; repeated ones are a series; kubectl shows both versions alike.",
+)
 async def test_get_events_selects_them_by_their_object(
     kubectl: Kubectl, either: EventRecorder, subject: core.ConfigMap, namespace: str
 ) -> None:

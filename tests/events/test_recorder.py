@@ -19,6 +19,10 @@ from tests.patience import PATIENCE
 pytestmark = pytest.mark.clusters
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Events say who did what; repeated ones are a series; kubectl shows both versions alike.",
+)
 async def test_an_event_says_who_did_what_and_when(
     client: Client, clock: VirtualClock, recorder: EventRecorder, subject: core.ConfigMap, namespace: str
 ) -> None:
@@ -41,6 +45,10 @@ async def test_an_event_says_who_did_what_and_when(
     assert event.series is None
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Events say who did what; repeated ones are a series; kubectl shows both versions alike.",
+)
 async def test_the_same_event_again_is_a_series(
     client: Client, clock: VirtualClock, recorder: EventRecorder, subject: core.ConfigMap, namespace: str
 ) -> None:
@@ -129,6 +137,7 @@ async def test_two_programs_with_one_seed_do_not_lose_each_others_events(
     assert {event.reason for event in await client.list(events.Event, namespace)} == {"Reason0", "Reason1"}
 
 
+@pytest.mark.promise("The embedded cluster", "Events of one moment are listed as they were told.")
 async def test_events_of_one_moment_are_listed_as_they_were_told(
     client: Client, clock: VirtualClock, subject: core.ConfigMap, namespace: str
 ) -> None:
@@ -188,6 +197,10 @@ async def test_the_last_counts_are_written_at_the_end(
     assert event.series.count == 7
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Recording does not wait; the line is bounded; what waits is written at the end.",
+)
 async def test_what_waits_is_written_at_the_end(client: Client, subject: core.ConfigMap, namespace: str) -> None:
     async with EventRecorder(client, "test-controller") as recorder:
         for number in range(5):
@@ -196,6 +209,10 @@ async def test_what_waits_is_written_at_the_end(client: Client, subject: core.Co
     assert len(await client.list(events.Event, namespace)) == 5
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "A server that is away is tried twelve times; a rejected event is dropped at once and logged once.",
+)
 async def test_what_the_server_rejects_is_dropped_at_once_and_logged_once(
     client: Client, recorder: EventRecorder, subject: core.ConfigMap, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -261,6 +278,7 @@ def config_map() -> core.ConfigMap:
     return core.ConfigMap(metadata=meta.ObjectMeta(name="subject", namespace="default"))
 
 
+@pytest.mark.promise("What a reconciler works with", "An event that cannot be written fails no reconcile.")
 async def test_a_server_that_is_not_there_costs_a_line_in_the_log_and_nothing_else(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -272,6 +290,10 @@ async def test_a_server_that_is_not_there_costs_a_line_in_the_log_and_nothing_el
     assert recorder.stats.dropped == {"unreachable": 1}
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "A server that is away is tried twelve times; a rejected event is dropped at once and logged once.",
+)
 async def test_a_server_that_is_away_is_tried_twelve_times_for_an_event_and_not_for_ever() -> None:
     clock, way = VirtualClock(), Unreachable(sent=True)  # requests that went out are not repeated by the client
     async with EventRecorder(Client(transport=way, clock=clock), "test-controller", clock=clock) as recorder:
@@ -330,6 +352,10 @@ async def test_a_server_that_comes_back_gets_the_event_and_the_log_stays_short(
     assert caplog.text.count("cannot be written, trying again") == 1
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Recording does not wait; the line is bounded; what waits is written at the end.",
+)
 async def test_a_line_that_is_too_long_drops_events_and_says_how_many(caplog: pytest.LogCaptureFixture) -> None:
     clock = VirtualClock()
     recorder = EventRecorder(
@@ -356,6 +382,10 @@ async def test_an_object_about_which_too_much_is_told_cannot_fill_the_line() -> 
     assert (recorder.stats.waiting, recorder.stats.dropped) == (25, {"spam": 4_975})
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Recording does not wait; the line is bounded; what waits is written at the end.",
+)
 async def test_recording_makes_no_task_and_sends_nothing_itself() -> None:
     way = Unreachable()
     recorder = EventRecorder(Client(transport=way), "test-controller")

@@ -26,6 +26,10 @@ from tests.faults.toys import (
 pytestmark = pytest.mark.control_plane
 
 
+@pytest.mark.promise(
+    "What happens when",
+    "A killed API server is waited for: caches go on, writes that failed are tried again, no change is lost.",
+)
 async def test_a_killed_apiserver_is_waited_for_and_nothing_is_lost(
     plane: ControlPlane, admin: Client, room: str, journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -61,6 +65,10 @@ async def test_a_killed_apiserver_is_waited_for_and_nothing_is_lost(
     assert "watching again" in caplog.text
 
 
+@pytest.mark.promise(
+    "What happens when",
+    "What was deleted while we were away is told with its last known state, although the server has forgotten it.",
+)
 async def test_what_was_deleted_while_we_were_away_is_told_although_the_server_has_forgotten_it(
     plane: ControlPlane, admin: Client, room: str, journal: Journal
 ) -> None:

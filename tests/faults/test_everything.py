@@ -24,6 +24,10 @@ OTHERS = 100
 SEED = 5
 
 
+@pytest.mark.promise(
+    "What happens when",
+    "After all of that at once, caches equal the server and each object is reconciled in its last generation.",
+)
 async def test_after_everything_that_can_go_wrong_all_is_as_it_should_be(
     plane: ControlPlane, admin: Client, room: str, tmp_path: Path
 ) -> None:

@@ -58,6 +58,7 @@ async def revoke(plane: ControlPlane, account: ServiceAccount, token: str) -> No
             await bare.server_version()
 
 
+@pytest.mark.promise("What happens when", "A replaced token is used at once; a refused one is said, and waited for.")
 async def test_a_replaced_token_is_used_at_once_and_a_refused_one_is_said_and_waited_for(
     plane: ControlPlane, admin: Client, room: str, journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -94,6 +95,10 @@ async def test_a_replaced_token_is_used_at_once_and_a_refused_one_is_said_and_wa
         assert account.token not in caplog.text
 
 
+@pytest.mark.promise(
+    "What happens when",
+    "A right that is withdrawn is named; given back, it is used without a restart.",
+)
 async def test_a_right_that_is_withdrawn_is_named_and_one_that_is_given_back_is_used(
     plane: ControlPlane, admin: Client, room: str, journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -25,6 +25,10 @@ def answers(gateway: Gateway) -> Counter[int]:
     return Counter(seen.status for seen in gateway.exchanges)
 
 
+@pytest.mark.promise(
+    "What happens when",
+    "Requests that are refused with 429 or fail with 500 delay the work, and lose none of it.",
+)
 async def test_refused_and_failed_requests_delay_the_work_and_lose_none_of_it(
     plane: ControlPlane, admin: Client, room: str, journal: Journal
 ) -> None:
@@ -61,6 +65,7 @@ def lost_writes(number: int) -> Callable[[Exchange], Fault]:
     return lambda exchange: of_writes(exchange) if exchange.writes else None
 
 
+@pytest.mark.promise("What happens when", "A write whose answer was lost is neither missed nor done twice.")
 async def test_a_write_whose_answer_was_lost_is_neither_missed_nor_done_twice(
     plane: ControlPlane, admin: Client, room: str, journal: Journal
 ) -> None:
@@ -84,6 +89,10 @@ async def test_a_write_whose_answer_was_lost_is_neither_missed_nor_done_twice(
         assert sorted(journal.finalized.values()) == [1] * len(NAMES)
 
 
+@pytest.mark.promise(
+    "What happens when",
+    "A clean-up that succeeded is not called again because the finalizer could not be taken off.",
+)
 async def test_the_clean_up_is_not_done_again_because_the_finalizer_could_not_be_taken_off(
     plane: ControlPlane, admin: Client, room: str, journal: Journal
 ) -> None:

@@ -57,6 +57,10 @@ def periods(earlier: datetime | None, later: datetime | None) -> float:
     return (later - earlier) / timedelta(seconds=LEASE)
 
 
+@pytest.mark.promise(
+    "What happens when",
+    "When the leader is killed, a standby with warm caches goes on within the lease time.",
+)
 async def test_a_standby_goes_on_within_the_lease_time_after_its_leader_was_killed(
     replica: Any, admin: Client, room: str
 ) -> None:
@@ -83,6 +87,10 @@ async def test_a_standby_goes_on_within_the_lease_time_after_its_leader_was_kill
     assert lists(second.gateway.exchanges) == 2, "its caches were warm: nothing was read again"
 
 
+@pytest.mark.promise(
+    "What happens when",
+    "A leader that was paused past its lease begins no write, not even an event, and ends with its own exit code.",
+)
 async def test_a_leader_that_was_paused_past_its_lease_begins_no_write_when_it_wakes(
     replica: Any, admin: Client, room: str
 ) -> None:

@@ -15,6 +15,10 @@ from tests.patience import PATIENCE
 pytestmark = pytest.mark.control_plane
 
 
+@pytest.mark.promise(
+    "What happens when",
+    "A server that is silent for a minute is noticed, and all goes on afterwards.",
+)
 def test_a_server_that_is_silent_for_a_minute_is_noticed_and_all_goes_on_afterwards(
     minute: subprocess.Popen[str],
 ) -> None:

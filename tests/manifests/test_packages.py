@@ -75,6 +75,7 @@ def templated(folder: Path, of: Project, *arguments: str, release: str | None = 
     return by_name(one for one in yaml.safe_load_all(done.stdout) if one)
 
 
+@pytest.mark.promise("Packaging", "The kustomize tree, the Helm chart and the objects are the same.")
 @pytest.mark.timeout(BUILD_SECONDS)
 @pytest.mark.parametrize("name", PROJECTS)
 def test_tree_chart_and_objects_are_the_same(name: str, tmp_path: Path) -> None:
@@ -83,6 +84,7 @@ def test_tree_chart_and_objects_are_the_same(name: str, tmp_path: Path) -> None:
     assert templated(tmp_path / "chart", PROJECTS[name], *ALL_OF_IT) == expected
 
 
+@pytest.mark.promise("Packaging", "Values of the chart do what settings of the project do.")
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_values_switch_the_parts_of_a_chart_as_settings_do(tmp_path: Path) -> None:
     """One chart, that of the project with everything, becomes each of the smaller ones."""
@@ -113,6 +115,7 @@ def test_values_switch_the_parts_of_a_chart_as_settings_do(tmp_path: Path) -> No
         assert templated(chart, FULL, *ALL_OF_IT, "--set", values) == wanted(same), values
 
 
+@pytest.mark.promise("Packaging", "Values of the chart do what settings of the project do.")
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_values_that_only_a_chart_has(tmp_path: Path) -> None:
     chart, of = tmp_path / "chart", project()
@@ -132,6 +135,7 @@ def test_values_that_only_a_chart_has(tmp_path: Path) -> None:
     assert account["metadata"]["annotations"] == {"example.com/role": "reader"}
 
 
+@pytest.mark.promise("Packaging", "Definitions are upgraded with a release, and survive it.")
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_a_release_keeps_its_definitions_and_leaves_the_namespace_to_helm(tmp_path: Path) -> None:
     chart = tmp_path / "chart"
@@ -144,6 +148,7 @@ def test_a_release_keeps_its_definitions_and_leaves_the_namespace_to_helm(tmp_pa
     assert not any("CustomResourceDefinition" in key for key in templated(chart, FULL, "--set", "crds.install=false"))
 
 
+@pytest.mark.promise("Packaging", "Every name in the chart follows the release.")
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_every_name_follows_the_release(tmp_path: Path) -> None:
     """A release of another name and namespace has nothing of the project's own, but for labels and definitions."""
@@ -166,6 +171,7 @@ def test_every_name_follows_the_release(tmp_path: Path) -> None:
     assert f"Deployment {of.namespace}/green" in overridden
 
 
+@pytest.mark.promise("Packaging", "Every name in the chart follows the release.")
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_an_operator_that_watches_its_own_namespace_watches_that_of_the_release(tmp_path: Path) -> None:
     of = PROJECTS["at home"]
@@ -178,6 +184,7 @@ def test_an_operator_that_watches_its_own_namespace_watches_that_of_the_release(
     assert "--namespace=elsewhere" in container["args"]
 
 
+@pytest.mark.promise("Packaging", "`helm lint --strict` has nothing to say.")
 @pytest.mark.timeout(BUILD_SECONDS)
 @pytest.mark.parametrize("name", ["one replica", "everything", "no election"])
 def test_helm_finds_nothing_to_complain_about(name: str, tmp_path: Path) -> None:
@@ -188,6 +195,7 @@ def test_helm_finds_nothing_to_complain_about(name: str, tmp_path: Path) -> None
     assert complaints == ["[INFO] Chart.yaml: icon is recommended"]
 
 
+@pytest.mark.promise("Packaging", "A misspelled or unfit value of the chart is refused with its name.")
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_a_wrong_value_is_refused_with_its_name(tmp_path: Path) -> None:
     write(tmp_path / "full", chart_files(FULL))
@@ -218,6 +226,7 @@ def test_the_chart_can_be_part_of_another_one(tmp_path: Path) -> None:
     assert found["Deployment default/parent-foo-operator"]["spec"]["replicas"] == 2
 
 
+@pytest.mark.promise("Packaging", "The bases of the tree work without the components.")
 def test_bases_work_without_the_parts_that_can_be_left_out(tmp_path: Path) -> None:
     write(tmp_path, kustomize_files(FULL))
     bare = replace(FULL, metrics=False, service_monitor=False, webhooks=(), conversions=(), network_policy=False)
@@ -257,6 +266,7 @@ def test_an_overlay_may_change_what_the_tree_puts_together(tmp_path: Path) -> No
     assert by_name(yaml.safe_load_all(kustomize(tmp_path / "mine"))) == expected
 
 
+@pytest.mark.promise("Packaging", "Packages are the same bytes each time, and drift is found.")
 @pytest.mark.parametrize("files_of", [kustomize_files, chart_files])
 def test_files_are_the_same_each_time_and_carry_the_mark(files_of: Any, tmp_path: Path) -> None:
     first: list[File] = files_of(FULL)

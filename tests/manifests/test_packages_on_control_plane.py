@@ -84,6 +84,14 @@ def packaged(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> str:
     return deploy(kubectl, tmp_path_factory.mktemp("packaged"), PACKAGED)
 
 
+@pytest.mark.promise(
+    "Packaging",
+    "A real server takes every object without a warning, also those of cert-manager and the Prometheus operator.",
+)
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "cert-manager's definitions accept what is generated, and its injector does what the annotations ask for.",
+)
 def test_every_object_is_accepted_without_a_warning(kubectl: Kubectl, packaged: str, tmp_path: Path) -> None:
     assert packaged.count("serverside-applied") == len(objects(PACKAGED))
     assert "servicemonitor.monitoring.coreos.com/packaged-metrics" in packaged
@@ -103,6 +111,7 @@ def test_every_object_is_accepted_without_a_warning(kubectl: Kubectl, packaged: 
     assert annotations["annotations"]["cert-manager.io/inject-ca-from"] == "packaged-system/packaged-webhook"
 
 
+@pytest.mark.promise("Packaging", "The manager may run where only restricted pods may.")
 @pytest.mark.usefixtures("packaged")
 def test_the_manager_may_run_where_only_restricted_pods_may(kubectl: Kubectl) -> None:
     namespace = yaml.safe_load(kubectl("get", "namespace", PACKAGED.namespace, "-o", "yaml"))
@@ -121,6 +130,7 @@ def test_the_manager_may_run_where_only_restricted_pods_may(kubectl: Kubectl) ->
     assert 'violates PodSecurity "restricted:latest"' in refused.stderr
 
 
+@pytest.mark.promise("Packaging", "A self-managed certificate opens one Secret and the operator's own webhooks.")
 @pytest.mark.usefixtures("packaged")
 def test_a_certificate_of_its_own_opens_one_secret_and_its_own_webhooks(control_plane: ControlPlane) -> None:
     def may(verb: str, group: str, resource: str, name: str, namespace: str = "") -> bool:
@@ -149,6 +159,7 @@ def test_a_certificate_of_its_own_opens_one_secret_and_its_own_webhooks(control_
     assert may("update", "coordination.k8s.io", "leases", "packaged", own)
 
 
+@pytest.mark.promise("Packaging", "A confined operator has roles where it looks, and nowhere else.")
 def test_an_operator_that_is_confined_has_roles_where_it_looks_and_nowhere_else(
     kubectl: Kubectl, tmp_path: Path
 ) -> None:
@@ -171,6 +182,7 @@ class Parcel(kw.Resource[Spec, None]):
     """A kind that comes with a release."""
 
 
+@pytest.mark.promise("Packaging", "Definitions are upgraded with a release, and survive it.")
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_helm_installs_upgrades_and_uninstalls(kubectl: Kubectl, control_plane: ControlPlane, tmp_path: Path) -> None:
     made = kw.Operator("released")

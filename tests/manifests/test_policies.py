@@ -89,6 +89,7 @@ def test_what_a_policy_cannot_have_is_named() -> None:
     assert len(made.policy.spec.validations or []) == 1
 
 
+@pytest.mark.promise("Webhooks", "CEL rules become policies that a real server enforces.")
 async def test_a_real_server_enforces_them(client: Client, namespace: str) -> None:
     made = policies_of(Shop)
     assert made is not None

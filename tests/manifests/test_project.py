@@ -37,6 +37,7 @@ def test_what_is_not_said_follows_from_the_operator() -> None:
     assert manager(made).command == ["kubewright", "run", "foo.py"]
 
 
+@pytest.mark.promise("Packaging", "A deployment that cannot be is refused with the reason.")
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
@@ -74,6 +75,7 @@ def test_a_target_is_a_file_or_a_module(target: str) -> None:
         Project(operator=operator(), target=target)
 
 
+@pytest.mark.promise("Packaging", "An image without a tag of its own gets a warning.")
 def test_an_image_without_a_tag_of_its_own_gets_a_warning() -> None:
     for image in ("foo", "registry.example.com:5000/foo", "foo:latest"):
         made = project(image=image)
@@ -116,6 +118,7 @@ def test_what_is_no_name_of_an_image_is_refused(text: str) -> None:
         Image.parse(text)
 
 
+@pytest.mark.promise("Packaging", "The flags in the Deployment are flags of `kubewright run`.")
 @pytest.mark.parametrize("name", PROJECTS)
 def test_the_flags_of_the_manager_are_those_of_the_command(name: str) -> None:
     container = manager(PROJECTS[name])
@@ -174,11 +177,13 @@ def test_service_monitor_verifies_certificate_from_secret() -> None:
     assert "foo-operator-metrics.foo-operator-system.svc" in to_dict(certificate)["spec"]["dnsNames"]
 
 
+@pytest.mark.promise("Packaging", "A pod has longer to end than the operator has.")
 def test_a_pod_has_longer_to_end_than_the_operator_has() -> None:
     pod = only(apps.Deployment, PROJECTS["no election"]).spec.template.spec
     assert pod.termination_grace_period_seconds == 135  # the operator has two minutes
 
 
+@pytest.mark.promise("Packaging", "Two processes never overlap without leader election.")
 def test_processes_never_overlap_without_a_leader() -> None:
     strategy = only(apps.Deployment, PROJECTS["no election"]).spec.strategy
     assert to_dict(strategy) == {"type": "Recreate"}
@@ -186,6 +191,7 @@ def test_processes_never_overlap_without_a_leader() -> None:
     assert to_dict(leading) == {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
 
 
+@pytest.mark.promise("Packaging", "Several replicas are spread over nodes and drained one by one.")
 def test_several_replicas_are_spread_and_drained_one_by_one() -> None:
     one, three = project(), project(replicas=3)
     assert not any(isinstance(made, policy.PodDisruptionBudget) for made in objects(one))
@@ -221,6 +227,7 @@ def test_ports_that_are_named_are_ports_of_the_container() -> None:
         assert probe.http_get.port == "health"
 
 
+@pytest.mark.promise("Packaging", "A network policy lets pass what the parts need, and no more.")
 def test_traffic_is_limited_to_what_the_parts_need() -> None:
     def ports(rules: Any) -> list[Any]:
         return [port.port for rule in rules for port in rule.ports]

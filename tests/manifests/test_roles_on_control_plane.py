@@ -111,6 +111,7 @@ async def live(client: Client, name: str, namespace: str) -> None:
     await until(gone)
 
 
+@pytest.mark.promise("Roles", "Operators run as their own account with the generated roles alone, without one refusal.")
 async def test_the_example_runs_with_its_roles_alone(
     client: Client, control_plane: ControlPlane, namespace: str, foo: ModuleType, answers: Answers
 ) -> None:
@@ -129,6 +130,7 @@ async def test_the_example_runs_with_its_roles_alone(
     assert "create deployments.apps" in answers.verbs()
 
 
+@pytest.mark.promise("Roles", "Operators run as their own account with the generated roles alone, without one refusal.")
 async def test_an_operator_of_all_namespaces_runs_and_leads_with_its_roles_alone(
     client: Client, control_plane: ControlPlane, namespace: str, kinds: None, answers: Answers
 ) -> None:
@@ -152,6 +154,7 @@ async def test_an_operator_of_all_namespaces_runs_and_leads_with_its_roles_alone
     }
 
 
+@pytest.mark.promise("Roles", "Operators run as their own account with the generated roles alone, without one refusal.")
 async def test_an_operator_of_one_namespace_runs_with_a_role_there(
     client: Client, control_plane: ControlPlane, namespace: str, kinds: None, answers: Answers
 ) -> None:
@@ -165,6 +168,7 @@ async def test_an_operator_of_one_namespace_runs_with_a_role_there(
     assert answers.refused() == []
 
 
+@pytest.mark.promise("Roles", "Operators run as their own account with the generated roles alone, without one refusal.")
 async def test_a_kind_in_no_namespace_is_reconciled_with_a_cluster_role(
     client: Client, control_plane: ControlPlane, namespace: str, kinds: None, answers: Answers
 ) -> None:
@@ -192,6 +196,7 @@ async def test_a_kind_in_no_namespace_is_reconciled_with_a_cluster_role(
     assert answers.refused() == []
 
 
+@pytest.mark.promise("Roles", "A test run fails for a call that the roles lack, and for a rule that nothing used.")
 async def test_calls_and_permissions_that_do_not_fit_are_reported_precisely(
     client: Client, namespace: str, kinds: None
 ) -> None:
@@ -221,6 +226,7 @@ async def test_calls_and_permissions_that_do_not_fit_are_reported_precisely(
         pass
 
 
+@pytest.mark.promise("Roles", "A verb that is not declared is refused before it is sent.")
 async def test_a_verb_that_is_not_declared_is_refused_before_it_is_sent(
     client: Client, namespace: str, kinds: None, answers: Answers
 ) -> None:
@@ -290,6 +296,7 @@ async def test_a_program_installs_its_definitions_with_its_roles_alone(
         assert crd.spec.names.short_names == ["lt"]
 
 
+@pytest.mark.promise("Roles", "People get viewer, editor and admin roles that Kubernetes adds to its own.")
 async def test_the_roles_for_people_allow_what_they_say_and_fit_the_aggregation_of_kubernetes(
     client: Client, namespace: str, kinds: None
 ) -> None:

@@ -58,6 +58,7 @@ def without_events(found: list[str]) -> list[str]:
     return [text for text in found if text not in EVENTS]
 
 
+@pytest.mark.promise("Roles", "Rules follow from what is reconciled, owned, watched, read and finalized.")
 def test_a_kind_that_is_reconciled_is_read_and_its_status_written() -> None:
     operator = operator_with()
     operator.reconciles(Foo)(sync)
@@ -97,6 +98,7 @@ def test_the_status_of_a_kind_of_kubernetes_is_somebody_elses() -> None:
     assert without_events(rules(operator)) == ["apps/deployments: get list watch"]
 
 
+@pytest.mark.promise("Roles", "Rules follow from what is reconciled, owned, watched, read and finalized.")
 def test_finalizers_are_written_into_the_object() -> None:
     operator = operator_with()
     operator.finalizes(Foo)(sync)
@@ -114,6 +116,7 @@ def test_a_class_that_finalizes_writes_finalizers_too() -> None:
     assert "example.com/foos: get list patch watch" in rules(operator)
 
 
+@pytest.mark.promise("Roles", "Rules follow from what is reconciled, owned, watched, read and finalized.")
 def test_owned_kinds_are_applied_and_deleted_and_their_owner_may_block_its_deletion() -> None:
     operator = operator_with()
     operator.reconciles(Foo, owns=[apps.Deployment])(sync)
@@ -136,6 +139,7 @@ def test_verbs_can_be_narrowed_where_a_kind_is_declared() -> None:
     ]
 
 
+@pytest.mark.promise("Roles", "Rules follow from what is reconciled, owned, watched, read and finalized.")
 def test_watched_and_read_kinds_are_only_followed() -> None:
     operator = operator_with()
     operator.reconciles(Foo, watches=[Watch(core.Secret, map=lambda secret: [])], reads=[core.Node])(sync)
@@ -187,6 +191,10 @@ def test_a_text_is_no_kind_that_is_needed() -> None:
         operator_with().needs("pods")  # type: ignore[arg-type]
 
 
+@pytest.mark.promise(
+    "Roles",
+    "An operator that is confined to namespaces gets roles there; a lease is allowed by its name.",
+)
 def test_an_operator_of_all_namespaces_has_a_cluster_role_and_a_role_for_its_lease() -> None:
     operator = operator_with()
     operator.reconciles(Foo)(sync)
@@ -215,6 +223,10 @@ def test_the_lease_is_the_one_of_the_settings() -> None:
     assert "coordination.k8s.io/leases mine: get update" in rules(operator, place=1)
 
 
+@pytest.mark.promise(
+    "Roles",
+    "An operator that is confined to namespaces gets roles there; a lease is allowed by its name.",
+)
 def test_an_operator_of_some_namespaces_has_a_role_in_each_of_them() -> None:
     operator = operator_with(namespaces=["a", "b"], leader_elect=False)
     operator.reconciles(Foo, owns=[apps.Deployment])(sync)
@@ -232,6 +244,10 @@ def test_an_operator_of_some_namespaces_has_a_role_in_each_of_them() -> None:
         assert content["subjects"] == [{"kind": "ServiceAccount", "name": "foo-operator", "namespace": "ops"}]
 
 
+@pytest.mark.promise(
+    "Roles",
+    "An operator that is confined to namespaces gets roles there; a lease is allowed by its name.",
+)
 def test_only_kinds_in_no_namespace_need_a_cluster_role_then() -> None:
     operator = operator_with(namespaces=["a"], leader_elect=False)
     operator.reconciles(Zone, reads=[core.Secret])(sync)
@@ -295,6 +311,7 @@ def test_a_program_that_defines_its_kinds_says_so() -> None:
         operator.needs(several, verbs=["get"])
 
 
+@pytest.mark.promise("Roles", "People get viewer, editor and admin roles that Kubernetes adds to its own.")
 def test_people_get_a_role_for_viewing_for_editing_and_for_everything() -> None:
     made = {role.metadata.name: role for role in kind_roles_of(Foo)}
     assert {name: [line(rule) for rule in role.rules or []] for name, role in made.items()} == {

@@ -18,6 +18,7 @@ def declared(**settings: Any) -> WebhookDeclaration:
     return WebhookDeclaration(**({"name": "a.b.example.com", "path": "/a", "rules": RULES} | settings))
 
 
+@pytest.mark.promise("Packaging", "A declaration of a webhook that the server would refuse is refused here.")
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
@@ -64,6 +65,7 @@ def configurations() -> dict[str, Any]:
     return {one.kind: to_dict(one)["webhooks"] for one in objects(FULL) if one.kind.endswith("WebhookConfiguration")}
 
 
+@pytest.mark.promise("Packaging", "Every part of a declaration is in its configuration.")
 def test_every_part_of_a_declaration_is_in_its_configuration() -> None:
     (mutating,) = configurations()["MutatingWebhookConfiguration"]
     assert mutating == {
@@ -107,6 +109,7 @@ def test_a_program_without_webhooks_has_nothing_of_them() -> None:
     assert "9443" not in text
 
 
+@pytest.mark.promise("Packaging", "Every part of a declaration is in its configuration.")
 def test_a_definition_is_converted_by_the_program_where_that_is_declared() -> None:
     found = {one.metadata.name: one for one in objects(FULL) if isinstance(one, apiextensions.CustomResourceDefinition)}
     assert found["foos.packages.example.com"].spec.conversion is None

@@ -34,6 +34,7 @@ def test_other_files_have_the_mark_in_a_comment_of_their_language() -> None:
     assert text_file("x.tpl", "text\n", before="{{/* ", after=" */}}").text == f"{{{{/* {MARK} */}}}}\ntext\n"
 
 
+@pytest.mark.promise("Manifests", "The same program gives the same bytes, and a second run touches nothing.")
 def test_a_second_run_changes_no_byte_and_touches_no_file(tmp_path: Path) -> None:
     files = [one(), one("b.yaml", 2)]
     assert write(tmp_path, files).written == ["a/one.yaml", "b.yaml"]
@@ -48,6 +49,7 @@ def test_the_folder_is_made(tmp_path: Path) -> None:
     assert list(contents(tmp_path)) == ["x/y/a/one.yaml"]
 
 
+@pytest.mark.promise("Manifests", "Only generated files are removed or replaced.")
 def test_generated_files_that_are_not_wanted_any_more_go_and_others_stay(tmp_path: Path) -> None:
     write(tmp_path, [one(), one("old/two.yaml"), one("old/three.yaml"), one("a/old/four.yaml")])
     (tmp_path / "old" / "mine.yaml").write_text("mine: 1\n")
@@ -72,6 +74,7 @@ def test_a_folder_that_is_empty_then_goes_too(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
+@pytest.mark.promise("Manifests", "Only generated files are removed or replaced.")
 def test_links_are_not_followed_to_what_lies_elsewhere(tmp_path: Path) -> None:
     elsewhere, folder = tmp_path / "elsewhere", tmp_path / "folder"
     write(elsewhere, [one()])
@@ -84,6 +87,7 @@ def test_links_are_not_followed_to_what_lies_elsewhere(tmp_path: Path) -> None:
     assert list(contents(elsewhere)) == ["a/one.yaml"]
 
 
+@pytest.mark.promise("Manifests", "Only generated files are removed or replaced.")
 def test_a_file_of_somebody_is_not_replaced_unless_asked(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "one.yaml").write_text("mine: 1\n")
@@ -94,6 +98,7 @@ def test_a_file_of_somebody_is_not_replaced_unless_asked(tmp_path: Path) -> None
     assert contents(tmp_path) == {"a/one.yaml": one().text}
 
 
+@pytest.mark.promise("Manifests", "All files are written, or none.")
 @pytest.mark.parametrize("failing", range(1, 5))
 def test_when_a_step_fails_everything_is_as_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
@@ -128,6 +133,7 @@ def test_a_folder_that_cannot_be_written_is_left_alone(tmp_path: Path) -> None:
     assert list(contents(tmp_path)) == ["a"]
 
 
+@pytest.mark.promise("Manifests", "Drift is told with a short difference and an exit code.")
 def test_comparing_says_how_a_folder_differs(tmp_path: Path) -> None:
     write(tmp_path, [one("a.yaml", 1), one("same.yaml"), one("old/stale.yaml")])
     drifts = compare(tmp_path, [one("a.yaml", 2), one("same.yaml"), one("new.yaml")], own=["old"])

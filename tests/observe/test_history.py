@@ -46,6 +46,7 @@ def test_the_last_results_of_an_object_are_there_newest_last() -> None:
     assert len(history) == 1
 
 
+@pytest.mark.promise("Watching an operator", "The memory of it is bounded by count and by bytes.")
 def test_no_more_objects_are_remembered_than_may_be_and_the_least_recent_go() -> None:
     history = History(HistoryBounds(objects=100))
     for number in range(1_000):
@@ -57,6 +58,7 @@ def test_no_more_objects_are_remembered_than_may_be_and_the_least_recent_go() ->
     assert not history.of(key(1))
 
 
+@pytest.mark.promise("Watching an operator", "The memory of it is bounded by count and by bytes.")
 def test_no_more_bytes_are_taken_than_may_be() -> None:
     history = History(HistoryBounds(bytes=50_000))
     for number in range(500):
@@ -79,6 +81,7 @@ def test_the_estimate_is_the_sum_of_what_is_there(steps: list[tuple[int, int, in
         assert history.size <= 8_000 or len(history) == 1
 
 
+@pytest.mark.promise("Watching an operator", "The memory of it is bounded by count and by bytes.")
 @pytest.mark.parametrize("error", ["", "it broke"], ids=["alike", "each its own"])
 def test_the_estimate_is_not_below_what_the_memory_really_is(error: str) -> None:
     keys = [key(number) for number in range(10_000)]
@@ -145,6 +148,7 @@ def test_what_writes_changed_is_kept_for_the_last_ones_only() -> None:
     assert history.change_of(history.of(key(99))[0].writes[0]) is not None
 
 
+@pytest.mark.promise("Watching an operator", "And what was written for it, by field and without values.")
 def test_the_content_of_secrets_is_not_taken() -> None:
     secrets = ResourceInfo(group="", version="v1", kind="Secret", plural="secrets", singular="secret", namespaced=True)
     run = reconcile(1)

@@ -28,6 +28,10 @@ async def test_an_object_that_nothing_happened_to_is_idle(operator: Operator, cl
     assert (found.cached, found.queue.state, found.results, found.last_trigger) == (None, "idle", (), "")
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "For each object: what woke it, where it is in the queue, attempts, the next retry, the last error and results.",
+)
 async def test_the_last_results_say_what_woke_it_and_how_it_went(operator: Operator, clock: VirtualClock) -> None:
     @operator.reconciles(Thing, owns=[Part])
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
@@ -53,6 +57,10 @@ async def test_the_last_results_say_what_woke_it_and_how_it_went(operator: Opera
     assert found.queue.state == "idle"
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "For each object: what woke it, where it is in the queue, attempts, the next retry, the last error and results.",
+)
 async def test_the_queue_state_follows_the_key(operator: Operator, clock: VirtualClock) -> None:
     gate = asyncio.Event()
 
@@ -82,6 +90,10 @@ async def test_the_queue_state_follows_the_key(operator: Operator, clock: Virtua
         assert (delayed.queue.state, delayed.next_retry) == ("delayed", clock.now() + timedelta(seconds=60))
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "For each object: what woke it, where it is in the queue, attempts, the next retry, the last error and results.",
+)
 async def test_failures_show_the_error_the_attempts_and_the_next_retry(operator: Operator, clock: VirtualClock) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
@@ -101,6 +113,10 @@ async def test_failures_show_the_error_the_attempts_and_the_next_retry(operator:
         assert (stats.bugs, stats.timeouts) == (0, 0)
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "What happens is counted: endings, mistakes, time-outs, requests by answer.",
+)
 async def test_bugs_and_timeouts_are_told_apart_from_other_errors(operator: Operator, clock: VirtualClock) -> None:
     errors: dict[str, Exception] = {
         "bug": AttributeError("'NoneType' object has no attribute 'spec'"),
@@ -160,6 +176,7 @@ async def test_writes_are_told_with_the_fields_that_they_changed_and_no_values(
     assert len(first.trace) == 32
 
 
+@pytest.mark.promise("Watching an operator", "And what was written for it, by field and without values.")
 async def test_what_is_inspected_is_json_without_values(
     operator: Operator, clock: VirtualClock, server: Agreeable
 ) -> None:
@@ -235,6 +252,10 @@ def test_what_is_reached_from_this_machine_alone(host: str, here: bool) -> None:
     assert is_loopback(host) is here
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Debug pages are on loopback alone unless asked for, and for no foreign name. Elsewhere they need authorization.",
+)
 def test_a_request_by_a_name_that_leads_here_is_told_from_one_by_address() -> None:
     assert DebugPages.may_ask("127.0.0.1:8080")
     assert DebugPages.may_ask("[::1]:8080")

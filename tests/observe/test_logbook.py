@@ -34,6 +34,10 @@ def test_lines_are_kept_by_controller_and_object_the_newest_last() -> None:
     assert book.of("thing", ObjectKey("", "one")) == []
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "The operator's log of an object is kept in bounded memory, and shows no credentials.",
+)
 def test_memory_is_bounded_and_the_least_recent_goes() -> None:
     book = LogBook(LogBookBounds(lines=3, objects=2))
     for number in range(5):
@@ -57,6 +61,10 @@ def test_a_line_that_is_too_long_leaves_a_short_one() -> None:
     assert kept.message == f"{'y' * 200}… (too long to keep)"
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "The operator's log of an object is kept in bounded memory, and shows no credentials.",
+)
 def test_what_is_logged_while_an_object_is_reconciled_is_about_it(caplog: pytest.LogCaptureFixture) -> None:
     book = LogBook()
     run = Reconcile(random.Random(1), "thing", INFO, ONE)

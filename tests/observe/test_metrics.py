@@ -84,6 +84,10 @@ def value(metrics: Metrics, name: str, /, **labels: str) -> float | None:
     return next((sample.value for sample in family.samples if (sample.name, sample.labels) == (name, labels)), None)
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Metrics have controller-runtime's names, types, labels and buckets, and each result is there from the beginning.",
+)
 async def test_names_types_labels_and_buckets_are_those_of_controller_runtime(
     operator: Operator, clock: VirtualClock, server: Agreeable
 ) -> None:
@@ -107,6 +111,10 @@ async def test_names_types_labels_and_buckets_are_those_of_controller_runtime(
     assert ours == set(FACTS)
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Metrics have controller-runtime's names, types, labels and buckets, and each result is there from the beginning.",
+)
 async def test_every_result_is_there_from_the_beginning(operator: Operator, clock: VirtualClock) -> None:
     @operator.reconciles(Thing, concurrency=3)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
@@ -121,6 +129,10 @@ async def test_every_result_is_there_from_the_beginning(operator: Operator, cloc
         assert value(metrics, "workqueue_depth", name="thing", controller="thing", priority="0") == 0
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "What happens is counted: endings, mistakes, time-outs, requests by answer.",
+)
 async def test_what_happens_is_counted(operator: Operator, clock: VirtualClock) -> None:
     endings: dict[str, Any] = {
         "fine": None,
@@ -172,6 +184,7 @@ class _Slow:
         return 0
 
 
+@pytest.mark.promise("Watching an operator", "Caches tell their size, their watch's health and what does not fit.")
 async def test_the_cache_tells_its_size_its_watch_and_what_does_not_fit(
     operator: Operator, clock: VirtualClock
 ) -> None:
@@ -246,6 +259,7 @@ def test_too_many_priorities_become_one() -> None:
     assert dict(_depths(dict.fromkeys(range(40), 1))) == {"exceeded_cardinality_limit": 40}
 
 
+@pytest.mark.promise("Watching an operator", "Metrics are served as the Accept header asks.")
 def test_the_accept_header_decides_the_format() -> None:
     stats = RequestStats("kubernetes:443")
     from kubewright.observe._requests import REQUEST_BUCKETS
@@ -263,6 +277,10 @@ def test_the_accept_header_decides_the_format() -> None:
     assert [*openmetrics.text_string_to_metric_families(text.decode())]  # type: ignore[no-untyped-call]
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Each operator has a registry of its own, with the process's metrics and the user's.",
+)
 def test_the_process_and_python_are_there_and_ones_own_collectors() -> None:
     first, second = Operator("first").metrics, Operator("second").metrics
     Counter("foos_seen", "Foos.", registry=first.registry).inc(3)

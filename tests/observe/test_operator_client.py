@@ -110,6 +110,10 @@ async def why(served: Served, *arguments: str) -> int:
     return await asyncio.to_thread(run, ["why", "ConfigMap/one", "--address", served.address, *arguments])
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "`why` and the console verify an operator's certificate, and send a token to nothing else.",
+)
 async def test_why_verifies_ca_and_sends_token(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
     assert await why(served, "--ca-file", served.ca, "--token-file", str(served.reader)) == 0
     assert "ConfigMap default/one, controller configmap" in capsys.readouterr().out
@@ -139,6 +143,10 @@ async def test_why_shows_refusal_of_operator(served: Served, capsys: pytest.Capt
     assert "system:serviceaccount:default:stranger may not get /debug/kubewright" in capsys.readouterr().err
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "`why` and the console verify an operator's certificate, and send a token to nothing else.",
+)
 async def test_why_rejects_certificate_of_unknown_ca(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
     assert await why(served, "--token-file", str(served.reader)) == 1
     assert f"the certificate of {served.address} cannot be verified" in capsys.readouterr().err
@@ -148,6 +156,10 @@ async def test_why_rejects_certificate_of_unknown_ca(served: Served, capsys: pyt
     assert "give the file of its CA, or the fingerprint" in capsys.readouterr().err
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "`why` and the console verify an operator's certificate, and send a token to nothing else.",
+)
 @pytest.mark.parametrize("self_signed", [True])
 async def test_why_verifies_fingerprint_of_self_signed_certificate(
     served: Served, capsys: pytest.CaptureFixture[str]
@@ -159,6 +171,10 @@ async def test_why_verifies_fingerprint_of_self_signed_certificate(
     assert "expected a SHA-256 fingerprint" in capsys.readouterr().err
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "`why` and the console verify an operator's certificate, and send a token to nothing else.",
+)
 async def test_console_verifies_and_authenticates(served: Served) -> None:
     credentials = Credentials(token=served.reader.read_text().strip())
     remote = Remote(served.address, credentials=credentials, trust=OperatorTrust(ca_file=served.ca))
@@ -172,6 +188,10 @@ async def test_console_verifies_and_authenticates(served: Served) -> None:
     await unverified.close()
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "`why` and the console verify an operator's certificate, and send a token to nothing else.",
+)
 async def test_sends_no_token_over_plain_http() -> None:
     seen: list[Asked] = []
 

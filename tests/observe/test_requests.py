@@ -13,6 +13,10 @@ from tests.controller.conftest import Thing, ThingStatus, key, thing, until, wor
 from tests.observe.conftest import Agreeable
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "What happens is counted: endings, mistakes, time-outs, requests by answer.",
+)
 async def test_each_attempt_is_counted_by_its_answer(clock: VirtualClock, server: Agreeable) -> None:
     stats = RequestStats("kubernetes.example:6443")
     client = Client(transport=server, clock=clock).with_hooks(stats)

@@ -82,6 +82,7 @@ async def fetch(url: str, **headers: str) -> tuple[int, str, str]:
         return response.status, response.headers["Content-Type"], await response.text()
 
 
+@pytest.mark.promise("Watching an operator", "Metrics are served as the Accept header asks.")
 async def test_metrics_and_debug_pages_are_served(operator: Operator, client: Client, namespace: str) -> None:
     async with operator.running(client, install_crds=False) as running:
         await settled(running, await client.create(dial(namespace)))
@@ -114,6 +115,10 @@ async def test_metrics_and_debug_pages_are_served(operator: Operator, client: Cl
         assert (await fetch(f"{root}/debug/kubewright/objects", Host="rebound.example"))[0] == 403
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "An operator tells the same in the console's process and from elsewhere; what is no operator is told so.",
+)
 async def test_the_pages_tell_of_the_operator_as_a_whole_and_of_the_log_of_an_object(
     operator: Operator, client: Client, namespace: str
 ) -> None:
@@ -156,6 +161,7 @@ async def test_the_metrics_say_which_replica_leads(operator: Operator, client: C
     assert "leader_election_master_status" not in text.decode()
 
 
+@pytest.mark.promise("Watching an operator", "And what was written for it, by field and without values.")
 async def test_a_running_operator_tells_what_woke_an_object_and_what_was_changed_for_it(
     operator: Operator, client: Client, namespace: str
 ) -> None:
@@ -179,6 +185,10 @@ async def test_a_running_operator_tells_what_woke_an_object_and_what_was_changed
         assert (newest.cached is not None, newest.queue.state, newest.last_error) == (True, "idle", "")
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "An object that does not fit its model is told in an event on the real server.",
+)
 async def test_an_object_that_does_not_fit_its_model_is_told_in_an_event_a_metric_and_when_asked(
     operator: Operator, client: Client, namespace: str
 ) -> None:

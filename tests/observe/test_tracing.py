@@ -47,6 +47,7 @@ def ids(span: ReadableSpan) -> tuple[str, str]:
     return otel.format_trace_id(context.trace_id), otel.format_span_id(context.span_id)
 
 
+@pytest.mark.promise("Watching an operator", "A reconcile is a span, its requests are inside, and all ids agree.")
 async def test_a_reconcile_is_a_span_and_its_requests_are_inside(
     operator: Operator,
     clock: VirtualClock,
@@ -133,6 +134,7 @@ async def test_a_trace_that_is_not_sampled_says_so_to_the_server(
     assert server.requests[0].headers["traceparent"].endswith("-00")
 
 
+@pytest.mark.promise("Watching an operator", "A reconcile is a span, its requests are inside, and all ids agree.")
 async def test_threads_are_inside_of_the_span_too(
     operator: Operator, clock: VirtualClock, server: Agreeable, provider: TracerProvider, exporter: InMemorySpanExporter
 ) -> None:
@@ -178,6 +180,7 @@ def test_spans_that_are_asked_for_where_opentelemetry_is_not_installed_are_a_set
         tracing_of(Settings(tracing=True))
 
 
+@pytest.mark.promise("Watching an operator", "Nothing for showing is imported before somebody looks.")
 def test_opentelemetry_is_not_imported_unless_it_is_wanted() -> None:
     code = (
         "import sys\n"

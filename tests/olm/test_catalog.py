@@ -96,6 +96,7 @@ def test_a_chain_of_versions_is_fine() -> None:
     assert said(Entry(name="a", skip_range=">=1.0.0 <1.2.0-0 || 2.x")) == []
 
 
+@pytest.mark.promise("Packages for OLM", "An upgrade graph that a cluster cannot follow is refused.")
 @pytest.mark.parametrize(
     ("entries", "told"),
     [
@@ -118,6 +119,7 @@ def test_a_graph_that_a_cluster_cannot_follow_is_told(entries: list[Entry], told
     assert any(told in text for text in said(*entries)), said(*entries)
 
 
+@pytest.mark.promise("Packages for OLM", "An upgrade graph that a cluster cannot follow is refused.")
 def test_bundles_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     first = bundle(tmp_path / "a", "1.0.0")
     with pytest.raises(BundleError, match="must have one newest version"):

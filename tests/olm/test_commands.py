@@ -107,6 +107,7 @@ def test_options_are_remembered_and_a_new_version_has_a_new_image() -> None:
     assert "replaces" not in csv()["spec"]
 
 
+@pytest.mark.promise("Packages for OLM", "A conflict is shown, and nothing is written.")
 def test_a_conflict_ends_with_3_until_it_is_decided(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bundle", "cup.py"]) == 0
     text = CSV.read_text()
@@ -259,6 +260,7 @@ def test_a_tool_whose_engine_is_down_is_a_failure_of_the_machine(
     assert capsys.readouterr().err == "Error: `docker create` has failed: Cannot connect to the Docker daemon\n"
 
 
+@pytest.mark.promise("Packages for OLM", "A bundle is installed through OLM's kinds, and removed again.")
 @pytest.mark.clusters("embedded")
 @pytest.mark.timeout(BUILD_SECONDS)
 @pytest.mark.usefixtures("olm")

@@ -69,6 +69,7 @@ def test_a_name_has_no_capitals_and_no_plus() -> None:
     assert csv_name("foo", "1.0.0-RC.1+build") == "foo.v1.0.0-rc.1-build"
 
 
+@pytest.mark.promise("Packages for OLM", "Each field of a kind has a descriptor, from its schema.")
 def test_each_field_of_the_spec_is_described_by_its_schema() -> None:
     found = described(csv(project()), "specDescriptors")
     assert found["replicas"] == {
@@ -87,6 +88,7 @@ def test_each_field_of_the_spec_is_described_by_its_schema() -> None:
     assert not [path for path in found if path.startswith(("layout.", "resources."))]
 
 
+@pytest.mark.promise("Packages for OLM", "Each field of a kind has a descriptor, from its schema.")
 def test_conditions_of_the_status_are_shown_as_a_table() -> None:
     found = described(csv(project()), "statusDescriptors")
     assert found["conditions"]["x-descriptors"] == ["urn:alm:descriptor:io.kubernetes.conditions"]
@@ -101,6 +103,7 @@ def test_what_the_operator_makes_and_watches_is_named() -> None:
     ]
 
 
+@pytest.mark.promise("Packages for OLM", "Each served version of a kind is owned and has a valid example.")
 def test_every_served_version_is_owned_and_has_an_example() -> None:
     content = csv(project())
     versions = [(one["kind"], one["version"]) for one in content["spec"]["customresourcedefinitions"]["owned"]]
@@ -132,6 +135,7 @@ ALL = {"OwnNamespace": True, "SingleNamespace": True, "MultiNamespace": True, "A
 WHOLE = {"OwnNamespace": False, "SingleNamespace": False, "MultiNamespace": False, "AllNamespaces": True}
 
 
+@pytest.mark.promise("Packages for OLM", "Install modes and permissions follow from what the operator does.")
 def test_install_modes_follow_from_what_the_operator_can() -> None:
     assert modes(csv(plain())) == ALL
     assert modes(csv(project())) == WHOLE  # a conversion is for the whole cluster
@@ -165,6 +169,7 @@ def resources(granted: list[dict[str, Any]]) -> set[str]:
     return {name for rule in granted for name in rule["resources"]}
 
 
+@pytest.mark.promise("Packages for OLM", "Install modes and permissions follow from what the operator does.")
 def test_what_the_operator_does_where_it_looks_is_granted_there() -> None:
     content = csv(plain())
     assert {"shelves", "books", "deployments", "leases"} <= resources(rules(content, "permissions"))
@@ -174,6 +179,7 @@ def test_what_the_operator_does_where_it_looks_is_granted_there() -> None:
     assert "--no-metrics-secure" in container(openly)["args"]
 
 
+@pytest.mark.promise("Packages for OLM", "Install modes and permissions follow from what the operator does.")
 def test_what_it_does_in_no_namespace_is_granted_in_the_whole_cluster_once() -> None:
     made = operator()
     made.needs(kw.api.core.Node, verbs=["get"])
@@ -238,6 +244,7 @@ def test_no_object_names_a_namespace_or_cert_manager() -> None:
             assert "cert-manager" not in file.text
 
 
+@pytest.mark.promise("Packages for OLM", "The same program gives the same bundle, byte by byte.")
 def test_the_same_project_gives_the_same_bytes() -> None:
     assert bundle_files(project(), LISTING) == bundle_files(project(), LISTING)
 

@@ -43,6 +43,7 @@ class Demanding(kw.Resource[Spec, None]):
     """A kind that asks for much."""
 
 
+@pytest.mark.promise("Packages for OLM", "Each served version of a kind is owned and has a valid example.")
 def test_the_least_object_is_valid_and_shows_the_defaults() -> None:
     made = minimal(Demanding)
     validate(from_dict(Demanding, made))
@@ -74,6 +75,7 @@ def test_samples_are_read_in_order_and_others_left_out(tmp_path: Path) -> None:
     assert [one["metadata"]["name"] for one in found] == ["a", "b"]
 
 
+@pytest.mark.promise("Packages for OLM", "Each served version of a kind is owned and has a valid example.")
 @pytest.mark.parametrize(
     ("text", "told"),
     [

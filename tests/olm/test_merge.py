@@ -24,6 +24,10 @@ few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthChec
 OBJECTS = st.dictionaries(st.sampled_from(["metadata", "spec", "keywords", "owned"]), JSON, max_size=4)
 
 
+@pytest.mark.promise(
+    "Packages for OLM",
+    "Edits of the ClusterServiceVersion survive, and changes of the program arrive.",
+)
 @few
 @given(OBJECTS, OBJECTS)
 def test_without_edits_all_is_as_generated(before: dict[str, Any], generated: dict[str, Any]) -> None:
@@ -33,6 +37,10 @@ def test_without_edits_all_is_as_generated(before: dict[str, Any], generated: di
     assert not merged.lost
 
 
+@pytest.mark.promise(
+    "Packages for OLM",
+    "Edits of the ClusterServiceVersion survive, and changes of the program arrive.",
+)
 @few
 @given(OBJECTS, OBJECTS)
 def test_without_changes_of_the_program_all_edits_stay(before: dict[str, Any], mine: dict[str, Any]) -> None:

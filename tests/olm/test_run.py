@@ -71,6 +71,7 @@ async def until(check: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.promise("Packages for OLM", "A bundle is installed through OLM's kinds, and removed again.")
 @pytest.mark.usefixtures("olm")
 async def test_a_bundle_is_installed_and_removed_again(
     client: Client, namespace: str, installation: Installation
@@ -131,6 +132,7 @@ async def test_an_index_image_needs_no_server_of_ours(client: Client, namespace:
     assert group.spec.target_namespaces == ["team-a"]
 
 
+@pytest.mark.promise("Packages for OLM", "When OLM does not install it, what is missing is said.")
 @pytest.mark.usefixtures("olm")
 async def test_what_is_missing_is_said_when_the_time_is_over(client: Client, installation: Installation) -> None:
     with pytest.raises(NotInstalled) as caught:
@@ -155,6 +157,7 @@ async def stuck(client: Client, installation: Installation, plan: Plan) -> Async
                 await task
 
 
+@pytest.mark.promise("Packages for OLM", "When OLM does not install it, what is missing is said.")
 @pytest.mark.usefixtures("olm")
 @pytest.mark.parametrize(
     ("stop_at", "says"),
@@ -184,6 +187,7 @@ async def test_where_olm_stands_is_told_with_its_own_words(
         await until(told)
 
 
+@pytest.mark.promise("Packages for OLM", "When OLM does not install it, what is missing is said.")
 @pytest.mark.usefixtures("olm")
 async def test_a_plan_that_failed_ends_the_wait_at_once(client: Client, installation: Installation) -> None:
     async with fake_olm(client, installation.namespace, Plan("plan", "forbidden here")).running(
@@ -212,6 +216,7 @@ async def test_the_operator_group_of_somebody_else_is_used_if_it_fits(
     assert await find(client, OperatorGroup, "theirs", namespace) is not None
 
 
+@pytest.mark.promise("Packages for OLM", "A cluster takes a generated ClusterServiceVersion, with all of its fields.")
 @pytest.mark.usefixtures("olm")
 async def test_a_cluster_takes_a_generated_service_version_and_no_misshapen_one(
     client: Client, namespace: str, bundle: Bundle, cluster_kind: str

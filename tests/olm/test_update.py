@@ -43,6 +43,7 @@ def shelf(content: dict[str, Any]) -> dict[str, Any]:
     return dict(found)
 
 
+@pytest.mark.promise("Packages for OLM", "The same program gives the same bundle, byte by byte.")
 def test_generating_it_again_writes_nothing(folder: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in folder.parent.rglob("*") if path.is_file()}
     done = prepare(folder, plain(), LISTING).write()
@@ -51,6 +52,10 @@ def test_generating_it_again_writes_nothing(folder: Path) -> None:
     assert prepare(folder, plain(), LISTING).compare() == []
 
 
+@pytest.mark.promise(
+    "Packages for OLM",
+    "Edits of the ClusterServiceVersion survive, and changes of the program arrive.",
+)
 def test_texts_pictures_keywords_and_descriptors_that_were_edited_stay_with_a_new_version(folder: Path) -> None:
     def change(content: dict[str, Any]) -> None:
         spec = content["spec"]
@@ -80,6 +85,10 @@ def test_texts_pictures_keywords_and_descriptors_that_were_edited_stay_with_a_ne
     )
 
 
+@pytest.mark.promise(
+    "Packages for OLM",
+    "Edits of the ClusterServiceVersion survive, and changes of the program arrive.",
+)
 def test_what_the_program_changes_beside_an_edit_arrives(folder: Path) -> None:
     edit(folder, lambda content: content["spec"]["install"]["spec"]["deployments"][0]["spec"].update(replicas=3))
     content = again(folder, plain(image="registry.example.com/shelf:9"))
@@ -88,6 +97,7 @@ def test_what_the_program_changes_beside_an_edit_arrives(folder: Path) -> None:
     assert deployment["template"]["spec"]["containers"][0]["image"] == "registry.example.com/shelf:9"
 
 
+@pytest.mark.promise("Packages for OLM", "A kind that is gone disappears, and lost edits are told.")
 def test_a_kind_that_is_gone_disappears_with_its_files_and_the_lost_edits_are_told(folder: Path) -> None:
     def change(content: dict[str, Any]) -> None:
         for one in content["spec"]["customresourcedefinitions"]["owned"]:
@@ -103,6 +113,7 @@ def test_a_kind_that_is_gone_disappears_with_its_files_and_the_lost_edits_are_to
     assert "Book" not in str(Bundle.read(folder).csv["metadata"]["annotations"]["alm-examples"])
 
 
+@pytest.mark.promise("Packages for OLM", "A conflict is shown, and nothing is written.")
 def test_a_conflict_is_shown_and_nothing_is_written(folder: Path) -> None:
     edit(folder, lambda content: content["metadata"]["annotations"].update(containerImage="mine:1"))
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

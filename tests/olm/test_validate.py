@@ -16,6 +16,7 @@ from tests.olm.broken import BROKEN, CRD, CSV, good
 from tests.olm.validator import BUILD_SECONDS, theirs
 
 
+@pytest.mark.promise("Packages for OLM", "Each fault of a bundle is told with its file, its field and what to do.")
 @pytest.mark.parametrize("name", BROKEN)
 def test_each_fault_is_told_with_its_file_and_field(name: str, tmp_path: Path) -> None:
     case = BROKEN[name]
@@ -33,6 +34,7 @@ def test_each_fault_is_told_with_its_file_and_field(name: str, tmp_path: Path) -
         assert told[0].file.startswith("manifests")
 
 
+@pytest.mark.promise("Packages for OLM", "operator-framework's validator agrees about every bundle of a table.")
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_operator_framework_agrees_about_every_bundle(tmp_path: Path) -> None:
     folders = {}
@@ -109,6 +111,7 @@ def shelf(content: Any) -> Any:
     return next(one for one in content["spec"]["customresourcedefinitions"]["owned"] if one["kind"] == "Shelf")
 
 
+@pytest.mark.promise("Packages for OLM", "The tests of the scorecard's suites basic and olm are checks of ours.")
 @pytest.mark.parametrize(
     ("path", "change", "test", "says"),
     [
@@ -178,6 +181,7 @@ HUB: dict[str, tuple[Callable[[Any], None], str, str]] = {
 }
 
 
+@pytest.mark.promise("Packages for OLM", "operator-framework's validator agrees about every bundle of a table.")
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_operatorhub_asks_for_more_and_agrees(tmp_path: Path) -> None:
     folders = {}
@@ -203,6 +207,7 @@ def test_a_folder_without_manifests_says_so(tmp_path: Path) -> None:
     assert "manifests/ is not there" in str(validate(tmp_path).errors[0])
 
 
+@pytest.mark.promise("Packages for OLM", "Each fault of a bundle is told with its file, its field and what to do.")
 def test_nonsense_in_any_file_is_told_and_never_raised(tmp_path: Path) -> None:
     for number, text in enumerate(
         ["[]", "3", "{}", "kind: 3", "spec: []\nkind: CustomResourceDefinition", "\x00", "a: &a [*a]"]

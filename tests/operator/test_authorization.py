@@ -70,6 +70,10 @@ def test_reads_bearer_token(header: str, token: str | None) -> None:
     assert bearer_token(header) == token
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Decisions are cached, concurrent requests share a review, and a flood of tokens is bounded.",
+)
 async def test_caches_permission_longer_than_refusal() -> None:
     clock, reviews = VirtualClock(), Reviews({"good": ALLOWED})
     authorizer = Authorizer(reviews, clock)
@@ -95,6 +99,10 @@ async def test_decides_per_path() -> None:
     assert reviews.asked == ["good", "good"]
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Decisions are cached, concurrent requests share a review, and a flood of tokens is bounded.",
+)
 async def test_concurrent_requests_share_one_review() -> None:
     reviews = Reviews({"good": ALLOWED})
     reviews.open.clear()
@@ -108,6 +116,10 @@ async def test_concurrent_requests_share_one_review() -> None:
     assert reviews.asked == ["good"]
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Decisions are cached, concurrent requests share a review, and a flood of tokens is bounded.",
+)
 async def test_bounds_reviews_in_flight_and_waiting() -> None:
     reviews = Reviews({})
     reviews.open.clear()
@@ -124,6 +136,10 @@ async def test_bounds_reviews_in_flight_and_waiting() -> None:
     assert len(reviews.asked) == MOST_WAITING
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Decisions are cached, concurrent requests share a review, and a flood of tokens is bounded.",
+)
 async def test_flood_of_invalid_tokens_does_not_delay_token_that_was_allowed() -> None:
     clock, reviews = VirtualClock(), Reviews({"good": ALLOWED})
     authorizer = Authorizer(reviews, clock)

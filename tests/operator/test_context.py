@@ -75,6 +75,10 @@ async def status_on_server(client: Client, namespace: str) -> Any:
     return msgspec.json.decode(found.metadata.origin.raw).get("status")
 
 
+@pytest.mark.promise(
+    "What a reconciler works with",
+    "`set_status` sends what differs, an explicit zero too, and keeps what the model does not know.",
+)
 async def test_set_status_sends_only_what_changed_and_keeps_what_the_model_does_not_know(
     operator: Operator, calls: Calls, client: Client, namespace: str
 ) -> None:
@@ -103,6 +107,7 @@ async def _has(client: Client, namespace: str, **values: Any) -> bool:
     return all(status.get(name) == value for name, value in values.items())
 
 
+@pytest.mark.promise("What a reconciler works with", "Conditions are written together, also when the reconciler fails.")
 async def test_conditions_are_written_together_with_the_status_in_one_request(
     operator: Operator, calls: Calls, client: Client, namespace: str
 ) -> None:
@@ -124,6 +129,7 @@ async def test_conditions_are_written_together_with_the_status_in_one_request(
     assert [condition.type for condition in found.status.conditions] == ["Ready", "Progressing"]
 
 
+@pytest.mark.promise("What a reconciler works with", "Conditions are written together, also when the reconciler fails.")
 async def test_conditions_are_written_when_the_reconciler_ends_also_with_an_exception(
     operator: Operator, client: Client, namespace: str
 ) -> None:
@@ -160,6 +166,10 @@ async def test_conditions_stay_when_a_status_without_any_is_patched(
     assert find_condition(found.status, "Ready") is not None
 
 
+@pytest.mark.promise(
+    "Typed objects",
+    "A kind may have no status, or one that is a text; an absent one is empty rather than None.",
+)
 async def test_a_status_that_is_a_plain_text_is_written_beside_the_spec(
     operator: Operator, calls: Calls, client: Client, namespace: str
 ) -> None:
@@ -198,6 +208,8 @@ async def test_a_status_computed_from_an_old_object_is_refused_and_the_key_comes
     assert len(errors) == 1
 
 
+@pytest.mark.promise("Our own writes", "The next reconcile of a key sees what the last one wrote.")
+@pytest.mark.promise("What a reconciler works with", "Create, update and delete are seen by the next read.")
 async def test_create_update_and_delete_are_seen_by_the_next_read_without_waiting(
     operator: Operator, client: Client, namespace: str
 ) -> None:
@@ -237,6 +249,10 @@ async def _ended(seen: list[Any]) -> bool:
     return bool(seen) and seen[-1] == "end"
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "What was applied before and is no longer wanted is pruned when asked for, and nothing else.",
+)
 async def test_what_is_no_longer_wanted_is_pruned(operator: Operator, client: Client, namespace: str) -> None:
     @operator.reconciles(Box, owns=[core.ConfigMap])
     async def sync(obj: Box, ctx: Context[Box]) -> None:
@@ -256,6 +272,10 @@ async def test_what_is_no_longer_wanted_is_pruned(operator: Operator, client: Cl
         await until(lambda: left("c0"))
 
 
+@pytest.mark.promise(
+    "How a reconcile ends",
+    "Plain functions have as many threads as the controller may run reconciles.",
+)
 async def test_a_plain_function_does_the_same_through_a_blocking_context(
     operator: Operator, client: Client, namespace: str
 ) -> None:
@@ -286,6 +306,10 @@ async def test_a_plain_function_does_the_same_through_a_blocking_context(
     assert find_condition(found.status, "Ready") is not None
 
 
+@pytest.mark.promise(
+    "What a reconciler works with",
+    "Each reconcile has a trace, which its requests and log records carry.",
+)
 async def test_the_requests_and_log_records_of_a_reconcile_carry_its_trace(
     operator: Operator,
     cluster: Cluster | RealCluster,
@@ -323,6 +347,7 @@ async def test_the_requests_and_log_records_of_a_reconcile_carry_its_trace(
     }
 
 
+@pytest.mark.promise("What a reconciler works with", "An event that cannot be written fails no reconcile.")
 async def test_an_event_that_cannot_be_written_does_not_fail_the_reconcile(
     operator: Operator, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kubewright.api import JSON, ObjectMeta, Resource, core
 from kubewright.api._resource import resource
 from kubewright.api.apiextensions.v1 import CustomResourceDefinition
@@ -37,6 +39,10 @@ def test_roles_allow_for_the_definition_where_the_operator_makes_it() -> None:
     assert defining() == defining(install_crds=False) == set()
 
 
+@pytest.mark.promise(
+    "What wakes a reconciler",
+    "What runs in a test defines the kinds of its groups that it uses, and none of others.",
+)
 def test_kinds_of_its_groups_that_it_uses_are_defined_with_those_that_it_reconciles() -> None:
     @resource("defining.example.com/v1")
     class Shared(Resource[JSON, None]):

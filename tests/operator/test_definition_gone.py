@@ -81,6 +81,11 @@ async def take_away(client: Client) -> None:
     await client.wait_until_gone(apiextensions.CustomResourceDefinition, NAME)
 
 
+@pytest.mark.promise(
+    "What happens when",
+    "A definition that is deleted and comes back needs no restart; its objects are cleaned up first, and read anew "
+    "afterwards.",
+)
 async def test_a_definition_that_is_deleted_and_comes_back_needs_no_restart(
     client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -105,6 +110,11 @@ async def test_a_definition_that_is_deleted_and_comes_back_needs_no_restart(
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
+@pytest.mark.promise(
+    "What happens when",
+    "A definition that is deleted and comes back needs no restart; its objects are cleaned up first, and read anew "
+    "afterwards.",
+)
 @pytest.mark.clusters("embedded")  # the real server looks every 5 s whether the last object is gone
 async def test_the_objects_of_a_definition_that_is_deleted_are_cleaned_up_first(client: Client, namespace: str) -> None:
     sky = Sky(namespace, finalizes=True)

@@ -35,6 +35,10 @@ async def gone(client: Client, namespace: str) -> bool:
     return await find(client, Box, "one", namespace) is None
 
 
+@pytest.mark.promise(
+    "What a reconciler works with",
+    "A finalizer is there before the first reconcile and goes after the clean-up.",
+)
 async def test_the_finalizer_is_there_before_the_first_reconcile_and_gone_after_the_clean_up(
     operator: Operator, client: Client, namespace: str
 ) -> None:
@@ -59,6 +63,10 @@ async def test_the_finalizer_is_there_before_the_first_reconcile_and_gone_after_
     assert calls == [("reconcile", [NAME]), ("finalize", [NAME])]
 
 
+@pytest.mark.promise(
+    "What a reconciler works with",
+    "The clean-up is repeated until it succeeds, also after a restart.",
+)
 async def test_the_clean_up_is_repeated_until_it_succeeds_and_says_that_it_is_done(
     operator: Operator, client: Client, namespace: str
 ) -> None:
@@ -80,6 +88,10 @@ async def test_the_clean_up_is_repeated_until_it_succeeds_and_says_that_it_is_do
     assert attempts == [1, 2, 1]
 
 
+@pytest.mark.promise(
+    "What a reconciler works with",
+    "The clean-up is repeated until it succeeds, also after a restart.",
+)
 async def test_an_object_deleted_while_the_operator_was_down_is_cleaned_up_at_the_next_start(
     operator: Operator, client: Client, namespace: str
 ) -> None:
@@ -99,6 +111,7 @@ async def test_an_object_deleted_while_the_operator_was_down_is_cleaned_up_at_th
     assert cleaned == [1]
 
 
+@pytest.mark.promise("What a reconciler works with", "No finalizer is left behind, and none is added to what is going.")
 async def test_the_finalizer_goes_although_somebody_changed_the_object_during_the_clean_up(
     operator: Operator, client: Client, namespace: str
 ) -> None:
@@ -118,6 +131,7 @@ async def test_the_finalizer_goes_although_somebody_changed_the_object_during_th
     assert cleaned == ["one"], "the clean-up is not repeated for a label"
 
 
+@pytest.mark.promise("What a reconciler works with", "No finalizer is left behind, and none is added to what is going.")
 async def test_the_finalizers_of_others_keep_the_object_and_ours_is_not_added_again(
     operator: Operator, client: Client, namespace: str
 ) -> None:

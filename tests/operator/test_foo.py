@@ -48,6 +48,10 @@ async def test_what_is_written_carries_the_name_of_who_wrote_it(
     }
 
 
+@pytest.mark.promise(
+    "Owned objects and `apply`",
+    "Nothing is written when nothing would change, whatever the server made of the values.",
+)
 async def test_a_resync_of_an_unchanged_object_makes_no_api_call(
     example: ModuleType, client: Client, calls: Calls, namespace: str
 ) -> None:
@@ -71,6 +75,7 @@ async def test_a_resync_of_an_unchanged_object_makes_no_api_call(
         assert calls.requests == []
 
 
+@pytest.mark.promise("Our own writes", "The next reconcile of a key sees what the last one wrote.")
 async def test_one_reconcile_creates_the_child_and_the_next_sees_it_before_the_watch_does(
     example: ModuleType, client: Client, calls: Calls, namespace: str
 ) -> None:

@@ -91,6 +91,7 @@ async def test_a_released_field_keeps_its_value_and_is_whoevers_it_will_be(
     assert found.spec.replicas == 2
 
 
+@pytest.mark.promise("Our own writes", "A field to be given up that does not exist is an error that names it.")
 async def test_a_released_field_that_does_not_exist_is_an_error_that_names_it(
     operator: Operator, client: Client, namespace: str
 ) -> None:
@@ -110,6 +111,7 @@ async def test_a_released_field_that_does_not_exist_is_an_error_that_names_it(
     assert told[2] == "release is a list of paths: release=['spec.replicas']"
 
 
+@pytest.mark.promise("Our own writes", "The last condition can be taken away.")
 async def test_the_last_condition_can_be_removed(operator: Operator, client: Client, namespace: str) -> None:
     answers: list[bool] = []
 
@@ -130,6 +132,7 @@ async def test_the_last_condition_can_be_removed(operator: Operator, client: Cli
     assert answers[:2] == [True, False]
 
 
+@pytest.mark.promise("Our own writes", "Conditions are a map by type, for the server too.")
 async def test_conditions_are_a_map_by_type_for_the_server_too(client: Client, namespace: str) -> None:
     """Two managers can each apply their own, as with Kubernetes' own kinds."""
     await install(client, Lent)
@@ -142,6 +145,7 @@ async def test_conditions_are_a_map_by_type_for_the_server_too(client: Client, n
     assert sorted(condition.type for condition in found.status.conditions) == ["Degraded", "Ready"]
 
 
+@pytest.mark.promise("Our own writes", "An object whose deletion takes time is still seen, as going.")
 async def test_a_deleted_object_that_something_keeps_is_still_seen_as_going(
     operator: Operator, client: Client, namespace: str
 ) -> None:

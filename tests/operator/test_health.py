@@ -34,6 +34,10 @@ async def fail_later() -> str:
     return "the disk is full"
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "Health pages: all checks, one check, verbose, excluded; reasons only where they are meant for all.",
+)
 async def test_well_is_one_word_and_verbose_shows_each_check() -> None:
     assert await page({"caches": lambda: True}) == (200, "ok")
     assert await page({"caches": lambda: None}, query={"verbose": [""]}) == (
@@ -42,6 +46,10 @@ async def test_well_is_one_word_and_verbose_shows_each_check() -> None:
     )
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "Health pages: all checks, one check, verbose, excluded; reasons only where they are meant for all.",
+)
 async def test_a_failed_check_fails_the_page_and_tells_only_what_is_meant_for_all(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -68,6 +76,10 @@ async def test_whatever_a_check_raises_is_its_own_failure(error: type[BaseExcept
     )
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "Health pages: all checks, one check, verbose, excluded; reasons only where they are meant for all.",
+)
 async def test_each_check_has_a_page_of_its_own() -> None:
     checks: dict[str, Check] = {"disk": fail_later}
     assert await page(checks, "/ping") == (200, "ok")
@@ -75,6 +87,10 @@ async def test_each_check_has_a_page_of_its_own() -> None:
     assert await page(checks, "/disc") == (404, "readyz has no such check; there are: ping, disk\n")
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "Health pages: all checks, one check, verbose, excluded; reasons only where they are meant for all.",
+)
 async def test_checks_can_be_excluded() -> None:
     checks: dict[str, Check] = {"disk": fail_later, "caches": lambda: None}
     assert await page(checks, query={"exclude": ["disk"]}) == (200, "ok")
@@ -188,11 +204,13 @@ async def test_an_address_that_is_taken_is_named() -> None:
             await second.__aenter__()
 
 
+@pytest.mark.promise("Running an operator", "Pages are on loopback unless asked.")
 async def test_without_a_host_it_listens_on_loopback_alone() -> None:
     async with HttpServer("0", {"/a": echo}) as server:
         assert [host for host, _ in server.addresses] == ["127.0.0.1"]
 
 
+@pytest.mark.promise("Running an operator", "A stuck event loop shows as a failed probe.")
 def test_a_stuck_event_loop_shows_as_a_probe_that_gets_no_answer() -> None:
     started, release, port = threading.Event(), threading.Event(), list[int]()
 

@@ -33,6 +33,10 @@ def theme(color: str) -> core.ConfigMap:
     return core.ConfigMap(metadata=meta.ObjectMeta(name="dark", namespace="default"), data={"color": color})
 
 
+@pytest.mark.promise(
+    "What wakes a reconciler",
+    "An index finds the objects that share a value, in reconcilers and in map functions.",
+)
 async def test_a_change_wakes_just_those_that_an_index_finds() -> None:
     operator, woken = Operator("sites"), asyncio.Queue[tuple[str, str, list[str]]]()
 
@@ -64,6 +68,10 @@ async def test_a_change_wakes_just_those_that_an_index_finds() -> None:
             assert woken.empty()
 
 
+@pytest.mark.promise(
+    "What wakes a reconciler",
+    "An index finds the objects that share a value, in reconcilers and in map functions.",
+)
 async def test_an_index_of_a_kind_that_is_not_cached_says_what_to_add() -> None:
     operator = Operator("sites")
     operator.indexes(core.Secret, "type")(lambda secret: secret.type)

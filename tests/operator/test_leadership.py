@@ -70,6 +70,7 @@ async def taken_away(client: Client, namespace: str, by: str = "somebody-else") 
     await client.patch(Lease, "replicated", MergePatch({"spec": spec}), namespace)
 
 
+@pytest.mark.promise("Running an operator", "One replica works, and the next takes over with warm caches.")
 async def test_one_replica_works_and_the_next_takes_over_with_warm_caches(
     operator: Operator, cluster: Cluster | RealCluster, client: Client, namespace: str
 ) -> None:
@@ -100,6 +101,7 @@ async def _has(running: Running, obj: core.ConfigMap) -> bool:
     return lister.snapshot((obj.metadata.namespace, obj.metadata.name)) is not None
 
 
+@pytest.mark.promise("Running an operator", "A replica that stops gives its lease back, after its last event.")
 async def test_a_replica_that_stops_gives_its_lease_back_after_its_last_event(
     operator: Operator, cluster: Cluster | RealCluster, client: Client, namespace: str
 ) -> None:
@@ -113,6 +115,10 @@ async def test_a_replica_that_stops_gives_its_lease_back_after_its_last_event(
     assert await events(client, namespace, "Marked"), "what was recorded last was written while it still led"
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "A lost lease ends the work at once; nothing is begun, written or retried any more.",
+)
 async def test_a_lost_lease_ends_the_work_at_once_and_nothing_is_written_any_more(
     operator: Operator, cluster: Cluster | RealCluster, client: Client, namespace: str
 ) -> None:
@@ -147,6 +153,7 @@ async def test_a_lost_lease_ends_the_work_at_once_and_nothing_is_written_any_mor
     assert lease.spec.holder_identity == "somebody-else", "what is another's is not given back"
 
 
+@pytest.mark.promise("What happens when", "A process that has lost its lease ends, whatever hangs in it.")
 async def test_what_hangs_at_its_end_does_not_hide_that_the_lease_is_lost(
     operator: Operator, cluster: Cluster | RealCluster, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -205,16 +212,28 @@ POD = ClientConfig(server="https://10.0.0.1", namespace="shop", source="in-clust
 LAPTOP = ClientConfig(server="https://10.0.0.1", namespace="work", source="~/.kube/config")
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "A pod stands for election by itself; elsewhere the namespace of the Lease must be said.",
+)
 async def test_in_a_pod_it_stands_for_a_lease_of_its_name_in_its_own_namespace() -> None:
     assert elect(Settings(), POD) == ("shop", "mine")
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "A pod stands for election by itself; elsewhere the namespace of the Lease must be said.",
+)
 async def test_elsewhere_it_does_not_unless_it_is_told_to() -> None:
     assert elect(Settings(), LAPTOP) is None
     assert elect(Settings(leader_elect=True, lease_namespace="there", lease_name="that"), LAPTOP) == ("there", "that")
     assert elect(Settings(leader_elect=False), POD) is None
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "A pod stands for election by itself; elsewhere the namespace of the Lease must be said.",
+)
 async def test_outside_of_a_pod_the_namespace_of_the_lease_must_be_said() -> None:
     with pytest.raises(SettingError, match=r"needs a namespace for its Lease.*--lease-namespace, KUBEWRIGHT_LEASE_NAM"):
         elect(Settings(leader_elect=True), LAPTOP)

@@ -46,6 +46,10 @@ def noting(stage: Stage, notes: list[str]) -> Component:
     return component
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "Pages, webhooks, caches, others, what is the leader's, controllers: in this order, and back again.",
+)
 async def test_pages_webhooks_caches_others_leader_and_back_again(client: Client, namespace: str) -> None:
     operator = Operator(
         "ordered", namespaces=[namespace], leader_elect=True, lease_namespace=namespace, health_bind="127.0.0.1:0"
@@ -78,6 +82,10 @@ async def test_pages_webhooks_caches_others_leader_and_back_again(client: Client
     ]
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "Pages, webhooks, caches, others, what is the leader's, controllers: in this order, and back again.",
+)
 async def test_what_cannot_start_stops_what_has_started_and_is_told(client: Client, namespace: str) -> None:
     operator = Operator("broken", namespaces=[namespace], health_bind="127.0.0.1:0")
     notes: list[str] = []
@@ -116,6 +124,7 @@ async def test_a_leader_that_cannot_start_its_work_fails_and_gives_the_lease_bac
             await running.wait_for_failure()
 
 
+@pytest.mark.promise("Running an operator", "A cache that fails fails the operator, instead of standing still.")
 async def test_a_cache_that_fails_fails_the_operator(client: Client, namespace: str) -> None:
     operator = Operator("broken", namespaces=[namespace])
 
@@ -134,6 +143,10 @@ async def test_a_cache_that_fails_fails_the_operator(client: Client, namespace: 
         await running.__aexit__(None, None, None)
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "The grace period passes on the injected clock, and what is cut short is counted.",
+)
 async def test_reconciles_that_are_cut_short_are_counted(client: Client, namespace: str) -> None:
     operator = Operator("short", namespaces=[namespace])
     entered = asyncio.Event()
@@ -170,6 +183,8 @@ async def mark(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None:
 """
 
 
+@pytest.mark.promise("Running an operator", "Exit codes tell why.")
+@pytest.mark.promise("Running an operator", "One replica works, and the next takes over with warm caches.")
 async def test_two_replicas_take_turns_and_end_with_codes_that_say_why(
     control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path
 ) -> None:
@@ -222,6 +237,7 @@ operator.run()
 """
 
 
+@pytest.mark.promise("Running an operator", "Exit codes tell why.")
 async def test_two_signals_end_the_process_although_the_event_loop_is_blocked(
     control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,6 +255,7 @@ async def test_two_signals_end_the_process_although_the_event_loop_is_blocked(
     assert "the operator does not end by itself" in log.read_text()
 
 
+@pytest.mark.promise("Running an operator", "The log shows no secret, and obeys nobody.")
 async def test_a_log_of_everything_does_not_hold_the_token(
     control_plane: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:

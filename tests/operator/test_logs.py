@@ -53,6 +53,10 @@ def of_object(trace: Trace | None = None) -> ObjectLogger:
     return ObjectLogger("foo", "Foo", ObjectKey("shop", "till"), trace)
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "The log is for people on a terminal and JSON elsewhere, and names object and trace.",
+)
 def test_a_line_of_an_object_says_which_one_and_in_which_reconcile(logs: tuple[Lines, Lines]) -> None:
     trace = Trace(random.Random(1))
     of_object(trace).info("sold %d", 3, extra={"till": 7})
@@ -72,6 +76,10 @@ def test_a_line_of_an_object_says_which_one_and_in_which_reconcile(logs: tuple[L
     assert logs[1].lines[0].endswith(" INFO    Foo shop/till: sold 3 till=7")
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "The log is for people on a terminal and JSON elsewhere, and names object and trace.",
+)
 def test_a_line_of_another_logger_belongs_to_the_reconcile_that_runs(logs: tuple[Lines, Lines]) -> None:
     class Reconcile(Trace):
         controller, info, key = "foo", core.ConfigMap.__resource__, ObjectKey("", "till")
@@ -105,6 +113,10 @@ async def test_so_does_a_line_that_a_reconciler_writes_elsewhere(logs: tuple[Lin
     assert line["message"] == f"from {line['trace']}"
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "The log is for people on a terminal and JSON elsewhere, and names object and trace.",
+)
 def test_an_exception_keeps_its_traceback_in_one_line(logs: tuple[Lines, Lines]) -> None:
     try:
         raise ValueError("first\nsecond")
@@ -119,6 +131,7 @@ def test_an_exception_keeps_its_traceback_in_one_line(logs: tuple[Lines, Lines])
     assert logs[1].lines[0].splitlines()[1] == "    Traceback (most recent call last):"
 
 
+@pytest.mark.promise("Running an operator", "The log shows no secret, and obeys nobody.")
 @pytest.mark.parametrize(
     "secret",
     [
@@ -139,6 +152,7 @@ def test_tokens_and_keys_do_not_appear(logs: tuple[Lines, Lines], secret: str) -
         assert not [word for word in hidden if word in lines.lines[0]]
 
 
+@pytest.mark.promise("Running an operator", "The log shows no secret, and obeys nobody.")
 def test_an_object_as_an_extra_is_not_shown_field_by_field(logs: tuple[Lines, Lines]) -> None:
     secret = core.Secret(string_data={"password": "hunter2"})
     logging.getLogger("x").info("there", extra={"obj": secret, "objs": [secret]})
@@ -146,6 +160,7 @@ def test_an_object_as_an_extra_is_not_shown_field_by_field(logs: tuple[Lines, Li
         assert "hunter2" not in lines.lines[0]
 
 
+@pytest.mark.promise("Running an operator", "The log shows no secret, and obeys nobody.")
 @pytest.mark.parametrize("hostile", ["a\nb", "\x1b[31mred", "\u202egnp.exe", "\x00\x7f\x9b"])
 def test_what_a_stranger_wrote_neither_begins_a_line_nor_rules_the_terminal(
     logs: tuple[Lines, Lines], hostile: str
@@ -205,6 +220,10 @@ def written(
     return stream.getvalue()
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "The log is for people on a terminal and JSON elsewhere, and names object and trace.",
+)
 def test_it_is_coloured_on_a_terminal_and_json_elsewhere(root: logging.Logger) -> None:
     assert "\x1b[32mINFO   \x1b[0m hello" in written(Settings(), Terminal())
     assert json.loads(written(Settings(), io.StringIO()))["message"] == "hello"
@@ -230,6 +249,7 @@ def test_the_level_decides_what_is_written(root: logging.Logger, level: str | No
     assert bool(written(Settings(log_level=level), io.StringIO(), logging.DEBUG)) is shown
 
 
+@pytest.mark.promise("Running an operator", "A log that the program has arranged is left alone.")
 def test_a_log_that_the_program_has_arranged_is_left_alone(root: logging.Logger) -> None:
     theirs = Lines(logging.Formatter("%(message)s"))
     root.setLevel(logging.WARNING)

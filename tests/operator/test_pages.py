@@ -23,6 +23,7 @@ def run_page(name: str) -> dict[str, Any]:
     return vars(module)
 
 
+@pytest.mark.promise("The control plane for tests", "Pages of the documentation do what they say.")
 def test_the_page_about_reconciling_registers_what_it_shows() -> None:
     names = run_page("reconcile.md")
     operator, other = names["operator"], names["other"]
@@ -32,6 +33,7 @@ def test_the_page_about_reconciling_registers_what_it_shows() -> None:
     assert [one.name for one in other.registrations()] == ["site", "class", "keys"]
 
 
+@pytest.mark.promise("Running an operator", "The same can be done by hand, without `Operator`.")
 def test_the_page_about_doing_it_by_hand_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(EXAMPLE)
     assert run_page("by-hand.md")["queue"].name == "foos"

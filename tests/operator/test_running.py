@@ -59,6 +59,7 @@ async def test_an_operator_without_controllers_has_nothing_to_do(client: Client)
             pass
 
 
+@pytest.mark.promise("Reading the cache", "A kind that is not served is named, and waited for.")
 async def test_a_kind_that_is_not_served_stops_the_start_with_its_name(client: Client) -> None:
     operator = Operator("lost", clock=VirtualClock(), sync_timeout=0.01)
 
@@ -81,6 +82,10 @@ async def test_a_missing_permission_stops_the_start_with_the_verb_and_the_user(c
             await start_in_vain(operator, client)
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "`operator.running` starts and stops everything in this process, kinds installed.",
+)
 async def test_a_cluster_with_a_kubeconfig_will_do_and_one_operator_runs_again_and_again(
     control_plane: ControlPlane, client: Client, namespace: str
 ) -> None:
@@ -149,6 +154,10 @@ def test_what_is_no_cluster_is_refused_at_once(given: Any) -> None:
         Operator("on-nothing").running(given)
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "`operator.running` starts and stops everything in this process, kinds installed.",
+)
 async def test_running_installs_the_kinds_that_it_reconciles(client: Client, namespace: str) -> None:
     class NewSpec(kw.Model):
         size: Annotated[int, kw.Range(0, 3)]
@@ -169,6 +178,7 @@ async def test_running_installs_the_kinds_that_it_reconciles(client: Client, nam
             await client.create(Newcomer(metadata=metadata, spec=NewSpec(size=4)))
 
 
+@pytest.mark.promise("What wakes a reconciler", "Two operators in one process know nothing of each other.")
 async def test_two_operators_in_one_process_know_nothing_of_each_other(client: Client, namespace: str) -> None:
     seen: list[str] = []
     operators = [Operator(name, namespaces=[namespace]) for name in ("left", "right")]
@@ -226,6 +236,7 @@ async def logged(log: Path, text: str) -> None:
         raise AssertionError(f"{text!r} is not in the log:\n{content}") from None
 
 
+@pytest.mark.promise("Running an operator", "`kubewright run` works until SIGTERM or SIGINT.")
 @pytest.mark.usefixtures("foos")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_kubewright_run_works_until_a_signal(
@@ -289,6 +300,7 @@ operator.run(kubeconfig={kubeconfig!r}, namespaces=[{namespace!r}])
 """
 
 
+@pytest.mark.promise("Running an operator", "The first signal lets reconciles finish, the second does not.")
 async def test_the_first_signal_lets_a_reconcile_finish_and_the_second_interrupts_it(
     control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path
 ) -> None:
@@ -324,6 +336,7 @@ operator.run(kubeconfig={kubeconfig!r}, namespaces=[{namespace!r}])
 """
 
 
+@pytest.mark.promise("Running an operator", "The first signal lets reconciles finish, the second does not.")
 async def test_the_second_signal_ends_the_process_although_a_plain_reconciler_is_stuck(
     control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path
 ) -> None:
@@ -362,6 +375,7 @@ operator.run(kubeconfig={kubeconfig!r}, namespaces=[{namespace!r}], lease_namesp
 """
 
 
+@pytest.mark.promise("What happens when", "A process that has lost its lease ends, whatever hangs in it.")
 async def test_a_process_that_has_lost_its_lease_ends_although_something_hangs(
     control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path
 ) -> None:
@@ -376,6 +390,8 @@ async def test_a_process_that_has_lost_its_lease_ends_although_something_hangs(
     assert "the operator does not end within 300ms; leaving" in log.read_text()
 
 
+@pytest.mark.promise("Running an operator", "What keeps it from starting is one line and a failure.")
+@pytest.mark.promise("Running an operator", "Exit codes tell why.")
 async def test_what_keeps_an_operator_from_starting_is_one_line_and_a_failure(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:

@@ -109,6 +109,10 @@ async def running(
         yield found
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Outside of loopback, metrics are HTTPS for clients that the API server authorizes; probes are for every client.",
+)
 @pytest.mark.clusters
 async def test_serves_metrics_to_authorized_clients_alone(
     running: Running, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
@@ -154,6 +158,10 @@ async def test_serves_debug_pages_with_own_permission(running: Running, client: 
     assert (await fetch(probes, "/debug/kubewright", tls=False)).status == 200  # which is on loopback
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "An operator that may not review tokens logs it at the start, and answers 503 with the missing permission.",
+)
 @pytest.mark.clusters
 async def test_without_permission_to_review_says_so_at_start_and_to_clients(
     cluster: Cluster | RealCluster, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
@@ -217,6 +225,7 @@ async def test_answers_503_without_details_while_api_server_is_away(
     assert token not in caplog.text
 
 
+@pytest.mark.promise("Watching an operator", "The certificate of metrics is renewed without a restart.")
 async def test_presents_certificate_of_folder_and_follows_its_renewal(tmp_path: Path, cluster: Cluster) -> None:
     authority = CertificateAuthority()
 
@@ -250,6 +259,7 @@ async def test_presents_certificate_of_folder_and_follows_its_renewal(tmp_path: 
         assert await presented(server.port) == "second"
 
 
+@pytest.mark.promise("Watching an operator", "The certificate of metrics is renewed without a restart.")
 async def test_renews_self_signed_certificate_before_it_expires(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "kubewright.operator")
     clock = VirtualClock()
@@ -296,6 +306,10 @@ async def test_makes_certificate_here_if_no_process_can_be_started(
     assert why_refused(pair) is None
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Outside of loopback, metrics are HTTPS for clients that the API server authorizes; probes are for every client.",
+)
 @pytest.mark.parametrize(
     ("settings", "secure"),
     [
@@ -322,6 +336,10 @@ def sites(**settings: Any) -> dict[tuple[str, bool], set[str]]:
     return {(site.bind, site.secure): set(site.pages) for site in sites_of(operator, running)}
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Outside of loopback, metrics are HTTPS for clients that the API server authorizes; probes are for every client.",
+)
 def test_probes_are_never_secure() -> None:
     assert sites(metrics_bind="0.0.0.0:8080", health_bind="0.0.0.0:8081") == {
         ("0.0.0.0:8081", False): {"/healthz", "/readyz"},
@@ -336,6 +354,10 @@ def test_rejects_shared_address_of_probes_and_secure_metrics() -> None:
     assert sites(**shared, metrics_secure=False) == {("0.0.0.0:8080", False): {"/healthz", "/readyz", "/metrics"}}
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Debug pages are on loopback alone unless asked for, and for no foreign name. Elsewhere they need authorization.",
+)
 def test_debug_pages_leave_loopback_only_with_authorization(caplog: pytest.LogCaptureFixture) -> None:
     debug = "/debug/kubewright"
     everywhere = {"metrics_bind": "0.0.0.0:8080", "health_bind": "0.0.0.0:8081"}
@@ -350,6 +372,10 @@ def test_debug_pages_leave_loopback_only_with_authorization(caplog: pytest.LogCa
     assert [debug in pages for pages in openly.values()] == [True, True]
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Debug pages are on loopback alone unless asked for, and for no foreign name. Elsewhere they need authorization.",
+)
 def test_debug_pages_are_on_loopback_by_default() -> None:
     assert sites() == {}
     assert sites(metrics_bind="127.0.0.1:8080") == {("127.0.0.1:8080", False): {"/metrics", "/debug/kubewright"}}

@@ -24,6 +24,10 @@ AGREED = """--kubeconfig --master --context --namespace --concurrency --leader-e
 --lease-namespace --metrics-bind --health-bind --resync --grace --log-level --log-format -v"""
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "Every setting is a flag, a variable and an argument, in this order of precedence.",
+)
 def test_every_setting_is_an_argument_a_variable_and_a_flag_and_nothing_else_is() -> None:
     names = set(TABLE)
     assert set(Options.__annotations__) == names
@@ -47,6 +51,10 @@ def test_each_setting_is_described_where_operators_are_made() -> None:
     assert [name for name in TABLE if f"    {name}: " not in described] == []
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "Every setting is a flag, a variable and an argument, in this order of precedence.",
+)
 def test_a_flag_wins_over_a_variable_and_that_over_an_argument_and_that_over_the_default() -> None:
     operator = Operator("mine", grace=1, concurrency=1, lease_name="argument")
     environ = {"KUBEWRIGHT_GRACE": "2s", "KUBEWRIGHT_CONCURRENCY": "2"}
@@ -101,6 +109,7 @@ def test_some_times_may_be_nothing_and_others_not() -> None:
         Operator("mine", sync_timeout=0)
 
 
+@pytest.mark.promise("Running an operator", "A wrong value names the setting and what is valid.")
 @pytest.mark.parametrize(
     ("variable", "text", "message"),
     [
@@ -154,6 +163,7 @@ def test_a_variable_that_looks_like_a_setting_is_noticed_and_one_of_a_service_is
     assert misspelled(environ) == [("KUBEWRIGHT_LOGLEVEL", "KUBEWRIGHT_LOG_LEVEL")]
 
 
+@pytest.mark.promise("Running an operator", "Pages are on loopback unless asked.")
 @pytest.mark.parametrize(
     ("text", "where"),
     [
@@ -194,6 +204,7 @@ def test_an_argument_that_does_not_exist_is_named_with_those_that_do() -> None:
         Operator("mine").run(kubeconf="x")  # type: ignore[call-arg]
 
 
+@pytest.mark.promise("Running an operator", "Ten reconciles at a time unless somebody says otherwise.")
 def test_each_controller_works_on_ten_keys_at_a_time_unless_the_operator_or_itself_says_otherwise() -> None:
     async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
 
@@ -215,6 +226,10 @@ def test_each_controller_works_on_ten_keys_at_a_time_unless_the_operator_or_itse
     ]
 
 
+@pytest.mark.promise(
+    "Running an operator",
+    "Every setting is a flag, a variable and an argument, in this order of precedence.",
+)
 def test_the_page_has_every_setting_with_its_flags_its_variable_and_its_default() -> None:
     page = Path(__file__).parents[2] / "docs" / "running.md"
     lines = page.read_text(encoding="utf-8").splitlines()

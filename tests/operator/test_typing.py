@@ -167,6 +167,7 @@ def check(path: Path, cache: Path) -> str:
     return run.stdout
 
 
+@pytest.mark.promise("What wakes a reconciler", "A type checker finds wrong fields, also a misspelled status field.")
 def test_mypy_finds_wrong_fields_misspelled_status_fields_and_wrong_options(tmp_path: Path, cache: Path) -> None:
     program = tmp_path / "typed.py"
     program.write_text(PROGRAM)

@@ -35,6 +35,11 @@ def run(*command: str | Path, cwd: Path, environment: Mapping[str, str] | None =
     return ended.stdout
 
 
+@pytest.mark.promise(
+    "Projects",
+    "The wheel has all files of the package and no others; where it alone is installed, a new project passes its "
+    "tests.",
+)
 def test_the_wheel_has_every_file_of_the_package_and_no_others(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
@@ -42,6 +47,11 @@ def test_the_wheel_has_every_file_of_the_package_and_no_others(wheel: Path) -> N
     assert names == {path.relative_to(PACKAGE.parent).as_posix() for path in files}
 
 
+@pytest.mark.promise(
+    "Projects",
+    "The wheel has all files of the package and no others; where it alone is installed, a new project passes its "
+    "tests.",
+)
 def test_the_wheel_has_what_is_no_code(wheel: Path) -> None:
     """Types for type checkers, the templates of projects, the data of the embedded cluster, the Go module to build."""
     with zipfile.ZipFile(wheel) as archive:
@@ -63,6 +73,11 @@ def test_the_wheel_has_what_is_no_code(wheel: Path) -> None:
     assert "kubewright = kubewright.cli:main" in scripts
 
 
+@pytest.mark.promise(
+    "Projects",
+    "The wheel has all files of the package and no others; where it alone is installed, a new project passes its "
+    "tests.",
+)
 @pytest.mark.timeout(1800)  # only a limit: 45 s on a quiet machine, if pip has the packages in its cache
 def test_a_new_project_passes_its_tests_where_only_the_wheel_is_installed(wheel: Path, tmp_path: Path) -> None:
     # Packages of the versions that everything else here is tested with: what is published today is not our test.

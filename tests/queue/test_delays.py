@@ -33,6 +33,7 @@ async def test_no_delay_means_now(queue: WorkQueue[str]) -> None:
     assert queue.stats().retries == 0
 
 
+@pytest.mark.promise("The queue", "Of two delays the earlier counts.")
 @pytest.mark.parametrize("delays", [(10, 60), (60, 10)])
 async def test_of_two_delays_the_earlier_counts(
     queue: WorkQueue[str], clock: VirtualClock, delays: tuple[float, float]
@@ -45,6 +46,7 @@ async def test_of_two_delays_the_earlier_counts(
     assert await work_off(queue) == []
 
 
+@pytest.mark.promise("The queue", "Of two delays the earlier counts.")
 async def test_an_add_without_delay_beats_a_delayed_one(queue: WorkQueue[str], clock: VirtualClock) -> None:
     queue.add_after("a", 10)
     queue.add("a")

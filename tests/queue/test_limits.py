@@ -10,6 +10,7 @@ from kubewright.clock import VirtualClock
 from kubewright.queue import ExponentialBackoff, MaxOf, RateLimiter, TokenBucket
 
 
+@pytest.mark.promise("The queue", "The backoff of a key doubles from 5 ms to 1000 s, until it is forgotten.")
 def test_backoff_doubles_from_five_milliseconds_to_a_thousand_seconds() -> None:
     limiter = ExponentialBackoff[str]()
     delays = [limiter.when("a") for _ in range(20)]
@@ -18,6 +19,7 @@ def test_backoff_doubles_from_five_milliseconds_to_a_thousand_seconds() -> None:
     assert delays[18:] == [1000.0, 1000.0]
 
 
+@pytest.mark.promise("The queue", "The backoff of a key doubles from 5 ms to 1000 s, until it is forgotten.")
 def test_backoff_counts_each_key_for_itself_until_it_is_forgotten() -> None:
     limiter = ExponentialBackoff[str](base=1, cap=60)
     assert [limiter.when("a"), limiter.when("a"), limiter.when("b")] == [1, 2, 1]
@@ -42,6 +44,7 @@ def test_a_forgotten_key_takes_no_memory() -> None:
     assert limiter._retries == {}
 
 
+@pytest.mark.promise("The queue", "Jitter is a choice, and follows the seed.")
 @given(st.integers(), st.floats(0.01, 2), st.integers(1, 30))
 def test_jitter_only_lengthens_and_by_no_more_than_its_part(seed: int, jitter: float, tries: int) -> None:
     plain = ExponentialBackoff[str]()
@@ -51,6 +54,8 @@ def test_jitter_only_lengthens_and_by_no_more_than_its_part(seed: int, jitter: f
         assert delay <= jittered.when("a") <= delay * (1 + jitter)
 
 
+@pytest.mark.promise("The queue", "Jitter is a choice, and follows the seed.")
+@pytest.mark.promise("Injected time, randomness and transport", "A seed is replayed.")
 def test_jitter_is_the_same_for_the_same_seed_and_spreads_keys_that_are_at_the_cap() -> None:
     def delays(seed: int) -> list[float]:
         limiter = ExponentialBackoff[int](base=1, cap=1, jitter=0.5, rng=random.Random(seed))
@@ -71,6 +76,7 @@ def test_backoff_refuses_a_negative_jitter() -> None:
         ExponentialBackoff(jitter=-0.1)
 
 
+@pytest.mark.promise("The queue", "There is a token bucket, and the longest wait of several limiters.")
 async def test_a_token_bucket_lets_the_burst_pass_and_then_the_rate() -> None:
     clock = VirtualClock()
     bucket = TokenBucket[str](rate=10, burst=3, clock=clock)
@@ -113,6 +119,7 @@ def test_a_token_bucket_refuses_numbers_that_make_no_sense(rate: float, burst: i
         TokenBucket(rate, burst)
 
 
+@pytest.mark.promise("The queue", "There is a token bucket, and the longest wait of several limiters.")
 def test_the_longest_wait_of_several_counts() -> None:
     slow_at_first: RateLimiter[str] = ExponentialBackoff(base=3, cap=3)
     slow_later: RateLimiter[str] = ExponentialBackoff(base=1, cap=100)

@@ -104,6 +104,7 @@ async def test_stats_tell_of_work_that_is_not_finished(clock: VirtualClock) -> N
     assert stats.longest_running_processor_seconds == 20
 
 
+@pytest.mark.promise("The queue", "Its metrics have the names that dashboards know.")
 async def test_the_metrics_have_the_names_that_dashboards_know(clock: VirtualClock) -> None:
     queue = WorkQueue[str](clock=clock)
     queue.add("a")
@@ -120,6 +121,10 @@ async def test_the_metrics_have_the_names_that_dashboards_know(clock: VirtualClo
     }
 
 
+@pytest.mark.promise(
+    "Watching an operator",
+    "Metrics have controller-runtime's names, types, labels and buckets, and each result is there from the beginning.",
+)
 def test_the_buckets_are_those_of_controller_runtime() -> None:
     # As Go computes them: these two are not round, and are labels of series.
     small = (1e-08, 1e-07, 1e-06, 9.999999999999999e-06, 9.999999999999999e-05)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -258,4 +259,7 @@ class QueueAndModel(RuleBasedStateMachine):
 
 
 QueueAndModel.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
-TestQueueAndModel = QueueAndModel.TestCase
+TestQueueAndModel = pytest.mark.promise(
+    "The queue",
+    "After any sequence of events it does what a simple model does: no key twice at once, nothing lost, order, delays.",
+)(QueueAndModel.TestCase)

@@ -16,6 +16,7 @@ from tests.queue.conftest import add_all, take, work_off
 # One key
 
 
+@pytest.mark.promise("The queue", "A key that waits twice is handed out once.")
 async def test_a_key_that_waits_twice_is_handed_out_once(queue: WorkQueue[str]) -> None:
     queue.add("a")
     queue.add("a")
@@ -37,6 +38,7 @@ async def test_an_empty_queue_gives_back_the_memory_of_the_many_that_were_in_it(
     assert sys.getsizeof(queue._waiting) <= empty
 
 
+@pytest.mark.promise("The queue", "A key is with one worker at a time; added meanwhile, it runs once more.")
 async def test_a_running_key_is_not_handed_out_again_until_it_is_done(queue: WorkQueue[str]) -> None:
     queue.add("a")
     assert await queue.get() == "a"
@@ -46,6 +48,7 @@ async def test_a_running_key_is_not_handed_out_again_until_it_is_done(queue: Wor
     assert await take(queue) == "a"
 
 
+@pytest.mark.promise("The queue", "A key is with one worker at a time; added meanwhile, it runs once more.")
 async def test_a_key_added_many_times_while_running_runs_once_more(queue: WorkQueue[str]) -> None:
     queue.add("a")
     await queue.get()
@@ -91,6 +94,7 @@ async def test_done_twice_is_an_error(queue: WorkQueue[str]) -> None:
 # Priorities
 
 
+@pytest.mark.promise("The queue", "Higher priorities go first, the initial list and resyncs behind what is live.")
 async def test_a_higher_priority_goes_first(queue: WorkQueue[str]) -> None:
     queue.add("initial", priority=LOW_PRIORITY)
     queue.add("live")
@@ -98,6 +102,7 @@ async def test_a_higher_priority_goes_first(queue: WorkQueue[str]) -> None:
     assert await work_off(queue) == ["urgent", "live", "initial"]
 
 
+@pytest.mark.promise("The queue", "Within a priority the first comes first.")
 async def test_within_a_priority_the_first_comes_first(queue: WorkQueue[str]) -> None:
     add_all(queue, "abc", priority=LOW_PRIORITY)
     add_all(queue, "xyz")

@@ -42,6 +42,7 @@ async def test_an_add_from_a_thread_before_any_worker_came_is_kept() -> None:
     assert await queue.get() == "a"
 
 
+@pytest.mark.promise("The queue", "Threads may add.")
 async def test_nothing_is_lost_when_many_threads_add_while_workers_work() -> None:
     queue = WorkQueue[tuple[int, int]]()
     seen: set[tuple[int, int]] = set()

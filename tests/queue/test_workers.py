@@ -127,6 +127,7 @@ async def test_after_a_shutdown_nothing_is_accepted(queue: WorkQueue[str], clock
         await queue.get()
 
 
+@pytest.mark.promise("The queue", "A shutdown drains what is ready, or drops it.")
 async def test_draining_hands_out_what_is_ready_and_then_ends(queue: WorkQueue[str]) -> None:
     add_all(queue, "ab")
     queue.shutdown()
@@ -176,6 +177,7 @@ async def test_draining_still_runs_once_more_what_was_added_while_running(
     assert await idle == "a"
 
 
+@pytest.mark.promise("The queue", "A shutdown drains what is ready, or drops it.")
 async def test_a_shutdown_without_draining_drops_what_waits(queue: WorkQueue[str]) -> None:
     add_all(queue, "ab")
     assert await queue.get() == "a"

@@ -33,6 +33,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.promise(
+    "Projects",
+    "A project has under 25 files, kubebuilder's names of targets, and no generated code in its modules.",
+)
 def test_a_project_with_a_kind_and_webhooks_has_few_files(project: Path) -> None:
     files = sorted(path.relative_to(project).as_posix() for path in project.rglob("*") if path.is_file())
     assert len(files) < MOST_FILES
@@ -60,6 +64,10 @@ def test_a_project_with_a_kind_and_webhooks_has_few_files(project: Path) -> None
     ]
 
 
+@pytest.mark.promise(
+    "Projects",
+    "A project has under 25 files, kubebuilder's names of targets, and no generated code in its modules.",
+)
 def test_the_modules_have_no_generated_boilerplate(project: Path) -> None:
     """A kind is its types and its reconciler: no registration, no deep copies, no markers, no "do not edit"."""
     module = (project / "guestbook" / "guestbook.py").read_text()
@@ -70,6 +78,10 @@ def test_the_modules_have_no_generated_boilerplate(project: Path) -> None:
         assert not re.search(r"(?i)generated|do not edit|\+kubebuilder", path.read_text())
 
 
+@pytest.mark.promise(
+    "Projects",
+    "A project has under 25 files, kubebuilder's names of targets, and no generated code in its modules.",
+)
 def test_the_makefile_has_the_targets_of_kubebuilders_and_each_says_what_it_does(project: Path) -> None:
     makefile = (project / "Makefile").read_text()
     told = set(re.findall(r"^([a-z-]+):.*## \S", makefile, re.MULTILINE))
@@ -113,6 +125,7 @@ def test_the_tests_of_a_project_can_evaluate_rules(project: Path) -> None:
     assert "kubewright[cel]" in found["optional-dependencies"]["dev"]
 
 
+@pytest.mark.promise("Projects", "The samples of two versions of a kind are two objects.")
 def test_each_version_of_a_kind_has_a_sample_of_its_own(tmp_path: Path) -> None:
     """An object is the same one in all versions: samples of one name would be applied over each other."""
     carry_out(new_project("guestbook", "my.domain"), tmp_path)

@@ -24,6 +24,7 @@ def texts(draw: st.DrawFn) -> str:
     return str(draw(TEXT)) + str(draw(LAST))
 
 
+@pytest.mark.promise("Projects", "A merge takes what one side changed, loses nothing, and agrees with git.")
 @AT_ANY_SPEED
 @given(base=texts(), other=texts())
 def test_what_one_side_changed_is_taken(base: str, other: str) -> None:
@@ -31,6 +32,7 @@ def test_what_one_side_changed_is_taken(base: str, other: str) -> None:
         assert (merged.conflicts, merged.text()) == ((), other)
 
 
+@pytest.mark.promise("Projects", "A merge takes what one side changed, loses nothing, and agrees with git.")
 @AT_ANY_SPEED
 @given(base=texts(), ours=texts(), theirs=texts())
 def test_the_sides_may_be_exchanged(base: str, ours: str, theirs: str) -> None:
@@ -41,6 +43,7 @@ def test_the_sides_may_be_exchanged(base: str, ours: str, theirs: str) -> None:
     ] == swapped
 
 
+@pytest.mark.promise("Projects", "A merge takes what one side changed, loses nothing, and agrees with git.")
 @AT_ANY_SPEED
 @given(base=texts(), ours=texts(), theirs=texts())
 def test_a_conflict_is_real_and_holds_both_sides_whole(base: str, ours: str, theirs: str) -> None:
@@ -81,6 +84,7 @@ def test_a_conflict_is_shown_as_git_shows_it() -> None:
     )
 
 
+@pytest.mark.promise("Projects", "A merge takes what one side changed, loses nothing, and agrees with git.")
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git to compare with")
 @settings(AT_ANY_SPEED, max_examples=15)
 @given(base=TEXT, ours=TEXT, theirs=TEXT)

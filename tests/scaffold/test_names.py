@@ -17,6 +17,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.promise("Projects", "Names are checked before anything is written.")
 @pytest.mark.parametrize("name", ["", "Guestbook", "1st", "-x", "x-", "a_b", "class", "kubewright", "tests", "x" * 56])
 def test_a_project_cannot_have_such_a_name(name: str) -> None:
     with pytest.raises(ScaffoldError, match="name"):
@@ -29,12 +30,14 @@ def test_a_project_does_not_hide_the_standard_library(name: str, module: str) ->
         new_project(name, "my.domain")
 
 
+@pytest.mark.promise("Projects", "Names are checked before anything is written.")
 @pytest.mark.parametrize("domain", ["", "domain", "My.Domain", ".com", "a..b", "a b.c", "-a.b"])
 def test_a_domain_cannot_be_such(domain: str) -> None:
     with pytest.raises(ScaffoldError, match="domain"):
         new_project("guestbook", domain)
 
 
+@pytest.mark.promise("Projects", "Names are checked before anything is written.")
 @pytest.mark.parametrize(
     ("group", "version", "kind", "message"),
     [
@@ -56,6 +59,7 @@ def test_a_kind_cannot_be_such(project: Path, group: str, version: str, kind: st
     assert message in str(caught.value)
 
 
+@pytest.mark.promise("Projects", "Names are checked before anything is written.")
 @pytest.mark.parametrize(
     ("owned", "message"),
     [
@@ -82,6 +86,7 @@ def test_only_a_reconciler_owns_kinds(project: Path) -> None:
         new_api(project, group="web", version="v1", kind="Page", controller=False, owns=["Deployment"])
 
 
+@pytest.mark.promise("Projects", "Names are checked before anything is written.")
 def test_two_kinds_cannot_have_one_module(project: Path) -> None:
     carry_out(new_api(project, group="web", version="v1", kind="Guestbook"), project)
     with pytest.raises(ScaffoldError, match=r"there is Guestbook in web.my.domain/v1, whose module is guestbook.py"):

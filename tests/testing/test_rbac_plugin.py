@@ -64,6 +64,7 @@ def test_a_run_whose_roles_fit_passes(program: str, pytester: pytest.Pytester) -
     result.stdout.fnmatch_lines(["operator fits: 2 different calls, which its roles allow; nothing in them is unused"])
 
 
+@pytest.mark.promise("Roles", "A test run fails for a call that the roles lack, and for a rule that nothing used.")
 def test_a_run_fails_for_what_is_missing_and_for_what_nothing_used(program: str, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_some="""

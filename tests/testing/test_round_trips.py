@@ -43,6 +43,7 @@ class Trip(kw.Resource[Spec, Status]):
     """A kind with every sort of field."""
 
 
+@pytest.mark.promise("Webhooks", "What round trips between versions lose is found and named.")
 def test_what_is_lost_is_named_for_the_smallest_object() -> None:
     class Same(kw.Model):
         flag: bool | None = None

@@ -51,6 +51,10 @@ def patch_in(response: dict[str, Any]) -> list[dict[str, Any]]:
 # Changing
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "The patch of a mutating handler is what it changed, and fields that the model does not know are not touched.",
+)
 async def test_the_patch_is_what_the_handler_changed() -> None:
     operator = made()
 
@@ -66,6 +70,10 @@ async def test_the_patch_is_what_the_handler_changed() -> None:
     ]
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "The patch of a mutating handler is what it changed, and fields that the model does not know are not touched.",
+)
 async def test_fields_that_the_model_does_not_know_are_not_touched() -> None:
     operator = made()
 
@@ -116,6 +124,7 @@ async def test_a_class_fills_in_defaults_too_and_is_made_for_the_server() -> Non
     assert response["auditAnnotations"] == {"filled": "yes"}
 
 
+@pytest.mark.promise("Webhooks", "Built-in kinds, subresources and any kind can be handled.")
 async def test_untyped_objects_are_changed_the_same_way() -> None:
     operator = made()
 
@@ -131,6 +140,10 @@ async def test_untyped_objects_are_changed_the_same_way() -> None:
 # Saying yes and no
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "All errors of an object are told at once, each with its field, as Kubernetes words them.",
+)
 async def test_all_errors_are_told_at_once_with_their_fields() -> None:
     operator = made()
 
@@ -234,6 +247,7 @@ async def test_each_operation_has_its_method_and_others_are_allowed() -> None:
     assert seen == [("create", 1), ("update", 1, 2, "UPDATE"), ("delete", 2, None, True)]
 
 
+@pytest.mark.promise("Webhooks", "A handler sees user, operation, old object, options, subresource and dry run.")
 async def test_the_request_tells_who_asks_for_what_and_how() -> None:
     operator, seen = made(), list[AdmissionRequest[Toy]]()
 
@@ -269,6 +283,7 @@ async def test_the_request_tells_who_asks_for_what_and_how() -> None:
 # What goes wrong
 
 
+@pytest.mark.promise("Webhooks", "A handler that raises refuses, and only the log is told why.")
 async def test_a_handler_that_raises_refuses_and_tells_only_the_log_why(caplog: pytest.LogCaptureFixture) -> None:
     operator = made()
 
@@ -292,6 +307,10 @@ async def test_a_handler_that_raises_refuses_and_tells_only_the_log_why(caplog: 
         assert asker.server.stats.reviews[path_of(operator), "failed"] == 2
 
 
+@pytest.mark.promise(
+    "How a reconcile ends",
+    "Whatever a function of yours raises, it costs neither the key nor the worker.",
+)
 @pytest.mark.parametrize("raised", [SystemExit(2), StopIteration(), asyncio.CancelledError()], ids=repr)
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
 async def test_whatever_a_handler_raises_is_answered_for_at_once(raised: BaseException, plain: bool) -> None:
@@ -312,6 +331,7 @@ async def test_whatever_a_handler_raises_is_answered_for_at_once(raised: BaseExc
             assert response["status"]["code"] == 500
 
 
+@pytest.mark.promise("Webhooks", "When the process is gone, or the handler fails, the failure policy decides.")
 async def test_where_failures_are_ignored_a_handler_that_raises_is_a_warning() -> None:
     operator = made()
 
@@ -337,6 +357,7 @@ _HALF = "no such file: caf\udce9"  # as the name of a file is read that is not U
 _WRITTEN = "no such file: caf\\udce9"
 
 
+@pytest.mark.promise("Webhooks", "A refusal is sent whatever its text is, and an answer that cannot be sent is one.")
 @pytest.mark.parametrize(
     ("said", "text"),
     [
@@ -378,6 +399,7 @@ async def test_fields_values_and_their_errors_are_told_whatever_they_are() -> No
     ]
 
 
+@pytest.mark.promise("Webhooks", "A refusal is sent whatever its text is, and an answer that cannot be sent is one.")
 @pytest.mark.parametrize("refused", [False, True])
 async def test_warnings_and_notes_are_told_whatever_they_are(refused: bool) -> None:
     operator = made()
@@ -399,6 +421,7 @@ async def test_warnings_and_notes_are_told_whatever_they_are(refused: bool) -> N
     assert response["auditAnnotations"] == {"why": str(Toy), "caf\\udce9": "7"}
 
 
+@pytest.mark.promise("Webhooks", "A refusal is sent whatever its text is, and an answer that cannot be sent is one.")
 @pytest.mark.parametrize("refused", [False, True])
 async def test_an_answer_that_cannot_be_sent_is_a_refusal(refused: bool, caplog: pytest.LogCaptureFixture) -> None:
     operator = made()
@@ -444,6 +467,7 @@ async def test_a_mutating_handler_that_returns_nonsense_refuses(nonsense: Any) -
     assert response["status"]["code"] == 500
 
 
+@pytest.mark.promise("Webhooks", "A handler that hangs is answered for in time, and holds up nobody else.")
 async def test_a_handler_that_hangs_is_answered_for_in_time(caplog: pytest.LogCaptureFixture) -> None:
     operator, clock, began = made(), VirtualClock(), asyncio.Event()
 
@@ -473,6 +497,7 @@ async def test_a_handler_that_hangs_is_answered_for_in_time(caplog: pytest.LogCa
                 task.cancel()
 
 
+@pytest.mark.promise("Webhooks", "A handler that hangs is answered for in time, and holds up nobody else.")
 async def test_a_plain_handler_that_blocks_holds_up_nobody_else() -> None:
     operator, clock = made(), UnheldClock()
     began, go_on = threading.Event(), threading.Event()

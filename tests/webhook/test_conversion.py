@@ -104,6 +104,10 @@ async def convert(asker: Asker, desired: str, *objects: Any, **query: str) -> di
     return response
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "A conversion keeps metadata and unknown fields, converts batches, and its failure names the object.",
+)
 async def test_objects_are_converted_in_batches_with_their_metadata(plain: kw.Operator) -> None:
     async with asking(plain) as asker:
         objects = [old_toy(f"toy-{number}", extent=number) for number in range(10)]
@@ -144,6 +148,10 @@ async def test_only_labels_and_annotations_of_the_metadata_can_be_changed(plain:
     assert converted["metadata"] == {"name": "bear", "namespace": "room", "uid": "1", "annotations": {"kept": "here"}}
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "A conversion keeps metadata and unknown fields, converts batches, and its failure names the object.",
+)
 async def test_fields_that_the_model_does_not_know_go_along(plain: kw.Operator) -> None:
     obj = old_toy(wheels=[Wheel(name="left", inches=3), Wheel(name="right")])
     obj["spec"] |= {"future": {"deep": [1]}, "size": 99}
@@ -162,6 +170,10 @@ async def test_fields_that_the_model_does_not_know_go_along(plain: kw.Operator) 
     assert back == {**obj, "spec": {name: value for name, value in obj["spec"].items() if name != "size"}}
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "A conversion keeps metadata and unknown fields, converts batches, and its failure names the object.",
+)
 @pytest.mark.parametrize(
     ("obj", "desired", "text"),
     [
@@ -226,6 +238,7 @@ async def test_a_value_that_does_not_fit_is_told_to_nobody(caplog: pytest.LogCap
     assert "hunter2" not in caplog.text
 
 
+@pytest.mark.promise("Webhooks", "A refusal is sent whatever its text is, and an answer that cannot be sent is one.")
 async def test_a_failure_is_told_whatever_its_text_is() -> None:
     operator = kw.Operator("toys")
     operator.converts(Toy, OldToy)(down)
@@ -262,6 +275,7 @@ async def test_a_conversion_that_hangs_is_answered_for_in_time() -> None:
             go_on.set()
 
 
+@pytest.mark.promise("Webhooks", "Conversions do not stop the event loop: plain ones run in threads.")
 async def test_plain_functions_run_in_threads_also_beside_async_ones(operator: kw.Operator) -> None:
     """Beside those of the same kind, and those of another."""
     found: dict[str, set[bool]] = {}
@@ -299,6 +313,7 @@ async def test_plain_functions_run_in_threads_also_beside_async_ones(operator: k
     assert found == {"plain kind": {False}, "plain function": {False}, "async function": {True}}
 
 
+@pytest.mark.promise("Webhooks", "Conversions do not stop the event loop: plain ones run in threads.")
 async def test_others_get_their_turn_between_objects_that_are_converted_in_the_loop() -> None:
     operator, others = kw.Operator("toys"), list[int]()
     operator.converts(Toy, OldToy)(down)

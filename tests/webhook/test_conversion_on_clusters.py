@@ -57,6 +57,7 @@ def operator(namespace: str) -> kw.Operator:
     return made
 
 
+@pytest.mark.promise("Webhooks", "Each version is written, read, listed and watched through conversions.")
 async def test_each_version_is_written_read_listed_and_watched(
     operator: kw.Operator, cluster: Cluster | RealCluster, client: Client, namespace: str
 ) -> None:
@@ -109,6 +110,10 @@ async def kubectl(cluster: Cluster | RealCluster, verb: str, kind: str, name: st
     return found
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "A conversion keeps metadata and unknown fields, converts batches, and its failure names the object.",
+)
 async def test_what_cannot_be_converted_is_refused_by_name(
     operator: kw.Operator, client: Client, namespace: str
 ) -> None:

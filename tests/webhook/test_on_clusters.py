@@ -83,6 +83,7 @@ def operator(namespace: str) -> kw.Operator:
     return made
 
 
+@pytest.mark.promise("Webhooks", "Creates, updates, deletes and status updates go through handlers, on both clusters.")
 async def test_creates_updates_deletes_and_status_updates_go_through_handlers(
     operator: kw.Operator, client: Client, namespace: str
 ) -> None:
@@ -115,6 +116,10 @@ async def test_creates_updates_deletes_and_status_updates_go_through_handlers(
             await client.get(Puppet, "kasper", namespace)
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "All errors of an object are told at once, each with its field, as Kubernetes words them.",
+)
 async def test_several_errors_arrive_as_causes_and_warnings_as_warnings(
     operator: kw.Operator, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -130,6 +135,7 @@ async def test_several_errors_arrive_as_causes_and_warnings_as_warnings(
         assert "9 is nearly too large" in caplog.text
 
 
+@pytest.mark.promise("Webhooks", "A handler sees user, operation, old object, options, subresource and dry run.")
 async def test_a_dry_run_is_seen_as_one(client: Client, namespace: str) -> None:
     operator, seen = kw.Operator("puppets", namespaces=[namespace]), list[bool]()
 
@@ -163,6 +169,7 @@ async def test_built_in_kinds_are_admitted_too_and_only_in_the_namespaces_of_the
         await client.delete(core.ConfigMap, unsigned.metadata.name, "default")
 
 
+@pytest.mark.promise("Webhooks", "Built-in kinds, subresources and any kind can be handled.")
 async def test_any_kind_and_scales_are_admitted_with_rules(client: Client, namespace: str) -> None:
     operator, seen = kw.Operator("puppets", namespaces=[namespace]), list[str]()
     rule = admissionregistration.RuleWithOperations(
@@ -191,6 +198,7 @@ async def test_any_kind_and_scales_are_admitted_with_rules(client: Client, names
     assert seen == ["ConfigMap (v1) settings", "Deployment (apps/v1) stage"]
 
 
+@pytest.mark.promise("Webhooks", "A test needs no set-up for webhooks, and leaves none behind.")
 async def test_the_configurations_are_gone_when_the_operator_is(
     operator: kw.Operator, client: Client, namespace: str
 ) -> None:
@@ -203,6 +211,7 @@ async def test_the_configurations_are_gone_when_the_operator_is(
             await client.get(kind, "puppets")
 
 
+@pytest.mark.promise("Webhooks", "When the process is gone, or the handler fails, the failure policy decides.")
 @pytest.mark.parametrize("policy", ["Fail", "Ignore"])
 async def test_when_the_process_is_gone_the_failure_policy_decides(client: Client, namespace: str, policy: str) -> None:
     operator = kw.Operator("puppets", namespaces=[namespace])
@@ -224,6 +233,7 @@ async def test_when_the_process_is_gone_the_failure_policy_decides(client: Clien
             assert gone.value.code == 500
 
 
+@pytest.mark.promise("Webhooks", "Fifty writers at once are all answered.")
 async def test_fifty_writers_at_once_are_all_answered(operator: kw.Operator, client: Client, namespace: str) -> None:
     async def write(number: int) -> int:
         made = await client.create(puppet(namespace, f"puppet-{number}", size=number % 5))

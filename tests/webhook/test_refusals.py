@@ -9,6 +9,10 @@ from kubewright.api import ValidationError, Violation
 from kubewright.webhook._refusals import FieldError, Refused, status_of
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "All errors of an object are told at once, each with its field, as Kubernetes words them.",
+)
 @pytest.mark.parametrize(
     ("error", "text", "reason"),
     [

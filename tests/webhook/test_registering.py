@@ -45,6 +45,7 @@ def test_the_methods_of_a_class_are_its_operations(operator: kw.Operator) -> Non
     assert declared.object_selector == meta.LabelSelector(match_labels={"check": "yes"})
 
 
+@pytest.mark.promise("Webhooks", "Built-in kinds, subresources and any kind can be handled.")
 def test_built_in_kinds_subresources_and_any_kind_can_be_handled(operator: kw.Operator) -> None:
     @operator.validates(core.Pod, operations=["DELETE"])
     def guard(pod: core.Pod) -> None: ...
@@ -69,6 +70,7 @@ def test_built_in_kinds_subresources_and_any_kind_can_be_handled(operator: kw.Op
     assert list(declared) == ["guard.pods.core", "look.deployments.apps", "note.toys.webhook"]
 
 
+@pytest.mark.promise("Webhooks", "What is wrong with a handler or its options fails at import, with the valid names.")
 def test_a_typo_in_an_option_fails_with_the_valid_names(operator: kw.Operator) -> None:
     options: dict[str, Any] = {"failure_polcy": "Ignore"}
     with pytest.raises(TypeError, match=r"validates has no option 'failure_polcy'\. Did you mean 'failure_policy'"):
@@ -109,6 +111,7 @@ def test_an_option_that_cannot_be_fails_where_it_is_written(
         operator.validates(Toy, **options)
 
 
+@pytest.mark.promise("Webhooks", "What is wrong with a handler or its options fails at import, with the valid names.")
 def test_what_is_wrong_with_a_handler_fails_where_it_is_written(operator: kw.Operator) -> None:
     anything: Any = operator.validates(Toy)
     with pytest.raises(TypeError, match=r"must take the object, and the request if it wants it; found \(\)"):

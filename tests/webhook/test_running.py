@@ -63,6 +63,11 @@ async def test_an_operator_may_have_webhooks_and_nothing_else(operator: kw.Opera
             await client.create(Toy(metadata=ObjectMeta(name="x", namespace="default"), spec=ToySpec(size=13)))
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "Plain handlers that never return do not take the threads of others, up to a bound that log, metrics and "
+    "readiness show.",
+)
 async def test_readiness_tells_whether_webhooks_are_served(operator: kw.Operator, cluster: Cluster) -> None:
     async with cluster.client() as client:
         running = operator.running(client, health_bind="127.0.0.1:0")
@@ -85,6 +90,7 @@ async def test_readiness_tells_whether_webhooks_are_served(operator: kw.Operator
                     assert "webhooks failed: not served yet" in await answer.text()
 
 
+@pytest.mark.promise("Webhooks", "A program that the API server cannot reach says what is needed.")
 async def test_a_program_on_a_machine_that_the_server_does_not_know_says_what_is_needed(
     operator: kw.Operator, cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -112,6 +118,7 @@ async def answered(running: Running, port: int, host: str = "127.0.0.1") -> CIMu
             return answer.headers
 
 
+@pytest.mark.promise("Webhooks", "A program that the API server cannot reach says what is needed.")
 async def test_a_url_that_does_not_lead_here_is_a_wrong_setting(operator: kw.Operator, cluster: Cluster) -> None:
     async with cluster.client() as client:
         with pytest.raises(SettingError, match=r"does not reach the webhooks at https://127\.0\.0\.1:1: .*refuse"):
@@ -193,6 +200,10 @@ def podded(cluster: Cluster) -> Client:
     return cluster.client(config=ClientConfig(server="https://10.0.0.1", source="in-cluster", namespace="default"))
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "A pod that is told to end answers for five seconds more, and is not ready; nobody else waits.",
+)
 async def test_a_pod_that_is_told_to_end_answers_for_a_while_and_is_not_ready(cluster: Cluster) -> None:
     clock, attached = VirtualClock(SystemClock().now()), list[str]()
     operator = kw.Operator("toys", clock=clock, leader_elect=False)
@@ -231,6 +242,10 @@ async def test_a_pod_that_is_told_to_end_answers_for_a_while_and_is_not_ready(cl
         assert attached == ["there", "gone"]
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "A pod that is told to end answers for five seconds more, and is not ready; nobody else waits.",
+)
 async def test_a_second_signal_does_not_wait_for_requests(operator: kw.Operator, cluster: Cluster) -> None:
     operator.clock = VirtualClock(SystemClock().now())
     settings = operator.settings_with(webhook_bind="127.0.0.1:0", leader_elect=False)
@@ -243,6 +258,10 @@ async def test_a_second_signal_does_not_wait_for_requests(operator: kw.Operator,
         await ending
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "A pod that is told to end answers for five seconds more, and is not ready; nobody else waits.",
+)
 async def test_a_program_on_a_machine_of_somebodys_own_ends_at_once(operator: kw.Operator, cluster: Cluster) -> None:
     operator.clock = VirtualClock(SystemClock().now())
     running = program(operator, cluster, webhook_bind="127.0.0.1:0")
@@ -269,6 +288,10 @@ class Old(kw.Resource[Spec, None]):
     """Another one."""
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "Manifests have what follows from the handlers, and so has a definition that the operator installs.",
+)
 async def test_in_a_pod_the_definition_leads_to_the_service_with_a_certificate_of_the_operators_own(
     control_plane: ControlPlane, namespace: str
 ) -> None:
@@ -291,6 +314,10 @@ async def test_in_a_pod_the_definition_leads_to_the_service_with_a_certificate_o
     assert told.ca_bundle == secret.data["ca.crt"]
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "Manifests have what follows from the handlers, and so has a definition that the operator installs.",
+)
 def test_manifests_have_what_follows_from_the_handlers(operator: kw.Operator) -> None:
     operator.converts(OldToy, Toy)(lambda old: Toy(spec=ToySpec()))
     operator.converts(Toy, OldToy)(lambda new: OldToy(spec=OldToySpec()))

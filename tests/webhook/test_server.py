@@ -68,6 +68,7 @@ async def is_well(asker: Asker) -> bool:
 # Bad input
 
 
+@pytest.mark.promise("Webhooks", "Whatever is sent to the webhook server, a review is in its answer, and it lives on.")
 @pytest.mark.parametrize(
     ("body", "text"),
     [
@@ -108,6 +109,11 @@ async def test_a_malformed_review_with_a_uid_is_answered_for_it(operator: kw.Ope
         assert answer["response"]["uid"] == UID
 
 
+@pytest.mark.promise("Webhooks", "Whatever is sent to the webhook server, a review is in its answer, and it lives on.")
+@pytest.mark.promise(
+    "Webhooks",
+    "A review that is too large is refused with 413, one that does not arrive in time with 408.",
+)
 async def test_a_body_that_is_too_large_is_refused_for_its_uid(operator: kw.Operator) -> None:
     large = review(TOY, padding="x" * LARGEST_ADMISSION)
     async with asking(operator) as asker:
@@ -135,6 +141,10 @@ async def test_a_body_that_is_too_large_is_refused_for_its_uid(operator: kw.Oper
         assert await is_well(asker)
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "A review that is too large is refused with 413, one that does not arrive in time with 408.",
+)
 async def test_a_list_that_is_to_be_converted_may_be_larger_than_two_objects(operator: kw.Operator) -> None:
     asked = {"uid": UID, "desiredAPIVersion": "webhooks.example.com/v1", "objects": []}
     review = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": asked}
@@ -149,6 +159,10 @@ async def test_a_list_that_is_to_be_converted_may_be_larger_than_two_objects(ope
         assert await is_well(asker)
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "A review that is too large is refused with 413, one that does not arrive in time with 408.",
+)
 @pytest.mark.parametrize("framing", ["Content-Length: 900", "Transfer-Encoding: chunked"])
 async def test_who_sends_a_body_without_end_is_answered_and_left(framing: str, operator: kw.Operator) -> None:
     clock = VirtualClock()
@@ -193,6 +207,7 @@ async def test_other_paths_and_methods_are_not_served(operator: kw.Operator) -> 
         assert asker.server.paths == ["/convert", CHECK]
 
 
+@pytest.mark.promise("Webhooks", "Whatever is sent to the webhook server, a review is in its answer, and it lives on.")
 async def test_a_connection_that_breaks_off_harms_nobody(operator: kw.Operator) -> None:
     async with asking(operator) as asker:
         context = asker.session.connector._ssl  # type: ignore[union-attr]
@@ -248,6 +263,7 @@ def test_whatever_the_body_it_is_read_or_refused(body: bytes) -> None:
     assert isinstance(uid_in(body), str)
 
 
+@pytest.mark.promise("Webhooks", "Whatever is sent to the webhook server, a review is in its answer, and it lives on.")
 async def test_whatever_the_body_there_is_a_review_in_the_answer(operator: kw.Operator) -> None:
     async with asking(operator) as asker:
         loop = asyncio.get_running_loop()
@@ -282,6 +298,7 @@ class Changing:
     async def __aexit__(self, *_: object) -> None: ...
 
 
+@pytest.mark.promise("Webhooks", "A new certificate is shown to new connections while old ones go on.")
 async def test_a_new_certificate_is_shown_to_new_connections_while_old_ones_go_on(operator: kw.Operator) -> None:
     first, second = CertificateAuthority("first"), CertificateAuthority("second")
     source = Changing(first.issue("a", hosts=["127.0.0.1"]))
@@ -310,6 +327,10 @@ async def test_a_new_certificate_is_shown_to_new_connections_while_old_ones_go_o
                 await late.post(url, data=body)
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "A certificate that OpenSSL refuses does not replace one that works.",
+)
 async def test_a_new_certificate_that_openssl_refuses_leaves_the_old_one(
     operator: kw.Operator, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -331,6 +352,7 @@ async def test_a_new_certificate_that_openssl_refuses_leaves_the_old_one(
     assert "the new certificate cannot be served: OpenSSL refuses it: " in record.getMessage()
 
 
+@pytest.mark.promise("Webhooks", "Webhooks speak TLS 1.2 and newer, if asked to only with clients that a CA signed.")
 async def test_only_tls_1_2_and_newer_is_spoken(operator: kw.Operator) -> None:
     async with asking(operator) as asker:
         assert serving_context(asker.server.certificate).minimum_version is ssl.TLSVersion.TLSv1_2
@@ -349,6 +371,7 @@ async def test_only_tls_1_2_and_newer_is_spoken(operator: kw.Operator) -> None:
             await writer.wait_closed()
 
 
+@pytest.mark.promise("Webhooks", "Webhooks speak TLS 1.2 and newer, if asked to only with clients that a CA signed.")
 async def test_with_a_client_ca_only_clients_with_a_certificate_come_in(operator: kw.Operator, tmp_path: Path) -> None:
     clients, strangers = CertificateAuthority("clients"), CertificateAuthority("strangers")
     ca = tmp_path / "clients.crt"
@@ -402,6 +425,7 @@ async def test_no_session_outlives_the_client_ca_that_let_it_in(operator: kw.Ope
             await asyncio.to_thread(ask, server.port, None)
 
 
+@pytest.mark.promise("Webhooks", "A new file of client CAs counts for new connections.")
 async def test_a_client_ca_that_changes_counts_for_new_connections(
     operator: kw.Operator, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -468,6 +492,7 @@ async def test_an_address_that_cannot_be_listened_at_is_named(operator: kw.Opera
 # Numbers
 
 
+@pytest.mark.promise("Webhooks", "Metrics of webhooks have controller-runtime's names.")
 async def test_metrics_have_the_names_of_controller_runtime(operator: kw.Operator) -> None:
     async with asking(operator) as asker:
         assert await is_well(asker)

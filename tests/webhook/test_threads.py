@@ -40,6 +40,11 @@ async def give_up(share: Share, hang: Hang) -> None:
     await asyncio.wait([call])
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "Plain handlers that never return do not take the threads of others, up to a bound that log, metrics and "
+    "readiness show.",
+)
 async def test_who_was_given_up_does_not_count_until_there_is_no_thread_left(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -87,6 +92,7 @@ async def test_no_more_handlers_run_at_a_time_than_may_and_one_that_never_began_
         threads.close()
 
 
+@pytest.mark.promise("Webhooks", "Of several webhooks one has half of the threads at most.")
 async def test_one_webhook_of_several_has_half_of_the_threads_also_when_it_hangs(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -136,6 +142,7 @@ async def test_who_gives_up_before_its_turn_leaves_its_room_to_others() -> None:
         threads.close()
 
 
+@pytest.mark.promise("Webhooks", "Of several webhooks one has half of the threads at most.")
 async def test_a_webhook_that_is_slow_does_not_keep_others_from_their_answers() -> None:
     operator, clock, hang = kw.Operator("toys"), VirtualClock(), Hang()
     counting = threading.Lock()
@@ -164,6 +171,11 @@ async def test_a_webhook_that_is_slow_does_not_keep_others_from_their_answers() 
         assert {(await answer)["allowed"] for answer in stuck} == {True}
 
 
+@pytest.mark.promise(
+    "Webhooks",
+    "Plain handlers that never return do not take the threads of others, up to a bound that log, metrics and "
+    "readiness show.",
+)
 async def test_reviews_are_answered_while_as_many_handlers_hang_as_may_run_at_a_time() -> None:
     operator, clock, hang = kw.Operator("toys"), UnheldClock(), Hang()
     counting = threading.Lock()

@@ -31,11 +31,13 @@ def pairs(file: str) -> dict[str, str]:
 FAILURES, MISTAKES = pairs("failures.txt"), pairs("mistakes.txt")
 
 
+@pytest.mark.promise("CEL", "Rules of custom resources are evaluated as by the real server, with its messages.")
 @pytest.mark.parametrize("text", lines("true.txt"))
 def test_it_is_true(text: str, evaluate: Callable[[str], Any]) -> None:
     assert evaluate(text) is True
 
 
+@pytest.mark.promise("CEL", "Rules of custom resources are evaluated as by the real server, with its messages.")
 @pytest.mark.parametrize("text", FAILURES)
 def test_it_has_no_value_and_says_why(text: str, evaluate: Callable[[str], Any]) -> None:
     with pytest.raises(EvaluationError) as failure:
@@ -43,6 +45,10 @@ def test_it_has_no_value_and_says_why(text: str, evaluate: Callable[[str], Any])
     assert str(failure.value).startswith(FAILURES[text])
 
 
+@pytest.mark.promise(
+    "CEL",
+    "A misspelled field in a rule is refused when the definition is written, in the words of the real server.",
+)
 @pytest.mark.parametrize("text", MISTAKES)
 def test_a_mistake_is_found_before_anything_is_evaluated(text: str) -> None:
     with pytest.raises(CompileError) as mistake:

@@ -83,6 +83,10 @@ def test_an_optional_old_value_is_asked_always() -> None:
     assert rules.check(whole(a=5), whole(a=4), is_update=True).broken == []
 
 
+@pytest.mark.promise(
+    "CEL",
+    "What breaks a rule and has not changed is tolerated, element by element where they have keys.",
+)
 def test_elements_are_compared_by_their_keys() -> None:
     element = {"type": "object", "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}}
     keyed = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
@@ -92,6 +96,10 @@ def test_elements_are_compared_by_their_keys() -> None:
     assert paths(rules.check(after, before, is_update=True).broken) == ["spec.disks[2]"]
 
 
+@pytest.mark.promise(
+    "CEL",
+    "What breaks a rule and has not changed is tolerated, element by element where they have keys.",
+)
 def test_what_has_not_changed_is_tolerated() -> None:
     rules = Rules(spec(a=ruled({"type": "integer"}, rule("self > 9")), b=ruled({"type": "integer"}, rule("self > 9"))))
     outcome = rules.check(whole(a=1, b=3), whole(a=1, b=2), is_update=True)
@@ -119,6 +127,7 @@ def test_an_error_of_a_rule_is_shown_with_the_rule() -> None:
     ]
 
 
+@pytest.mark.promise("CEL", "A runaway rule is stopped, by its cost and not by a clock; so is a pattern.")
 def test_a_rule_that_costs_too_much_is_stopped_and_no_other_is_asked() -> None:
     loop = "self.all(x, self.all(y, self.all(z, x + y + z >= 0)))"
     many = {"type": "array", "items": {"type": "integer"}}
@@ -131,6 +140,7 @@ def test_a_rule_that_costs_too_much_is_stopped_and_no_other_is_asked() -> None:
     )
 
 
+@pytest.mark.promise("CEL", "Rules share a budget.")
 def test_many_rules_share_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kubewright.api.cel._rules.BUDGET", 150_000)
     many = {"type": "array", "items": {"type": "integer"}}
@@ -141,6 +151,7 @@ def test_many_rules_share_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+@pytest.mark.promise("CEL", "A runaway rule is stopped, by its cost and not by a clock; so is a pattern.")
 @pytest.mark.parametrize(
     "text",
     [
@@ -155,6 +166,7 @@ def test_no_expression_runs_away(text: str) -> None:
         program.run({"texts": ["x" * 100] * 200})
 
 
+@pytest.mark.promise("CEL", "A runaway rule is stopped, by its cost and not by a clock; so is a pattern.")
 def test_a_pattern_is_matched_in_linear_time() -> None:
     program = compile_expression("s.matches('^(a+)+$')", Environment({"s": types.STRING}))
     assert program.run({"s": "a" * 5000 + "b"})[0] is False  # for centuries, by backtracking
@@ -170,6 +182,7 @@ COSTS = {
 }
 
 
+@pytest.mark.promise("CEL", "What a rule may cost is estimated from the schema.")
 @pytest.mark.parametrize("text", COSTS)
 def test_what_a_rule_may_cost_is_estimated_from_the_schema(text: str) -> None:
     schema = {
@@ -186,6 +199,7 @@ def test_what_a_rule_may_cost_is_estimated_from_the_schema(text: str) -> None:
     assert [compiled.cost for compiled in compile_node(schema, declared)] == [COSTS[text]]
 
 
+@pytest.mark.promise("CEL", "Without the extra, rules and policies are refused, and the extra is named.")
 def test_without_the_extra_its_name_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 

@@ -24,6 +24,10 @@ WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 READ = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "With RBAC, users may do what roles grant and nothing else; without it, everything, and reviews say so.",
+)
 async def test_users_may_do_what_roles_grant_and_nothing_else(admin: Raw, requests_as: As) -> None:
     jane = requests_as("jane")
     got = await jane("GET", MAPS)
@@ -39,6 +43,10 @@ async def test_users_may_do_what_roles_grant_and_nothing_else(admin: Raw, reques
     assert (await jane("GET", MAPS)).status == 403
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "With RBAC, users may do what roles grant and nothing else; without it, everything, and reviews say so.",
+)
 async def test_without_rbac_everyone_may_do_everything_and_reviews_say_so() -> None:
     async with Cluster() as cluster:
         jane = Raw(cluster.transport(user_named("jane")))
@@ -53,6 +61,7 @@ async def test_without_rbac_everyone_may_do_everything_and_reviews_say_so() -> N
         assert not cluster.rbac
 
 
+@pytest.mark.promise("Access to the embedded cluster", "A watch that has begun goes on when the permission goes.")
 async def test_a_watch_that_has_begun_goes_on_without_the_permission(admin: Raw, requests_as: As) -> None:
     await grant(admin, "jane", READ)
     response = await requests_as("jane").open("GET", f"{MAPS}?watch=true&resourceVersion=0")
@@ -68,6 +77,10 @@ async def test_a_watch_that_has_begun_goes_on_without_the_permission(admin: Raw,
     response.close()
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "Rules are matched as the real server does, and its default roles are there from the first moment.",
+)
 async def test_the_default_roles_are_there_and_aggregated_from_the_first_moment() -> None:
     async with Cluster(rbac=True) as cluster:
         client = cluster.client()
@@ -86,6 +99,7 @@ async def test_the_default_roles_are_there_and_aggregated_from_the_first_moment(
             await jane.list(core.ConfigMap, "default")
 
 
+@pytest.mark.promise("Access to the embedded cluster", "Cluster roles that are made of others follow them.")
 async def test_a_role_for_aggregation_counts_as_long_as_it_is_there(guarded: Cluster, admin: Raw) -> None:
     rule = {"apiGroups": ["example.com"], "resources": ["foos"], "verbs": ["get"]}
     labels = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
@@ -138,6 +152,10 @@ async def test_permissions_are_rewound_with_the_cluster(guarded: Cluster, admin:
     assert (await jane("GET", MAPS)).status == 200
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "Impersonation takes user, groups, uid and extra, and needs a permission.",
+)
 async def test_impersonation_changes_the_user_and_needs_a_permission(admin: Raw, requests_as: As) -> None:
     headers = {"Impersonate-User": "jane", "Impersonate-Extra-Team%2fName": "x"}
     got = await admin("POST", WHO, {}, headers=headers)
@@ -164,6 +182,10 @@ async def test_a_node_is_in_the_group_of_nodes_when_it_is_impersonated(admin: Ra
     assert got.body["status"]["userInfo"]["groups"] == ["system:nodes", "system:authenticated"]
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "Impersonation takes user, groups, uid and extra, and needs a permission.",
+)
 async def test_several_groups_are_impersonated_over_https(tmp_path: Path) -> None:
     async with Cluster(rbac=True) as cluster:
         await cluster.serve()

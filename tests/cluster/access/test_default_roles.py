@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from kubewright.cluster._data_files import read_data
 from kubewright.testing import ControlPlane
 from tools.generate_cluster.__main__ import roles
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "Rules are matched as the real server does, and its default roles are there from the first moment.",
+)
 def test_the_recorded_roles_are_those_of_the_server(control_plane: ControlPlane) -> None:
     recorded = msgspec.json.decode(read_data("roles.json"))
     # Other tests make roles of their own on this server; those of the server say that they are.

@@ -54,6 +54,10 @@ def lamps(name: str) -> kw.Operator:
     return operator
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "An operator runs as its own service account with its generated roles alone, on both clusters.",
+)
 async def test_it_works_with_its_roles_alone(cluster: Cluster | RealCluster, cluster_namespace: str) -> None:
     admin = cluster.client()
     await install(admin, Lamp)
@@ -80,6 +84,10 @@ async def test_it_works_with_its_roles_alone(cluster: Cluster | RealCluster, clu
             await until(gone)
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "An operator runs as its own service account with its generated roles alone, on both clusters.",
+)
 @pytest.mark.clusters("embedded")
 async def test_a_cluster_without_rbac_is_no_place_to_try_roles() -> None:
     async with Cluster() as cluster:

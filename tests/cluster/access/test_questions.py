@@ -19,6 +19,10 @@ def asked(method: str, target: str) -> Question:
     return question_of(Request(method=method, path=path, query=parse_qsl(query, keep_blank_values=True)), JANE)
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "Rules are matched as the real server does, and its default roles are there from the first moment.",
+)
 @pytest.mark.parametrize(
     ("request_line", "verb", "resource", "namespace", "name"),
     [

@@ -18,6 +18,10 @@ def ask(verb: str, resource: str, *, group: str = "", name: str = "") -> Questio
     return Question(user=User("jane"), verb=verb, group=group, resource=plural, subresource=part, name=name)
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "Rules are matched as the real server does, and its default roles are there from the first moment.",
+)
 @pytest.mark.parametrize(
     ("question", "allowed"),
     [

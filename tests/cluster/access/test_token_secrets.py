@@ -33,6 +33,10 @@ async def held(cluster: Cluster, admin: Raw) -> dict[str, str]:
     return {name: base64.b64decode(each).decode() for name, each in secret.body["data"].items()}
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "A Secret that asks for a token gets one, and goes with the account.",
+)
 async def test_a_secret_gets_a_token_that_lasts(guarded: Cluster, admin: Raw, anyone: Raw, clock: VirtualClock) -> None:
     account = await admin("POST", ACCOUNTS, {"metadata": {"name": "robot"}})
     await admin("POST", SECRETS, asking())
@@ -64,6 +68,10 @@ async def test_the_token_is_good_for_as_long_as_it_stands_in_its_secret(
     assert (await with_token(anyone, second)).status == 401
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "A Secret that asks for a token gets one, and goes with the account.",
+)
 async def test_the_secret_goes_with_its_account(guarded: Cluster, admin: Raw, anyone: Raw) -> None:
     await admin("POST", ACCOUNTS, {"metadata": {"name": "robot"}})
     await admin("POST", SECRETS, asking())

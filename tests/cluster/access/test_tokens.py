@@ -42,6 +42,11 @@ async def with_token(raw: Raw, token: str, method: str = "POST", path: str = WHO
     return await raw(method, path, body, headers={"Authorization": f"Bearer {token}"})
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "Tokens of service accounts are signed, expire by the clock, and end with what they are bound to; over HTTPS as"
+    " well.",
+)
 async def test_a_token_is_good_until_it_expires_by_the_clusters_clock(
     admin: Raw, anyone: Raw, clock: VirtualClock
 ) -> None:
@@ -58,6 +63,11 @@ async def test_a_token_is_good_until_it_expires_by_the_clusters_clock(
     assert review.body["status"]["error"] == "[invalid bearer token, service account token has expired]"
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "Tokens of service accounts are signed, expire by the clock, and end with what they are bound to; over HTTPS as"
+    " well.",
+)
 async def test_a_token_goes_with_its_account_also_when_another_takes_its_name(admin: Raw, anyone: Raw) -> None:
     token = await token_of(admin)
     await admin("DELETE", f"{ACCOUNTS}/robot")
@@ -67,6 +77,11 @@ async def test_a_token_goes_with_its_account_also_when_another_takes_its_name(ad
     assert (await with_token(anyone, new)).status == 201
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "Tokens of service accounts are signed, expire by the clock, and end with what they are bound to; over HTTPS as"
+    " well.",
+)
 @pytest.mark.parametrize(
     ("plural", "kind", "content"),
     [
@@ -89,6 +104,10 @@ async def test_a_token_goes_with_what_it_is_bound_to(
     assert (await with_token(anyone, token)).status == 401
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "A token that was changed, or is of another cluster, lets nobody in.",
+)
 async def test_a_token_is_worth_nothing_when_anything_in_it_is_changed(admin: Raw, anyone: Raw) -> None:
     token = await token_of(admin)
     header, payload, signature = token.split(".")
@@ -126,6 +145,10 @@ def kid(header: str) -> str:
     return str(json.loads(base64.urlsafe_b64decode(header + "=="))["kid"])
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "A token that was changed, or is of another cluster, lets nobody in.",
+)
 async def test_a_token_of_another_cluster_is_not_known(admin: Raw, anyone: Raw) -> None:
     async with Cluster(seed=1, rbac=True) as other:  # with the same seed: but keys come from nowhere else
         token = await token_of(Raw(other.transport()))
@@ -148,6 +171,11 @@ async def test_a_request_with_a_token_is_its_accounts_whoever_sends_it(admin: Ra
     assert (await with_token(admin, token, "GET", MAPS)).status == 200
 
 
+@pytest.mark.promise(
+    "Access to the embedded cluster",
+    "Tokens of service accounts are signed, expire by the clock, and end with what they are bound to; over HTTPS as"
+    " well.",
+)
 async def test_tokens_are_accepted_over_https_and_end_there_as_well(tmp_path: Path, clock: VirtualClock) -> None:
     import aiohttp
 

@@ -12,10 +12,19 @@ from tests.cluster.admission.hooks import HookServer
 KNOWN = yaml.safe_load((HERE / "known_differences.yaml").read_text())
 
 
+@pytest.mark.promise(
+    "Webhooks of the embedded cluster",
+    "Webhooks are asked, and change, refuse and fail a write, as by the real server.",
+)
+@pytest.mark.promise("Webhooks of the embedded cluster", "Certificates are verified.")
 @pytest.mark.parametrize("scenario", hook_scenarios(), ids=lambda scenario: f"{scenario.file}: {scenario.name}")
 async def test_both_servers_ask_and_answer_the_same(scenario: HookScenario, real: Transport, hooks: HookServer) -> None:
     await check_alike(scenario, real, hooks, KNOWN)
 
 
+@pytest.mark.promise(
+    "Webhooks of the embedded cluster",
+    "Webhooks are asked, and change, refuse and fail a write, as by the real server.",
+)
 def test_every_known_difference_is_one_of_a_scenario() -> None:
     assert {entry["scenario"] for entry in KNOWN} <= {scenario.name for scenario in hook_scenarios()}

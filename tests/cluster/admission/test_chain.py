@@ -36,6 +36,10 @@ class Told(Plugin):
         return self._do("validate", attributes)
 
 
+@pytest.mark.promise(
+    "Webhooks of the embedded cluster",
+    "Every write asks admission in two phases, in the real server's order.",
+)
 async def test_plugins_are_asked_in_the_order_of_the_real_server() -> None:
     order: list[str] = []
     chain = Chain()
@@ -65,6 +69,10 @@ def test_a_plugin_is_added_once() -> None:
     assert chain.find("ResourceQuota") is None
 
 
+@pytest.mark.promise(
+    "Webhooks of the embedded cluster",
+    "Every write asks admission in two phases, in the real server's order.",
+)
 async def test_every_write_asks_in_both_phases(embedded: Cluster, raw: Raw) -> None:
     plugin = Told("PodSecurity")
     embedded.state.admission.add(plugin)
@@ -152,6 +160,11 @@ async def between(embedded: Cluster, raw: Raw, held: Held, request: Awaitable[Go
     return await waiting
 
 
+@pytest.mark.promise(
+    "Webhooks of the embedded cluster",
+    "A write begins again when its object changed while admission was asked; nothing is lost, and nothing is "
+    "written twice.",
+)
 async def test_a_patch_begins_again_when_the_object_changed_while_admission_was_asked(
     embedded: Cluster, raw: Raw
 ) -> None:
@@ -164,6 +177,11 @@ async def test_a_patch_begins_again_when_the_object_changed_while_admission_was_
     assert held.seen == [{"k": "v"}, {"k": "v", "other": "1"}]
 
 
+@pytest.mark.promise(
+    "Webhooks of the embedded cluster",
+    "A write begins again when its object changed while admission was asked; nothing is lost, and nothing is "
+    "written twice.",
+)
 async def test_an_update_of_a_revision_that_has_passed_meanwhile_is_a_conflict(embedded: Cluster, raw: Raw) -> None:
     held = Held()
     embedded.state.admission.add(Told("PodSecurity", mutate=held))
@@ -182,6 +200,11 @@ async def test_a_deletion_asks_about_what_the_object_has_become(embedded: Cluste
     assert (await raw("GET", f"{MAPS}/a")).status == 404
 
 
+@pytest.mark.promise(
+    "Webhooks of the embedded cluster",
+    "A write begins again when its object changed while admission was asked; nothing is lost, and nothing is "
+    "written twice.",
+)
 async def test_of_two_creates_of_one_name_that_wait_for_admission_one_succeeds(embedded: Cluster, raw: Raw) -> None:
     both = asyncio.Barrier(2)
 
@@ -208,6 +231,10 @@ async def test_warnings_of_an_attempt_that_begins_again_are_not_told_twice(embed
     assert (await between(embedded, raw, held, patch)).warnings == ['299 - "once"']
 
 
+@pytest.mark.promise(
+    "Webhooks of the embedded cluster",
+    "Controllers ask in their own name, and try again what was refused.",
+)
 async def test_controllers_ask_in_their_own_name_and_try_again_what_was_refused(clock: Any) -> None:
     refusing = True
     users: list[str] = []

@@ -28,6 +28,10 @@ def behind_a_service(hooks: HookServer) -> dict[str, Any]:
     return configuration(clientConfig={"service": service, "caBundle": hooks.bundle})
 
 
+@pytest.mark.promise(
+    "Webhooks of the embedded cluster",
+    "A Service is called where the program says it is; pods without machines are not called.",
+)
 async def test_a_service_has_the_address_that_the_program_names(hooks: HookServer) -> None:
     hooks.behaviours["deny"] = {"allowed": False, "status": {"message": "not today"}}
     async with Cluster(services={"default/hooks": hooks.address}, controllers=False) as cluster:
@@ -49,6 +53,10 @@ async def test_a_service_gets_its_address_while_the_cluster_runs(
     assert after.body["message"] == 'admission webhook "a.example.com" denied the request without explanation'
 
 
+@pytest.mark.promise(
+    "Webhooks of the embedded cluster",
+    "A Service is called where the program says it is; pods without machines are not called.",
+)
 async def test_a_service_whose_endpoints_are_pods_without_machines_is_not_called(hooks: HookServer, raw: Raw) -> None:
     await raw(
         "POST",
@@ -89,6 +97,7 @@ async def test_a_long_answer_is_read_to_its_end(hooks: HookServer, raw: Raw) -> 
     assert refused.body["message"] == f'admission webhook "a.example.com" denied the request: {long}'
 
 
+@pytest.mark.promise("Webhooks of the embedded cluster", "Certificates are verified.")
 async def test_a_certificate_for_another_name_is_not_taken(hooks: HookServer) -> None:
     async with Cluster(services={"default/other": hooks.address}, controllers=False) as cluster:
         raw = Raw(cluster.transport())

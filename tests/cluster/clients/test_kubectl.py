@@ -21,6 +21,7 @@ from tests.cluster.clients.kubectl import HERE, Kubectl, Printed, Section, norma
 KNOWN: dict[str, list[dict[str, str]]] = yaml.safe_load((HERE / "known_differences.yaml").read_text())
 
 
+@pytest.mark.promise("The embedded cluster", "kubectl prints the same on it as on a real cluster.")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("section", sections(), ids=lambda section: section.name)
 async def test_kubectl_prints_the_same_on_both_clusters(
@@ -66,6 +67,7 @@ def about(entry: dict[str, str], section: str, command: str) -> bool:
     return entry["section"] == section and fnmatch.fnmatchcase(command, entry["command"])
 
 
+@pytest.mark.promise("The embedded cluster", "Where it does not, the reason is written down.")
 def test_every_known_difference_has_a_reason_and_a_step() -> None:
     steps = [(section.name, step["kubectl"]) for section in sections() for step in section.steps]
     assert all(entry["reason"] for entry in [*KNOWN["everywhere"], *KNOWN["steps"]])

@@ -20,6 +20,10 @@ from tests.cluster.clients.processes import eventually, finished, running
 PROGRAMS: Final = Path(__file__).parent / "programs"
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Scripts with other Python clients print the same on it, and an operator made with kopf does the same.",
+)
 @pytest.mark.parametrize("program", ["official_client", "lightkube_client"])
 async def test_a_script_prints_the_same_on_both_clusters(
     program: str, served: Cluster, real: RealCluster, tmp_path: Path
@@ -34,6 +38,10 @@ async def test_a_script_prints_the_same_on_both_clusters(
     assert len(printed["real"]) > 15
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Scripts with other Python clients print the same on it, and an operator made with kopf does the same.",
+)
 async def test_a_kopf_operator_does_the_same_on_both_clusters(
     served: Cluster, real: RealCluster, tmp_path: Path
 ) -> None:

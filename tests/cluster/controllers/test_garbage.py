@@ -47,6 +47,10 @@ async def left(cluster: Cluster, client: Client) -> dict[str, core.ConfigMap]:
     return {each.metadata.name: each for each in found if each.metadata.name != "kube-root-ca.crt"}
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Garbage goes with its owners, in the background, in the foreground, or is orphaned.",
+)
 async def test_what_an_object_owned_goes_after_it_and_so_does_what_that_owned(cluster: Cluster, client: Client) -> None:
     a = await make(client, "a")
     b = await make(client, "b", a)
@@ -68,6 +72,10 @@ async def test_an_object_with_another_owner_stays_and_forgets_the_one_that_is_go
     assert list(await left(cluster, client)) == []
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Garbage goes with its owners, in the background, in the foreground, or is orphaned.",
+)
 async def test_orphans_stay_without_their_owner(cluster: Cluster, client: Client) -> None:
     a = await make(client, "a")
     await make(client, "child", a)
@@ -77,6 +85,10 @@ async def test_orphans_stay_without_their_owner(cluster: Cluster, client: Client
     assert found["child"].metadata.owner_references == []
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Garbage goes with its owners, in the background, in the foreground, or is orphaned.",
+)
 async def test_a_foreground_deletion_waits_for_the_dependents_that_block_it(cluster: Cluster, client: Client) -> None:
     a = await make(client, "a")
     child = await make(client, "child", a)

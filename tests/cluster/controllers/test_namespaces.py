@@ -32,6 +32,10 @@ async def test_each_namespace_has_a_service_account_and_the_certificate_of_the_c
         assert "ca.crt" in ((await client.get(core.ConfigMap, "kube-root-ca.crt", name)).data or {})
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Every namespace has the cluster's certificate, once it is served, whatever becomes of it there.",
+)
 async def test_the_certificate_is_in_every_namespace_once_it_is_served_and_stays_there(
     cluster: Cluster, client: Client
 ) -> None:
@@ -70,6 +74,7 @@ async def test_a_service_account_that_is_deleted_comes_back(cluster: Cluster, cl
     assert (await client.get(core.ServiceAccount, "default")).metadata.uid != before.metadata.uid
 
 
+@pytest.mark.promise("The embedded cluster", "A namespace goes with everything in it, and waits for finalizers.")
 async def test_a_namespace_goes_with_everything_in_it(cluster: Cluster, client: Client) -> None:
     await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="a")))
     await client.delete(core.Namespace, "work")
@@ -80,6 +85,7 @@ async def test_a_namespace_goes_with_everything_in_it(cluster: Cluster, client: 
     assert await client.find(core.Namespace, "default") is not None
 
 
+@pytest.mark.promise("The embedded cluster", "A namespace goes with everything in it, and waits for finalizers.")
 async def test_a_namespace_waits_for_the_finalizers_in_it(cluster: Cluster, client: Client) -> None:
     await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="a", finalizers=["example.com/hold"])))
     await client.delete(core.Namespace, "work")

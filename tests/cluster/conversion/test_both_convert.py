@@ -16,6 +16,7 @@ SCENARIOS = hook_scenarios(HERE / "scenarios")
 KNOWN = yaml.safe_load((HERE / "known_differences.yaml").read_text())
 
 
+@pytest.mark.promise("Webhooks of the embedded cluster", "Objects are converted by webhooks as by the real server.")
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: f"{scenario.file}: {scenario.name}")
 async def test_both_servers_convert_the_same(scenario: HookScenario, real: Transport, hooks: HookServer) -> None:
     await check_alike(scenario, real, hooks, KNOWN)

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kubewright.cluster import Cluster
 from tests.cluster.admission.hooks import HookServer
 from tests.cluster.conftest import Raw
@@ -53,6 +55,10 @@ def thing(name: str, **spec: int) -> dict[str, Any]:
     return {"apiVersion": f"example.com/{version}", "kind": "Thing", "metadata": {"name": name}, "spec": spec}
 
 
+@pytest.mark.promise(
+    "Webhooks of the embedded cluster",
+    "A list is converted at once, and what was converted is remembered.",
+)
 async def test_the_objects_of_a_list_are_converted_at_once_and_remembered(hooks: HookServer, raw: Raw) -> None:
     await raw("POST", DEFINITIONS, definition(hooks))
     for number in range(5):
@@ -66,6 +72,10 @@ async def test_the_objects_of_a_list_are_converted_at_once_and_remembered(hooks:
     assert [obj["metadata"]["name"] for obj in review["request"]["objects"]] == [f"t{number}" for number in range(5)]
 
 
+@pytest.mark.promise(
+    "Webhooks of the embedded cluster",
+    "Storage is migrated by writing objects anew, and the old version can go.",
+)
 async def test_objects_are_written_anew_after_the_storage_version_has_changed(
     hooks: HookServer, raw: Raw, embedded: Cluster
 ) -> None:
@@ -110,6 +120,10 @@ async def test_the_stored_version_survives_in_a_snapshot(hooks: HookServer, tmp_
         assert (await raw("GET", f"{V2}/a")).body["spec"] == {"count": 3}
 
 
+@pytest.mark.promise(
+    "Webhooks of the embedded cluster",
+    "A watch whose events cannot be converted ends with the error.",
+)
 async def test_a_watch_ends_with_an_error_when_its_events_cannot_be_converted(hooks: HookServer, raw: Raw) -> None:
     await raw("POST", DEFINITIONS, definition(hooks))
     watch = await raw.open("GET", f"{V2}?watch=true")

@@ -187,6 +187,10 @@ async def refusals(client: Client, definition: dict[str, Any]) -> list[tuple[str
     return []
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Definitions are refused with the real server's words, and so are values that break their rules.",
+)
 @pytest.mark.control_plane
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("case", CASES)

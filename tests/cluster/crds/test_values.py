@@ -134,6 +134,10 @@ def ours(obj: dict[str, Any]) -> list[tuple[str, str, str]]:
     return sorted((error.reason, error.field, error.message) for error in errors_of(SCHEMA, obj))
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Definitions are refused with the real server's words, and so are values that break their rules.",
+)
 @pytest.mark.control_plane
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("name", CASES)

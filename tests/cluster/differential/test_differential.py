@@ -38,6 +38,19 @@ async def real_stranger(control_plane: ControlPlane) -> AsyncIterator[Transport]
     await transport.close()
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "It answers as the real server does: status codes, bodies, managed fields, watch events.",
+)
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Objects of built-in kinds that cannot be are refused at their fields, in the real server's words.",
+)
+@pytest.mark.promise(
+    "CEL",
+    "A misspelled field in a rule is refused when the definition is written, in the words of the real server.",
+)
+@pytest.mark.promise("CEL", "Rules of custom resources are evaluated as by the real server, with its messages.")
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: f"{scenario.file}: {scenario.name}")
 async def test_both_servers_answer_the_same(scenario: Scenario, real: Transport, real_stranger: Transport) -> None:
     namespace = f"diff-{secrets.token_hex(4)}"
@@ -60,6 +73,7 @@ async def test_both_servers_answer_the_same(scenario: Scenario, real: Transport,
     assert left == [], f"steps {steps}\n" + "\n".join(left)
 
 
+@pytest.mark.promise("The embedded cluster", "Each known difference has a reason, and goes when it is gone.")
 def test_every_known_difference_has_a_reason_and_a_scenario() -> None:
     names = {scenario.name for scenario in scenarios()}
     for entry in KNOWN["everywhere"]:

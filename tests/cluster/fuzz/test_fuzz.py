@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -154,6 +155,11 @@ async def play(requests: list[Step], watched: list[tuple[int, str]]) -> list[str
     return mishaps.told
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "No sequence of requests makes it fail by a mistake of its own, lose what it has acknowledged, or show a watch "
+    "that disagrees with a list.",
+)
 @settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
 @given(
     requests=steps(10),

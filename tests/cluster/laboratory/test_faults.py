@@ -32,6 +32,10 @@ async def names(client: Client) -> set[str]:
     return {obj.metadata.name for obj in listed} - {"kube-root-ca.crt"}
 
 
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "The n-th matching request fails with any status, before or after it is done, in process and over HTTPS.",
+)
 @pytest.mark.parametrize("committed", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(
     ("status", "error"),
@@ -94,6 +98,10 @@ def test_accepts_kinds_that_are_defined_later(lab: Laboratory) -> None:
     lab.fail(kind="deployments.apps")
 
 
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "Connections are lost, and answers never come, before or after the request is done.",
+)
 @pytest.mark.parametrize("committed", [False, True], ids=["before", "after"])
 async def test_a_connection_is_lost_before_or_after_the_request_is_done(
     lab: Laboratory, client: Client, committed: bool
@@ -104,6 +112,10 @@ async def test_a_connection_is_lost_before_or_after_the_request_is_done(
     assert await names(client) == ({"a"} if committed else set())
 
 
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "Connections are lost, and answers never come, before or after the request is done.",
+)
 async def test_an_answer_that_never_comes_is_the_clients_time_out_in_its_own_time() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock) as cluster:
@@ -115,6 +127,10 @@ async def test_an_answer_that_never_comes_is_the_clients_time_out_in_its_own_tim
         assert await names(client) == {"a"}
 
 
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "Connections are lost, and answers never come, before or after the request is done.",
+)
 async def test_an_answer_that_never_comes_over_http(cluster: Cluster, lab: Laboratory) -> None:
     await cluster.serve()
     config = load_config(kubeconfig=cluster.kubeconfig())
@@ -134,6 +150,10 @@ async def test_whoever_waits_for_an_answer_is_let_go_when_the_cluster_stops() ->
         await waiting
 
 
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "The n-th matching request fails with any status, before or after it is done, in process and over HTTPS.",
+)
 async def test_only_the_nth_of_those_that_match_fails_and_as_many_after_it_as_named(
     lab: Laboratory, client: Client
 ) -> None:
@@ -174,6 +194,10 @@ async def test_a_refusal_of_the_server_itself_is_told_although_the_answer_was_to
         await client.create(config_map("Not_A_Name"))
 
 
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "The n-th matching request fails with any status, before or after it is done, in process and over HTTPS.",
+)
 @pytest.mark.parametrize(
     ("matching", "hits"),
     [

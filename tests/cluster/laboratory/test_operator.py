@@ -108,6 +108,10 @@ async def test_without_faults_the_lamps_are_lit() -> None:
     assert changed[1] == ["hall"]
 
 
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "An operator comes to the same end, whichever of its writes fails.",
+)
 @pytest.mark.parametrize(
     ("status", "committed"),
     [(409, False), (429, False), (500, False), (500, True), ("lost", False), ("lost", True), ("timeout", True)],

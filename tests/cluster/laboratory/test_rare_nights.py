@@ -95,6 +95,7 @@ def record(operator: kw.Operator) -> list[str]:
     return seen
 
 
+@pytest.mark.promise("What a reconciler works with", "A 404 is not taken for the end of an object.")
 async def test_a_404_is_not_taken_for_the_end_of_an_object_that_gets_its_finalizer(operator: kw.Operator) -> None:
     seen = record(operator)
     async with night(operator) as here:
@@ -106,6 +107,7 @@ async def test_a_404_is_not_taken_for_the_end_of_an_object_that_gets_its_finaliz
     assert made.metadata.finalizers == ["night.example.com/watchman"]
 
 
+@pytest.mark.promise("What a reconciler works with", "A 404 is not taken for the end of an object.")
 async def test_a_404_is_not_taken_for_the_end_of_an_object_that_loses_its_finalizer(operator: kw.Operator) -> None:
     seen = record(operator)
     async with night(operator) as here:
@@ -118,6 +120,7 @@ async def test_a_404_is_not_taken_for_the_end_of_an_object_that_loses_its_finali
     assert seen == ["reconciled 1", "cleaned up"]
 
 
+@pytest.mark.promise("Our own writes", "What we deleted and a backup brought back is seen again.")
 async def test_an_object_that_we_deleted_is_seen_again_when_it_comes_back_from_a_backup(operator: kw.Operator) -> None:
     seen: list[int] = []
 
@@ -142,6 +145,7 @@ async def test_an_object_that_we_deleted_is_seen_again_when_it_comes_back_from_a
     assert seen == [1, 2, 1]
 
 
+@pytest.mark.promise("What a reconciler works with", "A 404 is not taken for the end of an object.")
 async def test_what_could_not_be_found_to_be_pruned_is_pruned_the_next_time(operator: kw.Operator) -> None:
     @operator.reconciles(Lock, owns=[Bolt])
     async def sync(obj: Lock, ctx: kw.Context[Lock]) -> None:
@@ -161,6 +165,7 @@ async def test_what_could_not_be_found_to_be_pruned_is_pruned_the_next_time(oper
         assert not await exists(here.client, Bolt, "bolt")
 
 
+@pytest.mark.promise("What a reconciler works with", "An object from a backup is cleaned up after again.")
 async def test_an_object_from_a_backup_is_cleaned_up_after_as_if_for_the_first_time(operator: kw.Operator) -> None:
     seen = record(operator)
     async with night(operator) as here:
@@ -179,6 +184,10 @@ async def test_an_object_from_a_backup_is_cleaned_up_after_as_if_for_the_first_t
     assert seen[-1] == "cleaned up"
 
 
+@pytest.mark.promise(
+    "What a reconciler works with",
+    "Conditions set before a terminal error are written, also when the first write of them fails.",
+)
 async def test_conditions_before_a_terminal_error_are_written_although_the_first_write_fails(
     operator: kw.Operator,
 ) -> None:
@@ -195,6 +204,7 @@ async def test_conditions_before_a_terminal_error_are_written_although_the_first
     assert [(each.type, each.reason) for each in found.status.conditions or ()] == [("Ready", "TooSmall")]
 
 
+@pytest.mark.promise("Our own writes", "A Namespace is not gone while its spec has finalizers.")
 async def test_a_namespace_is_there_until_all_that_is_in_it_is_gone(operator: kw.Operator) -> None:
     @operator.reconciles(core.Namespace)
     async def sync(obj: core.Namespace, ctx: kw.Context[core.Namespace]) -> None: ...
@@ -217,6 +227,7 @@ async def test_a_namespace_is_there_until_all_that_is_in_it_is_gone(operator: kw
     assert found.spec.finalizers == ["kubernetes"]
 
 
+@pytest.mark.promise("Our own writes", "A Namespace is not gone while its spec has finalizers.")
 async def test_the_deletion_of_a_namespace_without_finalizers_of_ours_says_that_it_is_still_there() -> None:
     async with Cluster() as cluster:
         client = cluster.client()

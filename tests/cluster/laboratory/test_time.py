@@ -35,6 +35,10 @@ async def everything(client: Client) -> dict[str, tuple[str, str, object]]:
     return {obj.metadata.name: (obj.metadata.uid, obj.metadata.resource_version, obj.data) for obj in listed}
 
 
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "After a rewind objects are exactly what they were; revisions go on; open watches end with 410, and caches follow.",
+)
 async def test_objects_are_exactly_what_they_were_and_revisions_go_on(lab: Laboratory, client: Client) -> None:
     await client.create(config_map("stays", k="1"))
     await client.create(config_map("changes", k="1"))
@@ -53,6 +57,10 @@ async def test_objects_are_exactly_what_they_were_and_revisions_go_on(lab: Labor
     assert snapshot.revision < lab.revision
 
 
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "After a rewind objects are exactly what they were; revisions go on; open watches end with 410, and caches follow.",
+)
 async def test_open_watches_and_those_from_before_end_with_410(lab: Laboratory, client: Client) -> None:
     snapshot = lab.snapshot()
     made = await client.create(config_map("a"))
@@ -68,6 +76,10 @@ async def test_open_watches_and_those_from_before_end_with_410(lab: Laboratory, 
             await late.take()
 
 
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "After a rewind objects are exactly what they were; revisions go on; open watches end with 410, and caches follow.",
+)
 async def test_a_cache_follows(cluster: Cluster, lab: Laboratory) -> None:
     client = cluster.client()
     await client.create(config_map("a", k="1"))
@@ -120,6 +132,10 @@ async def test_garbage_is_collected_by_what_there_is_after_going_back(cluster: C
         assert await client.find(core.ConfigMap, "owned", "default") is not None
 
 
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "Each revision of an object tells when, by whom, how and what.",
+)
 async def test_each_revision_tells_when_by_whom_and_what() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock, controllers=False) as cluster:

@@ -25,6 +25,10 @@ async def begun(client: Client) -> Watching:
     return Watching(client, resource_version=listed.resource_version)
 
 
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "A frozen watch stands still while others go on, and loses nothing.",
+)
 async def test_a_frozen_watch_stands_still_while_others_go_on_and_loses_nothing(
     lab: Laboratory, client: Client
 ) -> None:
@@ -47,6 +51,10 @@ async def test_a_frozen_watch_stands_still_while_others_go_on_and_loses_nothing(
         await each.close()
 
 
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "Events come late, never, or in an order that the seed decides.",
+)
 async def test_delayed_events_come_later_in_their_order() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock, controllers=False) as cluster:
@@ -71,6 +79,10 @@ async def test_delayed_events_come_later_in_their_order() -> None:
         await watching.close()
 
 
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "Events come late, never, or in an order that the seed decides.",
+)
 async def test_dropped_events_never_come(lab: Laboratory, client: Client) -> None:
     watching = await begun(client)
     before = lab.revision
@@ -117,6 +129,10 @@ async def reordered(seed: str) -> list[tuple[str, str]]:
     return first
 
 
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "Events come late, never, or in an order that the seed decides.",
+)
 async def test_events_of_different_objects_change_places_by_the_clusters_seed() -> None:
     orders = [await reordered(seed) for seed in ("one", "two", "three")]
     assert orders == [await reordered(seed) for seed in ("one", "two", "three")]
@@ -138,6 +154,7 @@ async def test_a_watch_is_cut_and_its_client_comes_back(lab: Laboratory, client:
     await watching.close()
 
 
+@pytest.mark.promise("The laboratory of the embedded cluster", "Reads show the past while writes meet the present.")
 async def test_reads_show_the_past_and_writes_meet_the_present(lab: Laboratory, client: Client) -> None:
     made = await client.create(config_map("a", k="old"))
     await client.create(config_map("goes"))
@@ -178,6 +195,7 @@ async def test_a_new_watch_begins_in_the_past_and_then_hears_everything(cluster:
     await watching.close()
 
 
+@pytest.mark.promise("The laboratory of the embedded cluster", "Reads show the past while writes meet the present.")
 async def test_who_asks_a_server_that_lags_for_something_newer_gets_its_time_out() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock) as cluster:

@@ -50,6 +50,11 @@ async def used(cluster: Cluster, client: Client, name: str = "q") -> dict[str, s
     return {key: str(value) for key, value in (quota.status.used or {}).items()}
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "A quota knows what is used, gives back what is deleted, and refuses what would exceed it; a scope that nobody "
+    "enforces is refused.",
+)
 async def test_a_new_quota_counts_what_is_there(cluster: Cluster, client: Client) -> None:
     await client.create(a_secret("a"))
     await client.create(a_pod("p"))
@@ -59,6 +64,11 @@ async def test_a_new_quota_counts_what_is_there(cluster: Cluster, client: Client
     assert quota.status.hard == quota.spec.hard
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "A quota knows what is used, gives back what is deleted, and refuses what would exceed it; a scope that nobody "
+    "enforces is refused.",
+)
 async def test_what_is_deleted_is_given_back(cluster: Cluster, client: Client) -> None:
     await client.create(a_quota({"secrets": "1"}))
     await cluster.settled()
@@ -82,6 +92,11 @@ async def test_a_pod_that_has_ended_needs_nothing_but_is_still_one(cluster: Clus
     await client.create(a_pod("b"))
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "A quota knows what is used, gives back what is deleted, and refuses what would exceed it; a scope that nobody "
+    "enforces is refused.",
+)
 async def test_a_write_that_fails_after_admission_is_not_counted(cluster: Cluster, client: Client) -> None:
     await client.create(a_quota({"secrets": "2"}))
     await cluster.settled()
@@ -116,6 +131,11 @@ async def test_scopes_divide_pods(cluster: Cluster, client: Client) -> None:
     assert found == {"ends": "1", "stays": "2", "best": "0", "important": "0"}
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "A quota knows what is used, gives back what is deleted, and refuses what would exceed it; a scope that nobody "
+    "enforces is refused.",
+)
 async def test_a_scope_that_nobody_enforces_is_refused(client: Client) -> None:
     with pytest.raises(ApiError, match="does not support quotas with the scope CrossNamespacePodAffinity"):
         await client.create(a_quota({"pods": "5"}, scopes=["CrossNamespacePodAffinity"]))

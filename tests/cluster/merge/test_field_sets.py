@@ -22,6 +22,10 @@ def members(fields: FieldSet) -> set[tuple[str, ...]]:
     return set(fields)
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Sets of fields follow the laws of sets, and are written in the server's order.",
+)
 @PATIENT
 @given(SETS, SETS)
 def test_the_operations_are_those_of_sets_of_paths(one: FieldSet, other: FieldSet) -> None:
@@ -39,6 +43,10 @@ def test_taking_away_with_what_is_below(one: FieldSet, other: FieldSet) -> None:
     assert members(one.without_below(other)) == {field for field in members(one) if not is_below(field)}
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Sets of fields follow the laws of sets, and are written in the server's order.",
+)
 @PATIENT
 @given(SETS, SETS, SETS)
 def test_laws(one: FieldSet, two: FieldSet, three: FieldSet) -> None:
@@ -51,6 +59,10 @@ def test_laws(one: FieldSet, two: FieldSet, three: FieldSet) -> None:
     assert one | FieldSet() == one
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Sets of fields follow the laws of sets, and are written in the server's order.",
+)
 @PATIENT
 @given(SETS)
 def test_what_is_written_is_read_back(fields: FieldSet) -> None:
@@ -68,6 +80,10 @@ def test_operations_change_neither_set(one: FieldSet, other: FieldSet) -> None:
         assert json.dumps([one.fields_v1(), other.fields_v1()]) == before
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Sets of fields follow the laws of sets, and are written in the server's order.",
+)
 def test_steps_are_written_in_the_servers_order() -> None:
     fields: dict[str, Any] = {
         'k:{"port":443,"protocol":"TCP"}': {},

@@ -62,6 +62,10 @@ def test_only_the_writers_time_changes() -> None:
     assert entries(obj) == [("one", "Update", FIRST), ("two", "Update", SECOND)]
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "A write that changes nothing leaves times and the revision alone.",
+)
 def test_an_update_that_changes_nothing_leaves_times_alone() -> None:
     manager = config_maps()
     obj = stored(manager.update(None, config_map(a="1"), "one", FIRST))
@@ -69,6 +73,10 @@ def test_an_update_that_changes_nothing_leaves_times_alone() -> None:
     assert same(obj, keep_times(obj, again))
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "A write that changes nothing leaves times and the revision alone.",
+)
 def test_an_apply_that_changes_nothing_leaves_times_alone() -> None:
     manager = config_maps()
     obj = stored(manager.apply(None, config_map(a="1"), "one", FIRST))
@@ -84,6 +92,10 @@ def test_an_apply_of_what_another_already_set_adds_an_owner_without_a_time() -> 
     ]
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "A write that changes nothing leaves times and the revision alone.",
+)
 def test_a_time_alone_is_not_a_change_but_anything_else_is() -> None:
     manager = config_maps()
     obj = stored(manager.apply(None, config_map(a="1"), "one", FIRST))
@@ -101,6 +113,11 @@ def test_one_and_true_are_not_the_same() -> None:
     assert not same({"a": [0]}, {"a": [False]})
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Old updates end in one entry, owners in versions that are gone are forgotten, and what has become atomic is "
+    "owned as a whole.",
+)
 def test_an_older_entry_for_all_old_updates_of_a_version() -> None:
     manager = config_maps()
     obj = stored(manager.update(None, config_map(k00="1"), "m00", FIRST))
@@ -135,6 +152,11 @@ def test_defaults_are_filled_in_after_an_apply_and_owned_by_nobody() -> None:
     assert live["metadata"]["managedFields"][0]["fieldsV1"] == {"f:data": {"f:a": {}}}
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Old updates end in one entry, owners in versions that are gone are forgotten, and what has become atomic is "
+    "owned as a whole.",
+)
 def test_a_field_that_has_become_atomic_is_owned_as_a_whole() -> None:
     loose = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"map": STRINGS}}}}
     atomic = {
@@ -155,6 +177,11 @@ def test_a_field_that_has_become_atomic_is_owned_as_a_whole() -> None:
 STRINGS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "string"}}
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Old updates end in one entry, owners in versions that are gone are forgotten, and what has become atomic is "
+    "owned as a whole.",
+)
 def test_owners_in_a_version_that_is_gone_are_forgotten() -> None:
     served: dict[str, Schema] = {}
     schema = custom_schema(
@@ -240,6 +267,10 @@ def widget(spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "merge.example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": spec}
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "What was applied is there; applying it again changes nothing; what everybody gave up is gone.",
+)
 @PATIENT
 @given(APPLIES)
 def test_what_was_applied_is_there_and_applying_it_again_changes_nothing(
@@ -259,6 +290,10 @@ def test_what_was_applied_is_there_and_applying_it_again_changes_nothing(
         live = after
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "What was applied is there; applying it again changes nothing; what everybody gave up is gone.",
+)
 @PATIENT
 @given(APPLIES)
 def test_what_everybody_gave_up_is_gone(applies: list[tuple[str, dict[str, Any], bool]]) -> None:

@@ -45,6 +45,14 @@ CONTENT = {
 PLURALS = {"ClusterRole": "clusterroles", "Lease": "leases"}
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Managed fields after creates, updates, patches and applies are the real server's, and so are conflicts.",
+)
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "JSON, merge and strategic merge patches give what the real server gives, and are refused as there.",
+)
 async def test_the_tables_are_what_the_real_server_does(client: Client, namespace: str) -> None:
     outcomes = await outcomes_of(client, namespace, CASES)
     if os.environ.get("KUBEWRIGHT_RECORD"):
@@ -64,6 +72,10 @@ async def test_the_cases_made_by_chance_are_what_the_real_server_does(client: Cl
         assert outcomes[case.name] == answers, case.name
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Unknown fields are pruned and named as there, and defaults filled in.",
+)
 async def test_strict_validation_of_patches_says_what_the_server_says(client: Client, namespace: str) -> None:
     path = f"/api/v1/namespaces/{namespace}/configmaps"
     await client.request("POST", path, body={"metadata": {"name": "strict"}, "data": {"a": "1"}})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from kubewright.client import Client
 from kubewright.cluster import Cluster
 from tests.cluster.merge.table import Case, Object, recorded, recorded_random
@@ -29,6 +31,10 @@ KNOWN = {
 }
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "The embedded cluster answers these requests as the real server did, but for a list of known differences.",
+)
 async def test_the_embedded_cluster_answers_as_the_real_server_did() -> None:
     async with Cluster() as cluster, cluster.client() as client:
         await client.request("POST", "/api/v1/namespaces", body={"metadata": {"name": NAMESPACE}})

@@ -43,6 +43,7 @@ def difference(before: Any, after: Any) -> Any:
     return patch
 
 
+@pytest.mark.promise("How the embedded cluster merges", "A patch never changes the object that it is given.")
 @PATIENT
 @given(DOCUMENTS, DOCUMENTS)
 def test_a_merge_patch_takes_one_document_to_any_other(before: dict[str, Any], after: dict[str, Any]) -> None:
@@ -81,6 +82,7 @@ def patched(document: Any, *operations: dict[str, Any]) -> Any:
     return json_patch(document, json.dumps(operations).encode())
 
 
+@pytest.mark.promise("How the embedded cluster merges", "A patch never changes the object that it is given.")
 @PATIENT
 @given(DOCUMENTS, st.data())
 def test_a_json_patch_can_be_undone(document: dict[str, Any], data: st.DataObject) -> None:
@@ -148,6 +150,7 @@ def containers_of(obj: dict[str, Any]) -> list[dict[str, str]]:
     return found
 
 
+@pytest.mark.promise("How the embedded cluster merges", "A patch never changes the object that it is given.")
 @PATIENT
 @given(CONTAINERS, CONTAINERS)
 def test_a_strategic_patch_merges_by_key_and_keeps_both_orders(

@@ -13,16 +13,28 @@ def named(case: Case) -> str:
     return case.name
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Managed fields after creates, updates, patches and applies are the real server's, and so are conflicts.",
+)
 @pytest.mark.parametrize("case", APPLY_CASES, ids=named)
 def test_managed_fields_and_conflicts_are_the_servers(case: Case) -> None:
     check(case)
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "JSON, merge and strategic merge patches give what the real server gives, and are refused as there.",
+)
 @pytest.mark.parametrize("case", PATCH_CASES, ids=named)
 def test_patches_give_what_the_server_gives(case: Case) -> None:
     check(case)
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Managed fields after creates, updates, patches and applies are the real server's, and so are conflicts.",
+)
 def test_requests_made_by_chance_give_what_the_server_gives() -> None:
     cases = recorded_random()
     assert len(cases) >= 60

@@ -41,6 +41,7 @@ async def post(transport: Transport, path: str, body: dict[str, Any]) -> tuple[i
     return response.status, json.loads(await response.read())
 
 
+@pytest.mark.promise("CEL", "Policies deny, warn and audit; what they cannot ask is refused.")
 async def test_a_policy_that_asks_the_authorizer_is_refused_with_the_reason() -> None:
     async with Cluster(controllers=False) as cluster:
         asked = policy(validations=[{"expression": "authorizer.group('').resource('pods').check('get').allowed()"}])
@@ -51,6 +52,7 @@ async def test_a_policy_that_asks_the_authorizer_is_refused_with_the_reason() ->
     )
 
 
+@pytest.mark.promise("CEL", "Without the extra, rules and policies are refused, and the extra is named.")
 async def test_without_the_extra_policies_and_rules_are_refused_and_the_extra_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -73,6 +75,7 @@ async def test_without_the_extra_policies_and_rules_are_refused_and_the_extra_is
     assert "pip install 'kubewright[cel]'" in body["message"]
 
 
+@pytest.mark.promise("CEL", "Policies deny, warn and audit; what they cannot ask is refused.")
 async def test_audit_actions_and_annotations_are_told_to_the_audit() -> None:
     asked = policy(
         validations=[{"expression": "object.metadata.name != 'odd'", "message": "odd"}],
@@ -102,6 +105,7 @@ async def test_audit_actions_and_annotations_are_told_to_the_audit() -> None:
     ]
 
 
+@pytest.mark.promise("CEL", "A runaway rule is stopped, by its cost and not by a clock; so is a pattern.")
 async def test_a_policy_that_runs_away_is_stopped() -> None:
     loop = "lists.range(9999).all(x, lists.range(9999).all(y, x + y >= 0))"
     async with Cluster(controllers=False) as cluster:
@@ -114,6 +118,7 @@ async def test_a_policy_that_runs_away_is_stopped() -> None:
     assert "resulted in error: operation cancelled: actual cost limit exceeded" in answer["message"]
 
 
+@pytest.mark.promise("CEL", "Match conditions of webhooks are evaluated.")
 def test_conditions_of_webhooks_are_compiled_and_evaluated() -> None:
     conditions, request = PolicyConditions(), {"operation": "CREATE", "name": "a", "namespace": "b"}
     obj = {"metadata": {"name": "a", "labels": {"team": "blue"}}}

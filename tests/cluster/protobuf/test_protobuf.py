@@ -62,6 +62,10 @@ def test_reads_delete_options_in_every_group_version(group: str) -> None:
     assert decode(sent) == {"apiVersion": group, "kind": "DeleteOptions", "propagationPolicy": "Foreground"}
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Protobuf is read as Kubernetes writes it; hostile bytes are an error of their own.",
+)
 def test_every_golden_object_is_read_as_its_json_twin() -> None:
     assert goldens().keys() > NEVER_SENT
     differing = []
@@ -73,6 +77,10 @@ def test_every_golden_object_is_read_as_its_json_twin() -> None:
     assert len(goldens()) - len(NEVER_SENT) > 170
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Protobuf is read as Kubernetes writes it; hostile bytes are an error of their own.",
+)
 def test_values_that_are_zero_are_told_and_fields_that_are_absent_are_not() -> None:
     container = field(1, "web") + field(2, "") + field(16, 0)  # name, image, stdin: no pointers in Go
     spec = field(2, container) + field(4, 0)  # terminationGracePeriodSeconds: a pointer to 0
@@ -164,6 +172,10 @@ def test_an_object_without_end_is_refused() -> None:
         decode(envelope("apiextensions.k8s.io/v1", "CustomResourceDefinition", field(2, field(7, version))))
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Protobuf is read as Kubernetes writes it; hostile bytes are an error of their own.",
+)
 @given(st.sampled_from(["v1 Pod", "apps/v1 Deployment", "v1 DeleteOptions", "v1 Secret"]), st.binary(max_size=200))
 def test_arbitrary_bytes_are_an_object_or_an_error_of_its_own(kind: str, raw: bytes) -> None:
     api_version, _, name = kind.partition(" ")

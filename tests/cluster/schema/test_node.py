@@ -146,6 +146,10 @@ def test_an_object_with_nothing_set_has_what_go_always_writes() -> None:
     assert zero_object(event)["eventTime"] is None
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Every resource of Kubernetes 1.36 has a schema, and the packaged data is what its sources say.",
+)
 def test_every_resource_has_a_schema() -> None:
     for group_version in builtin_group_versions():
         for facts in builtin_resources(group_version):
@@ -165,6 +169,10 @@ def test_resources_have_the_verbs_of_discovery() -> None:
     assert subresources["status"] == ("Pod", "", ("get", "patch", "update"))
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Every resource of Kubernetes 1.36 has a schema, and the packaged data is what its sources say.",
+)
 def test_the_committed_file_is_what_the_generator_writes() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tools.generate_schemas", "--check"], capture_output=True, text=True, check=False

@@ -130,6 +130,10 @@ def facts(schema: Any) -> Any:
     return [facts(each) for each in schema] if isinstance(schema, list) else schema
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "OpenAPI documents of built-in and custom kinds say what the real server's say.",
+)
 async def test_the_documents_of_built_in_kinds_are_the_servers(client: Client) -> None:
     index = await get(client, "/openapi/v3")
     served = [path for path in index["paths"] if path in openapi_v3_paths()]
@@ -187,6 +191,10 @@ async def test_resources_and_verbs_are_those_of_discovery(client: Client) -> Non
                 assert sorted(facts_.verbs) == sorted(resource["verbs"]), resource
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "OpenAPI documents of built-in and custom kinds say what the real server's say.",
+)
 async def test_the_document_of_a_custom_kind_is_the_servers(client: Client, things: None) -> None:
     theirs = await document_of_things(client)
     ours = openapi_v3(f"{GROUP}/v1", [THING])
@@ -209,6 +217,10 @@ def comparable(schema: Any) -> Any:
     return [comparable(each) for each in schema] if isinstance(schema, list) else schema
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "OpenAPI documents of built-in and custom kinds say what the real server's say.",
+)
 async def test_the_old_document_knows_the_same_kinds(client: Client, things: None) -> None:
     await document_of_things(client)
     ours = openapi_v2([THING])
@@ -224,6 +236,10 @@ async def test_the_old_document_knows_the_same_kinds(client: Client, things: Non
     assert unknown <= OF_DISCOVERY
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "OpenAPI documents of built-in and custom kinds say what the real server's say.",
+)
 async def test_the_old_document_as_protobuf_has_the_servers_messages(client: Client) -> None:
     accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
     theirs = definitions_in(await client.request("GET", "/openapi/v2", accept=accept))
@@ -327,6 +343,10 @@ BODIES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Unknown fields are pruned and named as there, and defaults filled in.",
+)
 async def test_what_is_pruned_and_filled_in_is_what_the_server_stores(
     client: Client, namespace: str, things: None
 ) -> None:
@@ -344,6 +364,10 @@ async def test_what_is_pruned_and_filled_in_is_what_the_server_stores(
         assert "other" not in stored
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Unknown fields are pruned and named as there, and defaults filled in.",
+)
 async def test_strict_validation_says_what_the_server_says(client: Client, namespace: str, things: None) -> None:
     schema = custom_schema(SCHEMA)
     await document_of_things(client)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kubewright.cluster.schema import (
     apply_defaults,
     builtin_schema,
@@ -42,6 +44,10 @@ SCHEMA = custom_schema(
 )
 
 
+@pytest.mark.promise(
+    "How the embedded cluster merges",
+    "Unknown fields are pruned and named as there, and defaults filled in.",
+)
 def test_unknown_fields_go_and_are_named() -> None:
     obj = {
         "apiVersion": "example.com/v1",

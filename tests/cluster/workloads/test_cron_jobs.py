@@ -34,6 +34,10 @@ async def the(world: World) -> batch.CronJob:
     return await world.get(batch.CronJob, "tick")
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "A CronJob makes a Job whenever it is due, in its time zone, and keeps as many as it is told.",
+)
 async def test_a_job_is_made_whenever_it_is_due(world: World) -> None:
     await world.client.create(a_cron_job("*/2 * * * *"))
     await world.passes(100)
@@ -64,6 +68,10 @@ async def test_a_job_that_is_done_is_noticed(world: World) -> None:
     assert await world.events("SawCompletedJob") == [f"Saw completed job: {job.metadata.name}, condition: Complete"]
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "A CronJob makes a Job whenever it is due, in its time zone, and keeps as many as it is told.",
+)
 async def test_the_last_jobs_are_kept(world: World) -> None:
     await world.client.create(a_cron_job(successful_jobs_history_limit=1))
     await world.passes(60 * 3 + 30)
@@ -78,6 +86,10 @@ async def test_failed_jobs_have_a_limit_of_their_own(world: World) -> None:
     assert (await the(world)).status.last_successful_time is None
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "A CronJob makes a Job whenever it is due, in its time zone, and keeps as many as it is told.",
+)
 @pytest.mark.parametrize(("policy", "running"), [("Allow", 2), ("Forbid", 1), ("Replace", 1)])
 async def test_jobs_that_overlap(world: World, policy: str, running: int) -> None:
     await world.client.create(a_cron_job(image="long", concurrency_policy=policy))
@@ -130,6 +142,10 @@ async def test_a_hundred_missed_times_are_told_and_the_last_one_is_made_up_for(w
     assert len(await world.events("TooManyMissedTimes")) == 1
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "A CronJob makes a Job whenever it is due, in its time zone, and keeps as many as it is told.",
+)
 async def test_the_time_is_that_of_its_zone(world: World) -> None:
     await world.client.create(a_cron_job("30 9 * * *", time_zone="Asia/Tokyo"))  # half past midnight in UTC
     await world.passes(1801)

@@ -28,6 +28,7 @@ async def placed(world: World) -> list[str]:
     return sorted(pod.spec.node_name or "" for pod in await world.all(core.Pod))
 
 
+@pytest.mark.promise("The embedded cluster", "A DaemonSet has one pod on each node that suits it.")
 async def test_there_is_one_pod_on_each_node(world: World) -> None:
     await world.client.create(a_daemon_set())
     await world.passes(3)
@@ -37,6 +38,7 @@ async def test_there_is_one_pod_on_each_node(world: World) -> None:
     assert (status.desired_number_scheduled, status.number_available, status.number_misscheduled) == (3, 3, 0)
 
 
+@pytest.mark.promise("The embedded cluster", "A DaemonSet has one pod on each node that suits it.")
 async def test_only_nodes_that_suit_get_one(world: World) -> None:
     await world.client.patch(core.Node, "node-2", MergePatch({"metadata": {"labels": {"disk": "fast"}}}))
     taint = {"key": "own", "value": "a", "effect": "NoSchedule"}

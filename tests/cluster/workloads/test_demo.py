@@ -30,6 +30,10 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "`make demo` needs no binaries, and ends with 0 only when the sample has what it asks for.",
+)
 @pytest.mark.usefixtures("bare")
 def test_once_ends_well_when_the_sample_has_what_it_asks_for() -> None:
     ended = run("--once")
@@ -43,6 +47,10 @@ def test_once_ends_well_when_the_sample_has_what_it_asks_for() -> None:
     assert "\033" not in ended.stdout  # no colours where there is no terminal
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "`make demo` needs no binaries, and ends with 0 only when the sample has what it asks for.",
+)
 @pytest.mark.usefixtures("bare")
 def test_once_fails_when_it_takes_too_long() -> None:
     ended = run("--once", "--patience", "0")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from kubewright.api import apps, controller_of, core, meta
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
@@ -73,6 +75,10 @@ async def test_the_status_tells_of_availability_and_progress(world: World) -> No
     assert done.status.observed_generation == done.metadata.generation == 1
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "A rolling update never has too few or too many pods, and a broken one is told after its deadline.",
+)
 async def test_a_rolling_update_never_has_too_few_or_too_many_pods(world: World) -> None:
     rolling = apps.RollingUpdateDeployment(max_surge=1, max_unavailable=1)
     strategy = apps.DeploymentStrategy(type="RollingUpdate", rolling_update=rolling)
@@ -94,6 +100,10 @@ async def test_a_rolling_update_never_has_too_few_or_too_many_pods(world: World)
     assert done.metadata.annotations[REVISION] == "2"
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "A rolling update never has too few or too many pods, and a broken one is told after its deadline.",
+)
 async def test_a_broken_update_stops_and_is_told_after_the_deadline(world: World) -> None:
     world.plans.by_image["broken"] = PodPlan(image_missing=True)
     await world.client.create(a_deployment(replicas=4, progress_deadline_seconds=60))
@@ -288,6 +298,7 @@ async def test_events_tell_what_was_done(world: World) -> None:
     assert await world.events("SuccessfulCreate") == [f"Created pod: {pod}"]
 
 
+@pytest.mark.promise("The embedded cluster", "An hour of crashes takes a moment of virtual time.")
 async def test_an_hour_of_crash_loops_takes_a_moment(world: World) -> None:
     world.plans.by_image["crash"] = PodPlan(exit_after=1, exit_code=1, crash_loop=True)
     await world.client.create(a_deployment(replicas=1, image="crash"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import Any
 
+import pytest
+
 from kubewright.api import apps, core, discovery, meta
 from kubewright.cluster.nodes import PodPlan
 from tests.cluster.workloads.conftest import LABELS, World, a_deployment, a_stateful_set, template
@@ -29,6 +31,7 @@ async def slices(world: World) -> list[discovery.EndpointSlice]:
     return [each for each in found if each.metadata.labels.get("kubernetes.io/service-name") == "web"]
 
 
+@pytest.mark.promise("The embedded cluster", "Claims get volumes, and Services the addresses of ready pods.")
 async def test_addresses_follow_the_readiness_of_pods(world: World) -> None:
     world.plans.default = PodPlan(ready_delay=10)
     await world.client.create(a_service())

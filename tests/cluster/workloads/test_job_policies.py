@@ -34,6 +34,10 @@ async def the(world: World) -> batch.Job:
     return await world.get(batch.Job, "work")
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Policies of Jobs say which failures count, which end everything, and what is success.",
+)
 async def test_a_rule_ends_a_job_at_once(world: World) -> None:
     await world.client.create(a_job(image="bad", pod_failure_policy=on_codes("FailJob", 3), backoff_limit=6))
     await world.passes(3)
@@ -44,6 +48,10 @@ async def test_a_rule_ends_a_job_at_once(world: World) -> None:
     assert (job.status.failed, len(pods)) == (1, 1)
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Policies of Jobs say which failures count, which end everything, and what is success.",
+)
 async def test_a_failure_that_is_ignored_does_not_count(world: World) -> None:
     await world.client.create(a_job(image="bad", pod_failure_policy=on_codes("Ignore", 3), backoff_limit=0))
     await world.passes(3)
@@ -94,6 +102,10 @@ def an_indexed_job(count: int, limit: int, **spec: Any) -> batch.Job:
     return a_job(completion_mode="Indexed", **counts, **spec)
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Policies of Jobs say which failures count, which end everything, and what is success.",
+)
 async def test_some_indexes_are_enough(world: World) -> None:
     by_index(world, lambda index: PodPlan(exit_after=2) if index == 0 else PodPlan())
     rule = batch.SuccessPolicyRule(succeeded_indexes="0,2", succeeded_count=1)
@@ -107,6 +119,10 @@ async def test_some_indexes_are_enough(world: World) -> None:
     assert len(await world.names(core.Pod)) == 1
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Policies of Jobs say which failures count, which end everything, and what is success.",
+)
 async def test_each_index_fails_for_itself(world: World) -> None:
     by_index(world, lambda index: PodPlan(exit_after=1, exit_code=3 if index == 1 else 0))
     spec: dict[str, Any] = {

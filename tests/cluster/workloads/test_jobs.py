@@ -28,6 +28,10 @@ async def the(world: World, name: str = "work") -> batch.Job:
     return await world.get(batch.Job, name)
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "A Job ends when enough pods have succeeded, or too many failed; each counts once.",
+)
 async def test_pods_run_side_by_side_until_enough_have_succeeded(world: World) -> None:
     await world.client.create(a_job(completions=5, parallelism=2))
     await world.passes(5)
@@ -45,6 +49,10 @@ async def test_pods_run_side_by_side_until_enough_have_succeeded(world: World) -
     assert {tuple(pod.metadata.finalizers) for pod in await world.all(core.Pod)} == {()}
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "A Job ends when enough pods have succeeded, or too many failed; each counts once.",
+)
 async def test_failed_pods_are_followed_by_others_ever_later_until_it_is_enough(world: World) -> None:
     await world.client.create(a_job(image="bad", backoff_limit=3))
     seen = []
@@ -126,6 +134,10 @@ async def test_a_suspended_job_has_no_pods_and_one_that_goes_on_has(world: World
     assert conditions(await the(world)) == {"Suspended": ("False", "JobResumed"), **DONE}
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "A Job ends when enough pods have succeeded, or too many failed; each counts once.",
+)
 async def test_fewer_at_a_time_are_no_failures(world: World) -> None:
     await world.client.create(a_job(image="nginx", completions=4, parallelism=3))
     await world.passes(3)

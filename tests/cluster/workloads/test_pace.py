@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
+
 from kubewright.api import apps
 from kubewright.cluster.nodes import PodPlan
 from tests.cluster.workloads.conftest import World, a_deployment
@@ -11,6 +13,7 @@ from tests.cluster.workloads.conftest import World, a_deployment
 PODS = 60
 
 
+@pytest.mark.promise("The embedded cluster", "A large workload is counted now and then, not whenever a pod changes.")
 async def test_a_large_replica_set_is_counted_now_and_then(world: World) -> None:
     delays = (number / 100 for number in itertools.count())
     plans: dict[str, PodPlan] = {}

@@ -41,6 +41,10 @@ async def told(world: World) -> list[Line]:
     ]
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Scheduler and kubelets tell of pods in events, by the plans of the pods, and count what is told again.",
+)
 async def test_a_pod_that_runs_is_scheduled_and_its_containers_are_started_one_after_the_other(world: World) -> None:
     latest = core.Container(name="side", image="side")
     init = [core.Container(name="first", image="init:1")]
@@ -73,6 +77,10 @@ async def test_a_pod_that_runs_is_scheduled_and_its_containers_are_started_one_a
     assert (scheduler.reporting_component, scheduler.action) == ("default-scheduler", "Binding")
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Scheduler and kubelets tell of pods in events, by the plans of the pods, and count what is told again.",
+)
 async def test_a_pod_that_crashes_is_told_of_again_and_again_in_the_same_events(world: World) -> None:
     pod = await make(world, PodPlan(exit_after=1, exit_code=1, crash_loop=True))
     await world.passes(100)  # it ends after 1, 12, 33, 74 seconds, and is started again 10, 20, 40 and 80 later
@@ -117,6 +125,10 @@ async def test_an_image_that_is_missing_is_looked_for_ever_more_rarely(world: Wo
 NO_VICTIMS = "No preemption victims found for incoming pod"
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Scheduler and kubelets tell of pods in events, by the plans of the pods, and count what is told again.",
+)
 async def test_a_pod_for_which_there_is_no_node_waits_until_there_is(world: World) -> None:
     await make(world, PodPlan(unschedulable="Insufficient cpu"))
     await world.passes(310)
@@ -133,6 +145,10 @@ async def test_a_pod_for_which_there_is_no_node_waits_until_there_is(world: Worl
     assert (await world.get(core.Pod, "web")).status.phase == "Running"
 
 
+@pytest.mark.promise(
+    "The embedded cluster",
+    "Scheduler and kubelets tell of pods in events, by the plans of the pods, and count what is told again.",
+)
 @pytest.mark.parametrize(
     ("probe", "outcome"),
     [

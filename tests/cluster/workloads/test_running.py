@@ -92,6 +92,7 @@ def test_the_command_starts_them_on_request() -> None:
             process.kill()
 
 
+@pytest.mark.promise("The embedded cluster", "Events of workloads carry the names of the real controllers.")
 async def test_events_carry_the_names_of_the_controllers(world: World) -> None:
     await world.client.create(a_deployment(replicas=1))
     await world.client.create(a_job())

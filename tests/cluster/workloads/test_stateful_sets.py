@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kubewright.api import Quantity, apps, controller_of, core, meta
 from kubewright.cluster.nodes import PodPlan
 from tests.cluster.workloads.conftest import LABELS, World, a_stateful_set, template
@@ -33,6 +35,7 @@ async def images(world: World) -> dict[str, str]:
     return {pod.metadata.name: pod.spec.containers[0].image or "" for pod in await world.all(core.Pod)}
 
 
+@pytest.mark.promise("The embedded cluster", "Pods of a StatefulSet come and change in order, above its partition.")
 async def test_pods_come_one_after_the_other_each_when_the_one_before_is_ready(world: World) -> None:
     world.plans.default = PodPlan(ready_delay=10)
     await world.client.create(a_stateful_set(replicas=3))
@@ -105,6 +108,7 @@ async def test_claims_go_with_pods_and_set_where_that_is_asked_for(world: World)
     assert await world.names(core.PersistentVolume) == []
 
 
+@pytest.mark.promise("The embedded cluster", "Pods of a StatefulSet come and change in order, above its partition.")
 async def test_an_update_goes_from_the_highest_down_and_waits_for_each(world: World) -> None:
     await world.client.create(a_stateful_set(replicas=3))
     await world.passes(5)
@@ -122,6 +126,7 @@ async def test_an_update_goes_from_the_highest_down_and_waits_for_each(world: Wo
     assert (status.current_replicas, status.updated_replicas) == (3, 3)
 
 
+@pytest.mark.promise("The embedded cluster", "Pods of a StatefulSet come and change in order, above its partition.")
 async def test_pods_below_the_partition_keep_their_template_also_when_they_are_made_anew(world: World) -> None:
     rolling = apps.RollingUpdateStatefulSetStrategy(partition=2)
     strategy = apps.StatefulSetUpdateStrategy(type="RollingUpdate", rolling_update=rolling)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kubewright.api import Quantity, core, meta
 from tests.cluster.workloads.conftest import World
 
@@ -24,6 +26,7 @@ def a_volume(name: str, size: str, **spec: Any) -> core.PersistentVolume:
     return core.PersistentVolume(metadata=meta.ObjectMeta(name=name), spec=made)
 
 
+@pytest.mark.promise("The embedded cluster", "Claims get volumes, and Services the addresses of ready pods.")
 async def test_a_claim_gets_a_volume_of_its_size_that_goes_with_it(world: World) -> None:
     await world.client.create(a_claim(storage_class_name="fast"))
     await world.passes(1)
@@ -37,6 +40,7 @@ async def test_a_claim_gets_a_volume_of_its_size_that_goes_with_it(world: World)
     assert await world.names(core.PersistentVolume) == []
 
 
+@pytest.mark.promise("The embedded cluster", "Claims get volumes, and Services the addresses of ready pods.")
 async def test_the_smallest_volume_that_fits_is_taken(world: World) -> None:
     for name, size in (("big", "10Gi"), ("fitting", "2Gi"), ("small", "1Mi")):
         await world.client.create(a_volume(name, size, persistent_volume_reclaim_policy="Retain"))

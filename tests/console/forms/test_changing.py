@@ -32,6 +32,10 @@ async def spec_of(client: Client, kind: type[Untyped], name: str, namespace: str
     return found
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "Nothing is written before a dry run on the server has shown what would change, and what the server adds.",
+)
 async def test_a_change_is_shown_before_it_is_written(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
@@ -77,6 +81,10 @@ async def test_a_rule_about_changes_is_told_inline(
     await expect(problem(page, "spec.fixed")).to_have_text("is fixed for good")
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "Who else owns a field is told before it is taken over, and that is a choice.",
+)
 async def test_who_owns_a_field_is_told_and_force_is_a_choice(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
@@ -101,6 +109,7 @@ async def test_who_owns_a_field_is_told_and_force_is_a_choice(
     assert owners == {"gitops": False, "kubewright-console": True}
 
 
+@pytest.mark.promise("Forms of the console", "A form never writes over a change that its user has not seen.")
 async def test_what_others_change_meanwhile_is_never_lost(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
@@ -128,6 +137,10 @@ async def test_what_others_change_meanwhile_is_never_lost(
     assert (found["size"], found["reason"]) == (2, "theirs")
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "Deleting asks for the name, shows what goes with it, and tells what holds it.",
+)
 async def test_deleting_asks_for_the_name_and_shows_what_goes_with_it(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
@@ -172,6 +185,10 @@ async def test_deleting_another_object_of_the_same_name_is_refused(
     await expect(page.get_by_test_id("gone")).to_be_visible()  # it went by another hand
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "Who may not create, change or delete is told which verb is missing, and is refused.",
+)
 async def test_who_may_not_change_or_delete_is_told(
     client: Client, cluster_namespace: str, console_url: str, everything: type[Untyped], signed_in_as: SignIn
 ) -> None:
@@ -188,6 +205,10 @@ async def test_who_may_not_change_or_delete_is_told(
     await expect(page.get_by_title("the verb “delete” is missing")).to_be_visible()
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "The values of a Secret are on the page of its form only after somebody asked for them.",
+)
 @pytest.mark.clusters("embedded")
 async def test_a_secret_shows_its_values_to_whoever_asks(
     client: Client, cluster_namespace: str, console_url: str, page: Page
@@ -206,6 +227,7 @@ class TestReadOnly:
     def console_settings(self) -> dict[str, Any]:
         return {"read_only": True}
 
+    @pytest.mark.promise("Forms of the console", "A read-only console writes nothing, whatever a browser sends.")
     @pytest.mark.clusters("embedded")
     async def test_a_read_only_console_writes_nothing(
         self,

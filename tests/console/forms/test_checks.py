@@ -27,6 +27,10 @@ def test_an_object_without_faults_has_no_problems() -> None:
     assert told(an_object(tags=["a"], ports=[{"name": "web", "number": 80}], limits={"a.b/c": 1})) == {}
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "What is wrong is told at its field while somebody types, CEL messages too.",
+)
 @pytest.mark.parametrize(
     ("spec", "place", "message"),
     [
@@ -50,6 +54,10 @@ def test_each_problem_is_at_its_field(spec: dict[str, Any], place: str, message:
     assert told(an_object(**spec)) == {place: message}
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "What is wrong is told at its field while somebody types, CEL messages too.",
+)
 def test_cel_messages_are_where_their_rules_or_their_field_paths_are() -> None:
     assert told(an_object(size=6)) == {"spec": "a large one needs a reason"}
     assert told(an_object(ratio=1.5)) == {"spec.ratio": "a ratio is at most 1"}
@@ -116,6 +124,10 @@ def invalid(*causes: dict[str, str]) -> ApiError:
     return error_from(422, {}, msgspec.json.encode(body), request="create everythings")
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "What the server refuses is told at the field that it names; who denies is named.",
+)
 def test_the_causes_of_a_refusal_are_at_their_fields() -> None:
     error = invalid(
         {"field": "spec.ports[1].number", "message": "Invalid value: 0"},

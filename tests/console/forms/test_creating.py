@@ -50,6 +50,11 @@ async def write(page: Page, text: str) -> None:
     await page.keyboard.insert_text(text)
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "Nothing is written before a dry run on the server has shown what would change, and what the server adds.",
+)
+@pytest.mark.promise("Forms of the console", "A form that somebody wrote in is not left without a question.")
 async def test_an_object_is_created_by_form(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
@@ -107,6 +112,14 @@ def _yaml(name: str, namespace: str, spec: str) -> str:
     )
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "What is wrong is told at its field while somebody types, CEL messages too.",
+)
+@pytest.mark.promise(
+    "Forms of the console",
+    "What the server refuses is told at the field that it names; who denies is named.",
+)
 async def test_what_is_wrong_is_told_at_its_field(
     client: Client, cluster_namespace: str, console: Console, console_url: str, page: Page
 ) -> None:
@@ -160,6 +173,10 @@ async def _refuses(client: Client, kind: type[Untyped], obj: dict[str, Any], mes
                 return
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "What the server refuses is told at the field that it names; who denies is named.",
+)
 async def test_who_denies_is_named_with_the_reason(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
@@ -184,6 +201,10 @@ async def test_who_denies_is_named_with_the_reason(
         await client.delete(ValidatingAdmissionPolicy, name)
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "Form and YAML follow each other; comments stay, and text that cannot be read is told with its line.",
+)
 @pytest.mark.clusters("embedded")
 async def test_form_and_yaml_follow_each_other(
     cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
@@ -222,6 +243,7 @@ async def test_form_and_yaml_follow_each_other(
     await expect(page.get_by_test_id("parts")).to_contain_text("101 to 200 of 250")
 
 
+@pytest.mark.promise("Forms of the console", "Lists and maps of a form are filled by keyboard alone.")
 @pytest.mark.clusters("embedded")
 async def test_lists_and_maps_are_filled_by_keyboard_alone(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
@@ -276,6 +298,10 @@ EVIL = (
 )
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "Hostile descriptions, choices, defaults, names and values stay text in forms.",
+)
 async def test_hostile_content_stays_text(
     client: Client, cluster_namespace: str, console: Console, console_url: str, page: Page
 ) -> None:
@@ -319,6 +345,10 @@ async def test_hostile_content_stays_text(
     assert await page.locator("img[src=x]").count() == 0
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "Who may not create, change or delete is told which verb is missing, and is refused.",
+)
 @pytest.mark.clusters("embedded")
 async def test_who_may_not_create_is_told_and_refused(
     client: Client, cluster_namespace: str, console_url: str, everything: type[Untyped], signed_in_as: SignIn

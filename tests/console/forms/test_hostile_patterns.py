@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kubewright.console.forms import Checker, form_of
 
 
+@pytest.mark.promise("Forms of the console", "A pattern that Python could take years for does not stop the console.")
 def test_a_form_checks_a_pattern_that_backtracks_in_linear_time() -> None:
     text = {"type": "string", "pattern": "^(a+)+$"}
     spec = {"type": "object", "properties": {"words": {"type": "array", "items": text}}}

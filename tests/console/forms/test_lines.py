@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,10 @@ def test_what_is_told_as_the_same_is_and_begin_and_end_are_found(
     assert len(holds(begin + one + end, begin + other + end)) >= len(begin) + len(end)
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "Objects of thousands of lines are compared in a time that does not run away.",
+)
 def test_thousands_of_lines_are_compared_by_those_that_stand_there_once() -> None:
     old = [f"key-{at}: value" for at in range(20_000)]
     new = [f"key-{at}: {'other' if at % 7 == 0 else 'value'}" for at in range(20_000)]
@@ -34,6 +39,10 @@ def test_thousands_of_lines_are_compared_by_those_that_stand_there_once() -> Non
     assert len(holds(old, [*reversed(old)])) == 1
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "Objects of thousands of lines are compared in a time that does not run away.",
+)
 def test_thousands_of_lines_that_stand_there_often_have_an_end_too() -> None:
     old = [text for at in range(5_000) for text in ("- name: x", f"  v: {at % 3}")]
     new = [text for at in range(5_000) for text in ("- name: x", f"  v: {at * 7 % 5}")]

@@ -106,6 +106,10 @@ def test_what_leads_nowhere_is_followed_as_far_as_it_goes() -> None:
 # Documents
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "A form writes what was touched and nothing else; absent, null and empty are three things.",
+)
 def test_absent_null_and_empty_are_three_things() -> None:
     document = Document({"spec": {"a": None, "b": ""}})
     assert document.get(("spec", "a")) is None
@@ -161,6 +165,10 @@ json_values: Any = st.recursive(
 )
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "A form writes what was touched and nothing else; absent, null and empty are three things.",
+)
 @settings(deadline=None)  # the machine may be busy
 @given(
     st.dictionaries(names, json_values, max_size=4),
@@ -185,6 +193,10 @@ def test_any_edits_leave_untouched_parts_alone(untouched: dict[str, Any], edits:
     assert document.value["metadata"] == {"name": "x"}
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "A form writes what was touched and nothing else; absent, null and empty are three things.",
+)
 @settings(deadline=None)  # the machine may be busy
 @given(st.lists(names, min_size=1, max_size=4), json_values)
 def test_what_is_put_and_removed_again_leaves_no_trace(steps: list[str], value: Any) -> None:
@@ -200,6 +212,7 @@ def test_what_is_put_and_removed_again_leaves_no_trace(steps: list[str], value: 
 # Texts
 
 
+@pytest.mark.promise("Forms of the console", "What a form shows and nobody touches comes back as it was.")
 @settings(deadline=None)  # the machine may be busy
 @given(st.sampled_from(["text", "integer", "number", "int-or-string"]), st.data())
 def test_what_is_shown_comes_back_as_it_was(shape: str, data: st.DataObject) -> None:

@@ -133,6 +133,10 @@ def test_a_changed_value_leaves_comments_alone() -> None:
     assert text == COMMENTED.replace("size: 3", "size: 4").replace("one  #", '"yes"  #')
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "Form and YAML follow each other; comments stay, and text that cannot be read is told with its line.",
+)
 def test_added_and_removed_fields_leave_comments_alone() -> None:
     value = read_yaml(COMMENTED)
     del value["spec"]["tags"]
@@ -143,6 +147,10 @@ def test_added_and_removed_fields_leave_comments_alone() -> None:
     assert "# the whole" in text
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "Form and YAML follow each other; comments stay, and text that cannot be read is told with its line.",
+)
 @settings(deadline=None)  # the machine may be busy
 @given(st.data())
 def test_whatever_the_form_changes_the_text_means_the_object(data: st.DataObject) -> None:
@@ -165,6 +173,10 @@ def shown(lines: Any) -> list[str]:
     return [signs[line.kind] + ("*" if line.by_server else "") + line.text for line in lines]
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "Nothing is written before a dry run on the server has shown what would change, and what the server adds.",
+)
 def test_a_change_is_shown_with_lines_around_it_and_who_made_it() -> None:
     before = an_object(color="green", enabled=True) | {"status": {"ready": True}}
     wanted = an_object(color="red", enabled=True) | {"status": {"ready": True}}
@@ -196,6 +208,7 @@ def test_nothing_changed_is_nothing_shown() -> None:
 # Two people
 
 
+@pytest.mark.promise("Forms of the console", "A form never writes over a change that its user has not seen.")
 def test_changes_at_different_places_come_together() -> None:
     base = an_object(ports=[{"name": "a", "number": 1}, {"name": "b", "number": 2}], color="red")
     mine = an_object(ports=[{"name": "a", "number": 9}, {"name": "b", "number": 2}], color="red", size=2)
@@ -258,6 +271,10 @@ def owned(**fields: Any) -> dict[str, Any]:
     return value
 
 
+@pytest.mark.promise(
+    "Forms of the console",
+    "Who else owns a field is told before it is taken over, and that is a choice.",
+)
 def test_owners_are_found_by_member_key_value_and_whole() -> None:
     obj = owned(**{"f:size": {}, "f:ports": {'k:{"name":"web"}': {".": {}, "f:number": {}}}, "f:tags": {'v:"a"': {}}})
     assert [owner.manager for owner in owners_of(obj, ("spec", "size"))] == ["gitops"]

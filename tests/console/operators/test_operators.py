@@ -50,6 +50,10 @@ def operator(cluster_namespace: str) -> Operator:
     return made
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "An operator tells the same in the console's process and from elsewhere; what is no operator is told so.",
+)
 async def test_an_operator_tells_the_same_in_this_process_and_from_elsewhere(
     cluster: Cluster, operator: Operator, cluster_namespace: str
 ) -> None:
@@ -102,6 +106,10 @@ async def test_an_operator_tells_the_same_in_this_process_and_from_elsewhere(
     await there.close()
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "An operator tells the same in the console's process and from elsewhere; what is no operator is told so.",
+)
 @pytest.mark.parametrize(
     ("body", "status", "expected"),
     [
@@ -201,6 +209,11 @@ async def test_an_operator_is_asked_again_and_again_and_its_numbers_are_kept() -
     assert view.closed
 
 
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "The operator's page has charts with data, queues, caches, watches and the leader; one that is away says since "
+    "when.",
+)
 async def test_an_operator_that_is_away_says_since_when_and_comes_back_with_new_numbers() -> None:
     clock = VirtualClock()
     view = Scripted(clock)

@@ -39,6 +39,10 @@ def control_plane() -> Iterator[ControlPlane]:
         yield plane
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "cert-manager's definitions accept what is generated, and its injector does what the annotations ask for.",
+)
 async def test_the_injector_fills_in_the_authority(
     client: Client, control_plane: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:

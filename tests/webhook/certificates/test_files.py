@@ -66,6 +66,10 @@ def files(folder: Path, clock: VirtualClock) -> CertificateFiles:
     return CertificateFiles(places_for("files", folder), clock=clock)
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "Certificate files are read again however they changed, and a half-written pair changes nothing.",
+)
 @pytest.mark.parametrize("put", [write_over, rename, as_kubernetes_does])
 async def test_a_new_pair_is_served_however_it_came(
     put: Put, tmp_path: Path, clock: VirtualClock, issue: Issue
@@ -97,6 +101,10 @@ async def test_a_pair_of_the_same_size_and_time_is_seen(tmp_path: Path, clock: V
         assert source.pair == new
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "Certificate files are read again however they changed, and a half-written pair changes nothing.",
+)
 async def test_a_half_written_pair_leaves_the_old_one_and_is_logged_once(
     tmp_path: Path, clock: VirtualClock, issue: Issue, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -159,6 +167,10 @@ async def test_what_cannot_be_read_leaves_the_old_one(
         assert source.pair == new
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "A certificate that OpenSSL refuses does not replace one that works.",
+)
 async def test_one_that_openssl_refuses_leaves_the_old_one(
     tmp_path: Path, clock: VirtualClock, issue: Issue, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -242,6 +254,10 @@ async def test_one_that_is_not_valid_yet_does_not_replace_one_that_is(
         assert source.pair == early
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "What a clock that was ahead has made is replaced, and makes a replica unready.",
+)
 async def test_a_certificate_that_is_not_valid_yet_makes_the_replica_unready(
     tmp_path: Path, clock: VirtualClock, issue: Issue
 ) -> None:

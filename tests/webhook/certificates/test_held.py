@@ -78,6 +78,7 @@ def test_nonsense_never_does_more_than_to_be_refused(changes: dict[str, bytes]) 
     assert read.leaf == HELD.leaf
 
 
+@pytest.mark.promise("The certificate of the webhooks", "No private key of a certificate is shown.")
 def test_nothing_shows_a_private_key() -> None:
     shown = f"{HELD!r} {HELD.signer!r} {HELD.leaf!r} {CertificateAuthority('a').pair!r}"
     assert "PRIVATE KEY" not in shown

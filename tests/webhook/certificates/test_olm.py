@@ -76,6 +76,7 @@ def test_what_olm_cannot_say_is_refused(webhook: Any, what: str) -> None:
     assert str(caught.value) == f"webhook {name!r} has {what}, which OLM cannot pass on to the API server"
 
 
+@pytest.mark.promise("The certificate of the webhooks", "OLM's own definition accepts the webhook definitions.")
 async def test_the_definition_of_olm_accepts_all_of_it(client: Client, namespace: str) -> None:
     folder = download_module("github.com/operator-framework/api", "v0.30.0")
     text = (folder / "crds" / "operators.coreos.com_clusterserviceversions.yaml").read_text(encoding="utf-8")

@@ -56,6 +56,10 @@ def test_jitter_lets_one_replica_come_first(first: Held) -> None:
     assert decide(first, late, START + 63 * DAY, settled=False) is not None
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "A new authority is trusted before it signs, and an old one until all that it signed has expired.",
+)
 def test_a_new_authority_is_trusted_first_and_signs_later(first: Held) -> None:
     current = replace(first, leaf=changed(first, START + 200 * DAY).held.leaf)
     now = START + 244 * DAY
@@ -90,6 +94,10 @@ def test_what_has_expired_is_replaced_at_once(first: Held) -> None:
     assert not set(everything.trusted) & set(first.trusted)
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "What a clock that was ahead has made is replaced, and makes a replica unready.",
+)
 @pytest.mark.parametrize("ahead", [100 * DAY, 730 * DAY], ids=["the leaf", "the leaf and who signed it"])
 def test_what_a_clock_that_was_ahead_has_made_is_replaced_at_once(first: Held, ahead: timedelta) -> None:
     early = changed(first, START + ahead).held

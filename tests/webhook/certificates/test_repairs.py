@@ -64,6 +64,11 @@ class Quarrel:
             await self._clock.advance(pause)
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "A bundle that another program keeps undoing is repaired ever more rarely, and that program is named; one "
+    "object's trouble does not keep others from being repaired.",
+)
 async def test_who_keeps_undoing_a_repair_is_answered_ever_more_rarely_and_named(
     of: Served, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -126,6 +131,11 @@ class Refusing:
         await self._transport.close()
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "A bundle that another program keeps undoing is repaired ever more rarely, and that program is named; one "
+    "object's trouble does not keep others from being repaired.",
+)
 async def test_an_object_that_cannot_be_read_does_not_keep_others_from_being_repaired(of: Served) -> None:
     limited = replace(of, client=of.client.through(Refusing), definitions=("toys.webhooks.example.com",))
     keeper = Keeper(limited)
@@ -137,6 +147,7 @@ async def test_an_object_that_cannot_be_read_does_not_keep_others_from_being_rep
         assert await bundles(of.client, "default") == [keeper.held.bundle]
 
 
+@pytest.mark.promise("The certificate of the webhooks", "That the clocks of pods differ is told.")
 @pytest.mark.parametrize("ahead", [timedelta(minutes=7), timedelta(days=2)])
 async def test_that_clocks_differ_is_told_once_for_each_certificate(
     ahead: timedelta, of: Served, clock: VirtualClock, caplog: pytest.LogCaptureFixture

@@ -91,6 +91,7 @@ async def replica(of: Served, terms: Terms, *, close: bool) -> AsyncIterator[tup
             await runner.cleanup()
 
 
+@pytest.mark.promise("The certificate of the webhooks", "No write fails while authorities come and go under load.")
 async def test_no_write_fails_while_authorities_come_and_go(
     client: Client, namespace: str, request: pytest.FixtureRequest
 ) -> None:

@@ -55,6 +55,7 @@ async def asked(client: Client, namespace: str) -> AsyncIterator[Served]:
     await client.delete(type(configuration), str(configuration.metadata.name))
 
 
+@pytest.mark.promise("The certificate of the webhooks", "A self-managed certificate is made and trusted at the start.")
 async def test_the_secret_and_the_trust_are_made_at_the_start(asked: Served) -> None:
     async with SelfManaged(asked) as source:
         own, another, elsewhere = await bundles(asked.client, asked.namespace)
@@ -73,6 +74,7 @@ async def test_the_secret_and_the_trust_are_made_at_the_start(asked: Served) -> 
         assert again.pair == first, "what is there is used, not made again"
 
 
+@pytest.mark.promise("The certificate of the webhooks", "A self-managed certificate is made and trusted at the start.")
 async def test_a_definition_with_conversion_trusts_it_too(client: Client, namespace: str) -> None:
     group = f"{namespace}.example.com"
     version = apiextensions.CustomResourceDefinitionVersion(
@@ -111,6 +113,7 @@ async def test_a_definition_with_conversion_trusts_it_too(client: Client, namesp
         await client.delete(apiextensions.CustomResourceDefinition, f"turned.{group}")
 
 
+@pytest.mark.promise("The certificate of the webhooks", "Replicas that start at once serve one certificate.")
 async def test_replicas_that_start_at_once_serve_one_certificate(asked: Served) -> None:
     for number in range(10):
         of = served(asked.client, CLOCK, asked.namespace, validating=asked.validating, secret=f"race-{number}")
@@ -122,6 +125,10 @@ async def test_replicas_that_start_at_once_serve_one_certificate(asked: Served) 
         assert own == (await secret_of(of)).data["ca.crt"]  # type: ignore[index]
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "A bundle that is emptied and a Secret that is deleted or spoiled are repaired.",
+)
 async def test_a_bundle_that_somebody_empties_comes_back(asked: Served) -> None:
     async with SelfManaged(asked) as source:
         found = await asked.client.get(admissionregistration.ValidatingWebhookConfiguration, str(asked.validating))
@@ -135,6 +142,7 @@ async def test_a_bundle_that_somebody_empties_comes_back(asked: Served) -> None:
         await until(repaired)
 
 
+@pytest.mark.promise("The certificate of the webhooks", "A self-managed certificate is made and trusted at the start.")
 async def test_a_configuration_that_comes_later_trusts_it(client: Client, namespace: str) -> None:
     configuration = validating(namespace, address(namespace))
     of = served(client, CLOCK, namespace, validating=configuration.metadata.name)
@@ -152,6 +160,11 @@ async def test_a_configuration_that_comes_later_trusts_it(client: Client, namesp
             await client.delete(type(configuration), str(configuration.metadata.name))
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "A bundle that is emptied and a Secret that is deleted or spoiled are repaired.",
+)
+@pytest.mark.promise("The certificate of the webhooks", "No private key of a certificate is shown.")
 @pytest.mark.parametrize("how", ["deleted", "emptied", "spoiled", "without a key"])
 async def test_a_secret_that_somebody_spoils_is_made_anew_without_a_gap(
     how: str, asked: Served, caplog: pytest.LogCaptureFixture
@@ -188,6 +201,7 @@ async def test_a_secret_that_somebody_spoils_is_made_anew_without_a_gap(
     assert "PRIVATE KEY" not in caplog.text
 
 
+@pytest.mark.promise("The certificate of the webhooks", "A Secret of somebody else is left alone.")
 @pytest.mark.parametrize(
     "labels", [{}, {"app.kubernetes.io/managed-by": "kubewright", "app.kubernetes.io/name": "another"}]
 )
@@ -204,6 +218,10 @@ async def test_a_secret_of_somebody_else_is_left_alone(labels: dict[str, str], c
     assert (await secret_of(of)).data == {"tls.crt": b"theirs"}
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "A replica that is behind cannot take a new authority out of a bundle again.",
+)
 async def test_a_replica_that_is_behind_cannot_take_a_new_authority_out_again(asked: Served) -> None:
     terms = Terms(name="made", hosts=asked.hosts, settle=3600)
     ahead, behind = Keeper(asked, terms), Keeper(asked, terms)
@@ -227,6 +245,10 @@ def test_the_usual_lives_leave_room_for_renewal() -> None:
     assert terms.life >= timedelta(days=30)
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "The roles for a self-managed certificate are derived, by name, and enough.",
+)
 @pytest.mark.clusters("real")
 async def test_the_derived_roles_are_enough_and_no_more(client: Client, namespace: str) -> None:
     """Everything as the service account of the manifests, who may do only what they say."""
@@ -309,6 +331,10 @@ class Away:
         await self._transport.close()
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "While the server is away, the certificate goes on being served.",
+)
 @pytest.mark.clusters("embedded")
 async def test_while_the_server_is_away_the_certificate_goes_on_being_served(
     client: Client, namespace: str, caplog: pytest.LogCaptureFixture

@@ -45,6 +45,10 @@ async def readiness(running: kw.Running) -> tuple[int, str]:
     return int(answer.split()[1]), answer
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "An expired certificate shows in metrics, and makes a replica unready.",
+)
 @pytest.mark.parametrize(("days", "status"), [(90, 200), (-1, 500)])
 async def test_expiry_shows_in_metrics_and_readiness(days: float, status: int, tmp_path: Path) -> None:
     authority = CertificateAuthority("told")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from datetime import timedelta
 
+import pytest
 from msgspec.structs import replace
 
 from kubewright.certificates import KeyPair
@@ -76,6 +77,10 @@ class Years:
         return believed
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "A new authority is trusted before it signs, and an old one until all that it signed has expired.",
+)
 async def test_a_year_of_renewals_leaves_nobody_without_trust() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock, controllers=False) as cluster, cluster.client() as client:
@@ -89,6 +94,10 @@ async def test_a_year_of_renewals_leaves_nobody_without_trust() -> None:
     assert 12 <= len(years.leaves) <= 16, "a certificate each month, and one for each new authority"
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "What a clock that was ahead has made is replaced, and makes a replica unready.",
+)
 async def test_a_clock_that_was_ahead_for_a_step_breaks_nothing_for_longer() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock, controllers=False) as cluster, cluster.client() as client:
@@ -105,6 +114,10 @@ async def test_a_clock_that_was_ahead_for_a_step_breaks_nothing_for_longer() -> 
         assert pause <= 600, "whether this clock was right shows soon"
 
 
+@pytest.mark.promise(
+    "The certificate of the webhooks",
+    "What a clock that was ahead has made is replaced, and makes a replica unready.",
+)
 async def test_replicas_whose_clocks_disagree_for_good_do_not_write_without_a_pause() -> None:
     clock, ahead = VirtualClock(), VirtualClock(VirtualClock().now() + AHEAD)
     async with Cluster(clock=clock, controllers=False) as cluster, cluster.client() as client:
