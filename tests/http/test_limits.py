@@ -17,7 +17,7 @@ from tests.http.conftest import Wire, echo, until, wire
 from tests.http.test_server import GET, contexts
 from tests.patience import PATIENCE
 
-LIMITS = ServerLimits(header_bytes=4096, connections=3)
+LIMITS = ServerLimits(header_bytes=4096, connections=3, grace_seconds=0)
 
 
 # Bytes
@@ -225,7 +225,7 @@ async def test_a_new_connection_replaces_the_one_that_waited_longest(
 
 
 async def test_a_flood_of_new_connections_does_not_close_one_that_was_served() -> None:
-    async with Server(echo, limits=ServerLimits(waiting=3)) as server, AsyncExitStack() as stack:
+    async with Server(echo, limits=ServerLimits(waiting=3, grace_seconds=0)) as server, AsyncExitStack() as stack:
         kept = await stack.enter_async_context(wire(server))
         kept.send(GET)
         assert (await kept.response())[0] == 200
@@ -236,6 +236,31 @@ async def test_a_flood_of_new_connections_does_not_close_one_that_was_served() -
         assert (await kept.response())[0] == 200
 
 
+async def test_new_connections_are_not_closed_for_newer_ones() -> None:
+    """A client that is slower than a flood, as during a TLS handshake, keeps its connection."""
+    limits = ServerLimits(waiting=2, grace_seconds=PATIENCE)
+    async with Server(echo, limits=limits) as server, AsyncExitStack() as stack:
+        slow = await stack.enter_async_context(wire(server))
+        async with wire(server):
+            await connections(server, 2)
+            third = await stack.enter_async_context(wire(server))
+            third.send(GET)
+            slow.send(GET)
+            assert (await slow.response())[0] == 200
+            assert server.closed_for_room == 0
+        assert (await third.response())[0] == 200
+
+
+async def test_connections_are_closed_for_newer_ones_after_the_grace_time() -> None:
+    limits = ServerLimits(waiting=2, grace_seconds=0.05)
+    async with Server(echo, limits=limits) as server, AsyncExitStack() as stack:
+        silent = [await stack.enter_async_context(wire(server)) for _ in range(10)]
+        third = await stack.enter_async_context(wire(server))
+        third.send(GET)
+        assert (await third.response())[0] == 200
+        assert await silent[0].is_closed()
+
+
 async def test_connections_that_wait_have_their_own_limit() -> None:
     release = asyncio.Event()
 
@@ -243,7 +268,7 @@ async def test_connections_that_wait_have_their_own_limit() -> None:
         await release.wait()
         return ServerResponse(200, b"ok")
 
-    limits = ServerLimits(connections=100, waiting=2)
+    limits = ServerLimits(connections=100, waiting=2, grace_seconds=0)
     async with Server(wait, limits=limits) as server, AsyncExitStack() as stack:
         busy: list[Wire] = []
         for _ in range(5):

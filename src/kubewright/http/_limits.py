@@ -16,8 +16,12 @@ class ServerLimits(msgspec.Struct, frozen=True, kw_only=True):
     such a one the new one is closed."""
     waiting: int = 256
     """Connections that wait for their clients: handshakes, headers, bodies, idle ones. They need no handler and no
-    permission, so a flood consists of them. A TLS connection takes 45 kB on uvloop, 0.3 MB on asyncio's own loop. One
-    more closes the one that has waited longest."""
+    permission, so a flood consists of them. A TLS connection takes 45 kB on uvloop, 0.3 MB on asyncio's own loop. A new
+    connection replaces the one that has waited longest."""
+    grace_seconds: float = 1.0
+    """How long a new connection is safe from being replaced, so that a client that sends its request immediately is
+    served during a flood. Longer than the TLS handshakes of `waiting` connections take; plain HTTP needs less. If every
+    replaceable connection is younger, new ones stay in the listen queue of the kernel until one is old enough."""
     body_bytes: int = 32 * 1024 * 1024
     """Bytes of request bodies that are held at a time, by all connections together. One more closes the connection that
     has sent its body for the longest time; without such a one, that of the piece that is too much."""

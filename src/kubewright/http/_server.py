@@ -26,7 +26,8 @@ _BACKLOG: Final = 1024
 _ACCEPTED_AT_ONCE: Final = 32  # so that a flood of connections does not block the event loop
 _SWEEP_SECONDS: Final = 1.0
 _WARNING_SECONDS: Final = 60.0
-_PAUSE_SECONDS: Final = 0.2
+_PAUSE_SECONDS: Final = 0.2  # after the process ran out of file descriptors
+_SHORTEST_PAUSE_SECONDS: Final = 0.01
 _CANCEL_SECONDS: Final = 1.0
 _FLUSH_TURNS: Final = 3
 _TLS_CLOSE_SECONDS: Final = 1.0
@@ -36,11 +37,11 @@ _OUT_OF_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS,
 class Server:
     """Serves one handler at one address, from `async with` to its end.
 
-    Guarantees: at most `limits.connections` connections are open, handshakes included, of which `limits.waiting` wait
-    for their clients; bodies take at most `limits.body_bytes`; each state of a connection has a deadline, except a
-    running handler and a response that the client keeps reading; a failing handler answers 500 and is logged. Entering
-    raises OSError if the address cannot be used. Leaving lets running handlers finish within `drain_seconds`, then
-    cancels them.
+    Guarantees: at most `limits.connections` connections are open, handshakes included. A new one is accepted while fewer
+    than `limits.waiting` wait for their clients, or in place of the one that has waited longest. Bodies take at most
+    `limits.body_bytes`. Each state of a connection has a deadline, except a running handler and a response that the
+    client keeps reading. A failing handler answers 500 and is logged. Entering raises OSError if the address cannot be
+    used. Leaving lets running handlers finish within `drain_seconds`, then cancels them.
 
     Args:
         handler: called once for each request; one request of a connection at a time.
@@ -74,10 +75,12 @@ class Server:
         self._tls = tls
         self._drain_seconds = drain_seconds
         self._listeners: list[socket.socket] = []
+        self._held: list[socket.socket] = []
+        """Accepted, and not opened yet; at most one for each listener."""
         self._openings: dict[ServerConnection, asyncio.Task[None]] = {}
         # In the order in which they began to wait for their clients. Those that had no response yet are closed first:
         # a flood does not close the kept connections of an API server.
-        self._new: dict[ServerConnection, None] = {}
+        self._new: dict[ServerConnection, float] = {}  # with the loop's time of their first wait
         self._served: dict[ServerConnection, None] = {}
         self._dropped: set[ServerConnection] = set()  # they end in the next turn of the loop
         self._sweeping: Timer | None = None
@@ -144,17 +147,21 @@ class Server:
 
     def entered(self, connection: ServerConnection) -> None:
         """Keeps the order in which connections began to wait for their clients."""
-        self._new.pop(connection, None)
+        first = self._new.pop(connection, None)
         self._served.pop(connection, None)
         if connection.state == "closed":
             self.connections.discard(connection)
             self._dropped.discard(connection)
             self._idle.set()
+            if self._held:  # there is room before the pause ends
+                self._pause(0)
         elif connection in self._dropped:
             return
         elif connection.state in WAITING:
-            (self._served if connection.served else self._new)[connection] = None
-            self._bound_waiting()
+            if connection.served:
+                self._served[connection] = None
+            else:
+                self._new[connection] = asyncio.get_running_loop().time() if first is None else first
 
     def received(self, connection: ServerConnection, size: int) -> None:
         """Counts bytes of bodies: positive ones that arrived, negative ones whose request has ended."""
@@ -181,20 +188,34 @@ class Server:
                 return
             except OSError as error:
                 if error.errno in _OUT_OF_RESOURCES:
-                    self._pause(error)
+                    self._make_room(error)
+                    self._pause(_PAUSE_SECONDS)
                 return
-            full = len(self.connections) - len(self._dropped) >= self.limits.connections
-            if full and not self._make_room():
-                accepted.close()
-                continue
+            self._admit(accepted)
+            if self._held:
+                return
+
+    def _admit(self, accepted: socket.socket) -> None:
+        """Opens a connection, in place of another if there are too many. Holds it while every other one is too new."""
+        while (is_full := self._is_full()) and self._make_room():
+            pass
+        if not is_full:
             self._open(accepted)
-            self._bound_waiting()
+        elif self._new:
+            self._held.append(accepted)
+            self._pause(self._grace_left())
+        else:  # every connection runs a handler; a reset is better than no answer
+            accepted.close()
+
+    def _is_full(self) -> bool:
+        is_open, waiting = len(self.connections) - len(self._dropped), len(self._new) + len(self._served)
+        return is_open >= self.limits.connections or waiting >= self.limits.waiting
 
     def _open(self, accepted: socket.socket) -> None:
         accepted.setblocking(False)
         connection = ServerConnection(self)
         self.connections.add(connection)
-        self._new[connection] = None
+        self._new[connection] = asyncio.get_running_loop().time()
         opening = asyncio.get_running_loop().create_task(self._connect(connection, accepted))
         # A callback, because a task that is cancelled before its first step runs nothing.
         opening.add_done_callback(lambda done: self._connected(connection, accepted, done))
@@ -221,18 +242,19 @@ class Server:
             accepted.close()
             connection.enter("closed")
 
-    def _bound_waiting(self) -> None:
-        if len(self._new) + len(self._served) > self.limits.waiting:
-            self._make_room()
-
     def _make_room(self, error: OSError | None = None) -> bool:
-        """Closes the connection that has waited longest for its client. Returns whether there is one."""
+        """Closes the connection that has waited longest for its client. Returns False if each is new, or none waits."""
         self._warn(error)
         oldest = next(iter(self._new or self._served), None)
-        if oldest is None:
+        if oldest is None or (oldest in self._new and self._grace_left() > 0):
             return False
         self._drop(oldest)
         return True
+
+    def _grace_left(self) -> float:
+        """Returns the seconds until the oldest new connection may be replaced."""
+        oldest = next(iter(self._new.values()))
+        return self.limits.grace_seconds - (asyncio.get_running_loop().time() - oldest)
 
     def _drop(self, connection: ServerConnection) -> None:
         self.closed_for_room += 1
@@ -244,13 +266,22 @@ class Server:
             opening.cancel()
         connection.abort()
 
-    def _pause(self, error: OSError) -> None:
-        """Stops accepting for a moment: the process has no file descriptor left."""
-        self._make_room(error)
+    def _pause(self, seconds: float) -> None:
+        """Stops accepting for a moment. New connections wait in the listen queue of the kernel."""
         loop = asyncio.get_running_loop()
         for listener in self._listeners:
             loop.remove_reader(listener.fileno())
-        self._resuming = loop.call_later(_PAUSE_SECONDS, self._accept_more)
+        if self._resuming is not None:
+            self._resuming.cancel()
+        self._resuming = loop.call_later(max(seconds, _SHORTEST_PAUSE_SECONDS), self._resume)
+
+    def _resume(self) -> None:
+        self._resuming = None
+        held, self._held = self._held, []
+        for accepted in held:
+            self._admit(accepted)
+        if not self._held:
+            self._accept_more()
 
     def _warn(self, error: OSError | None) -> None:
         now = self.clock.monotonic()
@@ -282,7 +313,10 @@ class Server:
         for listener in self._listeners:
             loop.remove_reader(listener.fileno())
             listener.close()
+        for accepted in self._held:
+            accepted.close()
         self._listeners.clear()
+        self._held.clear()
 
 
 def _listen(family: int, address: tuple[object, ...]) -> socket.socket:

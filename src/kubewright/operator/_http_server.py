@@ -89,7 +89,9 @@ class HttpServer:
             host=self._host,
             port=self._port,
             tls=self._tls,
-            limits=ServerLimits(connections=_CONNECTIONS, body_seconds=10.0),
+            limits=ServerLimits(
+                connections=_CONNECTIONS, body_seconds=10.0, grace_seconds=0.25 if self._tls is None else 1.0
+            ),
             drain_seconds=_LAST_SECONDS,
         )
         try:
