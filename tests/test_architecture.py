@@ -30,7 +30,7 @@ FLOORS = [
     {"api"},
     {"http"},
     {"causes", "clock", "durations", "lazy"},
-    {"arguments", "redaction"},
+    {"arguments", "redaction", "structs"},
     {"certificates", "files", "yaml"},
     {
         "garbage",

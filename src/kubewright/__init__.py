@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from kubewright.api import ValidationError as ValidationError
     from kubewright.api import constrain as constrain
     from kubewright.api import validate as validate
-    from kubewright.api._resource import resource as resource
+    from kubewright.api.kinds import resource as resource
     from kubewright.cache import ObjectKey as ObjectKey
     from kubewright.client import ApiError as ApiError
     from kubewright.client import BlockingClient as BlockingClient
@@ -109,7 +109,7 @@ _HOMES = {
     "ValidationError": "kubewright.api",
     "constrain": "kubewright.api",
     "validate": "kubewright.api",
-    "resource": "kubewright.api._resource",
+    "resource": "kubewright.api.kinds._resource",
     "ApiError": "kubewright.client",
     "BlockingClient": "kubewright.client",
     "Client": "kubewright.client",

@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from kubewright.api import Model, Object, apps, decode, encode, events, info_of, policy
-from kubewright.api._values import dec_hook
+from kubewright.api.wire import dec_hook
 from kubewright.testing import KUBERNETES_VERSION
 from kubewright.testing._go import download_module
 

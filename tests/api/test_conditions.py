@@ -4,9 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubewright.api import encode
-from kubewright.api._conditions import find_condition, is_condition_true, remove_condition, set_condition
-from kubewright.api._model import Model
+from kubewright.api import Model, encode, find_condition, is_condition_true, remove_condition, set_condition
 from kubewright.api.core.v1 import PodCondition, PodStatus
 from kubewright.api.meta.v1 import Condition
 

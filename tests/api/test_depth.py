@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubewright.api._depth import cut_list, shallow
+from kubewright.api.wire import cut_list, shallow
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(),

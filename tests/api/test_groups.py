@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 
 import kubewright.api
-from kubewright.api._groups import BUILT_IN_GROUPS
+from kubewright.api.kinds import BUILT_IN_GROUPS
 
 
 def test_the_groups_that_are_built_in_are_those_of_the_kinds_that_are_here() -> None:

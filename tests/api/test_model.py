@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from kubewright.api import Model, apps, encode
-from kubewright.api._model import Default, wire_name
+from kubewright.api._model import Default
+from kubewright.api.wire import wire_name
 
 
 class Colour(enum.Enum):

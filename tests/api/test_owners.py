@@ -1,18 +1,23 @@
 import msgspec
 import pytest
 
-from kubewright.api import Model, ObjectMeta, OwnerReference, Resource, Untyped, encode
-from kubewright.api._owners import (
+from kubewright import resource
+from kubewright.api import (
     AlreadyOwned,
+    Model,
+    ObjectMeta,
     OwnerError,
+    OwnerReference,
+    Resource,
+    Untyped,
     add_owner,
     controller_of,
+    encode,
     is_controlled_by,
     owner_reference,
     remove_owner,
     set_controller,
 )
-from kubewright.api._resource import resource
 from kubewright.api.core.v1 import ConfigMap, Namespace, Secret
 from kubewright.api.rbac.v1 import ClusterRole
 

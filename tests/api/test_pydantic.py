@@ -172,10 +172,10 @@ def test_a_definition_has_descriptions_columns_and_a_status_of_its_own() -> None
 
 def test_a_rule_is_checked_before_a_request() -> None:
     thing = decode(Thing, RAW)
-    thing.validate()
+    kw.validate(thing)
     thing.spec.ports[0].number = 0
     with pytest.raises(kw.ValidationError, match=r"spec.ports\[0\].number: must be at least 1, not 0"):
-        thing.validate()
+        kw.validate(thing)
 
 
 def test_a_model_may_stand_inside_ours_and_an_absent_one_is_empty() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubewright.api._quantity import Quantity, QuantityFormat
+from kubewright.api import Quantity, QuantityFormat
 
 CASES: dict[str, Any] = json.loads(Path(__file__).with_name("quantity_cases.json").read_text())
 PARSED = CASES["parse: text, canonical, format, value, milli value"]

@@ -94,8 +94,8 @@ def test_checks_patterns_that_only_go_can_read() -> None:
     class Named(kw.Resource[Spec, None]):
         pass
 
-    Named(spec=Spec(name="é")).validate()
+    kw.validate(Named(spec=Spec(name="é")))
     with pytest.raises(kw.ValidationError, match="must match"):
-        Named(spec=Spec(name="1")).validate()
+        kw.validate(Named(spec=Spec(name="1")))
     with pytest.raises(kw.ValidationError, match="at most 3 characters"):
-        Named(spec=Spec(name="1234")).validate()
+        kw.validate(Named(spec=Spec(name="1234")))

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubewright.api._field_selectors import FieldRequirement, FieldSelector
+from kubewright.api import FieldRequirement, FieldSelector, Requirement, Selector, SelectorError, SelectorOperator
 from kubewright.api._labels import check_label_key, check_label_value
-from kubewright.api._selectors import Requirement, Selector, SelectorError, SelectorOperator
 from kubewright.api.meta.v1 import LabelSelector, LabelSelectorRequirement
 
 CASES: dict[str, Any] = json.loads(Path(__file__).with_name("selector_cases.json").read_text())

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubewright.api._time import MicroTime, Time, format_micro_time, format_time, parse_time, whole_seconds
-from kubewright.api._values import dec_hook, enc_hook
+from kubewright.api import MicroTime, Time, format_micro_time, format_time, parse_time
+from kubewright.api._time import whole_seconds
+from kubewright.api.wire import dec_hook, enc_hook
 
 NOON = datetime(2024, 2, 29, 12, 30, 45, tzinfo=UTC)
 INDIA = timezone(timedelta(hours=5, minutes=30))

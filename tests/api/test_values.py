@@ -3,8 +3,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubewright.api._quantity import Quantity
-from kubewright.api._values import JSON, IntOrString, dec_hook, enc_hook, scaled_value
+from kubewright.api import JSON, IntOrString, Quantity, scaled_value
+from kubewright.api.wire import dec_hook, enc_hook
 
 
 class Limits(msgspec.Struct, omit_defaults=True):

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import pytest
 
+from kubewright import resource
 from kubewright.api import Model, Object, ObjectMeta, Resource, encode, to_dict
-from kubewright.api._resource import resource
-from kubewright.api._spec_status import new_status
+from kubewright.api.kinds import new_status
 from kubewright.cache import Informer, ObjectKey
 from kubewright.cache._feed import Feed
 from kubewright.client import Client, Request, Response, Transport

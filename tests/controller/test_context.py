@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kubewright import resource
 from kubewright.api import Model, Object, ObjectMeta, Resource, core
-from kubewright.api._resource import resource
 from kubewright.clock import VirtualClock
 from kubewright.controller import Context
 from kubewright.operator import Operator

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from kubewright import resource
 from kubewright.api import Model, ObjectMeta, Quantity, Resource, encode, from_dict, to_dict
-from kubewright.api._resource import resource
 from kubewright.cache import ObjectKey
 from kubewright.clock import SystemClock, VirtualClock
 from kubewright.controller import (

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from kubewright import resource
 from kubewright.api import Model, ObjectMeta, OwnerReference, Resource, Untyped, encode, info_of
-from kubewright.api._resource import resource
 from kubewright.cache import Change, ObjectKey, Snapshot
 from kubewright.cache._intake import Intake
 from kubewright.controller import Watch, owner_keys

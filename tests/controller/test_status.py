@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from kubewright import resource
 from kubewright.api import JSON, Model, Object, Resource, Untyped, decode, encode
-from kubewright.api._resource import resource
 from kubewright.api.meta.v1 import Condition
 from kubewright.controller._status import status_changes, status_of
 from kubewright.diff import Operation

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from kubewright import resource
 from kubewright.api import ObjectMeta, OwnerReference, Resource
-from kubewright.api._resource import resource
 from kubewright.cache import Change, ObjectKey
 from kubewright.clock import VirtualClock
 from kubewright.controller import (

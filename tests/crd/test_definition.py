@@ -339,7 +339,7 @@ def test_validate_names_the_object_and_the_fields() -> None:
     assert [found.path for found in caught.value.violations] == ["spec.replicas"]
     foo.spec.replicas = 10
     kw.validate(foo)
-    foo.validate()
+    kw.validate(foo)
 
 
 def test_an_untyped_object_has_no_rules() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import apiextensions, info_of, to_dict
-from kubewright.api._validation import violations
+from kubewright.api.schema import violations
 from kubewright.client import Client
 from kubewright.cluster import Cluster
 from kubewright.crd import check_rules, crds_of, install, schema_of
@@ -86,7 +86,7 @@ def test_the_server_warned_of_nothing(outcomes: dict[str, Any]) -> None:
     "Every rule and type has a row: the server takes the definition, takes good objects and refuses bad ones at the"
     " expected path, and so does `validate`.",
 )
-@pytest.mark.promise("CEL", "`obj.validate()` evaluates CEL rules, and names the fields that the server names.")
+@pytest.mark.promise("CEL", "`kw.validate(obj)` evaluates CEL rules, and names the fields that the server names.")
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
 async def test_the_server_agrees(row: Case, outcomes: dict[str, Any], cases: Cases) -> None:
     crd = outcomes[row.name]

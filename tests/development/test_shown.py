@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kubewright import resource
 from kubewright.api import JSON, Resource
-from kubewright.api._resource import resource
 from kubewright.development._program import _shown
 
 

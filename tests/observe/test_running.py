@@ -12,8 +12,8 @@ import pytest
 from prometheus_client import parser
 
 import kubewright
+from kubewright import resource
 from kubewright.api import Model, Resource, core, events, meta
-from kubewright.api._resource import resource
 from kubewright.client import Client, MergePatch
 from kubewright.controller import Context
 from kubewright.observe import FieldChange, OperatorReport

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import kubewright as kw
 from kubewright.api import from_dict
-from kubewright.api._validation import violations
+from kubewright.api.schema import violations
 from kubewright.crd import validate
 from kubewright.olm import ExampleError, read_samples
 from kubewright.olm._examples import _value as example_of

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from kubewright import resource
 from kubewright.api import JSON, Model, Resource, core, find_condition, is_condition_true, meta
-from kubewright.api._resource import resource
 from kubewright.client import AlreadyExists, Client, Conflict, MergePatch, Request
 from kubewright.cluster import Cluster
 from kubewright.controller import BlockingContext, Context, TerminalError, Watch

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kubewright import resource
 from kubewright.api import Model, Resource, Untyped, core, is_condition_true, meta
-from kubewright.api._resource import resource
 from kubewright.cache import ObjectKey
 from kubewright.client import Client
 from kubewright.cluster import Cluster

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kubewright import resource
 from kubewright.api import JSON, ObjectMeta, Resource, core
-from kubewright.api._resource import resource
 from kubewright.api.apiextensions.v1 import CustomResourceDefinition
 from kubewright.cache import ObjectKey
 from kubewright.cluster import Cluster

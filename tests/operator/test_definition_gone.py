@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+from kubewright import resource
 from kubewright.api import Model, Resource, apiextensions, meta
-from kubewright.api._resource import resource
 from kubewright.cache import Informer
 from kubewright.client import Client
 from kubewright.controller import Context

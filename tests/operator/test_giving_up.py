@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kubewright import resource
 from kubewright.api import Model, ObjectMeta, Resource, apps, core, meta, set_condition
-from kubewright.api._resource import resource
 from kubewright.client import Client, MergePatch
 from kubewright.controller import Context
 from kubewright.crd import install

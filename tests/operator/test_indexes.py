@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from kubewright import resource
 from kubewright.api import Model, Resource, core, meta
-from kubewright.api._resource import resource
 from kubewright.cache import ObjectKey
 from kubewright.client import Client
 from kubewright.cluster import Cluster

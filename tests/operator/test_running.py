@@ -15,8 +15,8 @@ from typing import Annotated, Any
 import pytest
 
 import kubewright as kw
+from kubewright import resource
 from kubewright.api import JSON, Resource, core, meta
-from kubewright.api._resource import resource
 from kubewright.api.coordination.v1 import Lease
 from kubewright.cache import CacheSyncError
 from kubewright.client import Client, Invalid, MergePatch, Request, Response

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from kubewright import resource
 from kubewright.api import Model, Resource, meta
-from kubewright.api._resource import resource
 from kubewright.client import Client, Conflict, JsonPatch, MergePatch
 from kubewright.controller import Context
 from kubewright.operator import Operator

@@ -97,6 +97,6 @@ async def test_it_can_be_asked_from_inside_an_event_loop() -> None:
 @given(objects_of(Trip))
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_the_objects_are_valid_and_of_every_sort(trip: Trip) -> None:
-    trip.validate()
+    kw.validate(trip)
     assert trip.metadata.name
     assert trip.metadata.namespace

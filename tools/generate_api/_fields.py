@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kubewright.api._model import wire_name
+from kubewright.api.wire import wire_name
 from tools.generate_api._document import Definition, Document, Property, reference
 from tools.generate_api._names import attribute_name
 

@@ -99,8 +99,8 @@ def _class(document: Document, types: Types, definition: Definition) -> str:
     if definition.kind is None:
         base = types.use("Model", "kubewright.api._model")
     else:
-        base = types.use("Object", "kubewright.api._resource")
-        types.use("builtin", "kubewright.api._resource")
+        base = types.use("Object", "kubewright.api._object")
+        types.use("builtin", "kubewright.api._object")
         lines.append(_decorator(document, definition))
     lines.append(f"class {definition.class_name}({base}):")
     keys = {each.wire: each.list_keys for each in definition.properties if each.list_keys is not None}

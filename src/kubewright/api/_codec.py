@@ -22,12 +22,9 @@ from kubewright.api._untyped import Untyped
 from kubewright.api._values import dec_hook, enc_hook
 from kubewright.redaction import one_line
 
-__all__ = ["UNREADABLE", "DecodeError", "decode", "encode", "from_dict", "to_dict"]
+__all__ = ["DecodeError", "decode", "encode", "from_dict", "to_dict"]
 
 T = TypeVar("T")
-
-UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises for bytes that are no JSON, or not what is expected in it, or no text, or absurdly deep."""
 
 _NOT_JSON: Final = "not JSON, or cut off"
 _encoder = msgspec.json.Encoder(enc_hook=enc_hook)
@@ -113,7 +110,7 @@ def _encoded(value: object) -> bytes:
 
 def _refuse_foreign_fields(type_: type) -> None:
     """Raises TypeError, which names the field, for a model that no JSON can be decoded into."""
-    from kubewright.api._structural import check_kind  # only after decoding has failed
+    from kubewright.api.schema._structural import check_kind  # only after decoding has failed
 
     if issubclass(type_, Model):
         check_kind(type_)

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform, get_origin
 
 import msgspec
 
-from kubewright.suggestions import nearest
+from kubewright.structs import ExplainingStructMeta
 
 __all__ = ["Default", "Model", "wire_name"]
 
@@ -33,12 +32,6 @@ def wire_name(attribute: str) -> str:
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
-if TYPE_CHECKING:
-    from msgspec import StructMeta as _StructMeta
-else:
-    _StructMeta = type(msgspec.Struct)  # which has no public name in older versions
-
-_MISSING, _POSITIONAL = "Missing required argument ", "Extra positional arguments"  # how msgspec begins to say so
 _MUTABLE = (list, dict, set, msgspec.Struct)
 
 
@@ -91,21 +84,7 @@ def _always_sent(default: object) -> object:
     return msgspec.field(default_factory=Default(default))
 
 
-class Explained(_StructMeta):
-    """Makes classes that say what is wrong with the fields they are given: msgspec does not even say whose they are."""
-
-    if not TYPE_CHECKING:
-
-        def __call__(self, *args: Any, **fields: Any) -> Any:
-            try:
-                return super().__call__(*args, **fields)
-            except TypeError as error:
-                if (explained := _explained(self, fields, str(error))) is None:
-                    raise
-                raise TypeError(explained) from None
-
-
-class ModelType(Explained):
+class ModelType(ExplainingStructMeta):
     """The metaclass of `Model`. `omit_empty=True` is for metadata, whose empty values mean absent to the server too."""
 
     def __new__(
@@ -118,22 +97,6 @@ class ModelType(Explained):
                 namespace[attribute] = _always_sent(namespace[attribute])
         made: ModelType = super().__new__(mcls, name, bases, namespace, **config)
         return made
-
-
-def _explained(model: Any, given: Iterable[str], error: str) -> str | None:
-    """What is wrong with the fields that a class was given, if it is them."""
-    known = model.__struct_fields__
-    unknown = next((name for name in given if name not in known), None)
-    if unknown is not None:
-        on_the_wire = dict(zip(model.__struct_encode_fields__, known, strict=True))
-        meant = on_the_wire.get(unknown) or nearest(unknown, known)
-        hint = f" Did you mean {meant!r}?" if meant else ""
-        return f"{model.__name__} has no field {unknown!r}.{hint} The fields are: {', '.join(known)}"
-    if error.startswith(_POSITIONAL) and known and not model.__match_args__:
-        return f"{model.__name__} takes its fields by name: {', '.join(known)}"
-    if error.startswith(_MISSING):
-        return f"{model.__name__} needs the field {error.removeprefix(_MISSING)}"
-    return None
 
 
 def _fields_with_default(namespace: dict[str, Any]) -> list[str]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
 
 from kubewright.api._model import Model, ModelType
 from kubewright.api._object_meta import ObjectMeta
 
-__all__ = ["Object", "ResourceInfo", "info_of", "name_kind"]
+__all__ = ["Object", "ResourceInfo", "builtin", "info_of", "name_kind"]
+
+ObjectT = TypeVar("ObjectT", bound="type[Object]")
 
 _SECRETS = {
     ("v1", "Secret"),
@@ -90,12 +93,6 @@ class Object(_ObjectBase, omit_empty=True):
     def _is_secret(self) -> bool:
         return (self.api_version, self.kind) in _SECRETS
 
-    def validate(self) -> None:
-        """Raise `ValidationError` when the object breaks a rule of its kind; see `kubewright.api.validate`."""
-        from kubewright.api._validate import validate  # which stands above this module, and is seldom needed
-
-        validate(self)
-
     def __str__(self) -> str:
         name = self.metadata.name or self.metadata.generate_name or "(no name)"
         return f"{self.kind} {self.metadata.namespace}/{name}" if self.metadata.namespace else f"{self.kind} {name}"
@@ -119,3 +116,29 @@ def info_of(kind: type[Object] | Object) -> ResourceInfo:
         given = repr(kind) if isinstance(kind, str) else f"a {cls.__name__}"  # which may hold secrets
         raise TypeError(f"a kind is a class, such as core.ConfigMap, not {given}")
     raise TypeError(f'{cls.__name__} is not a kind yet: put @kubewright.resource("group/version") above the class')
+
+
+def builtin(
+    api_version: str,
+    kind: str,
+    *,
+    plural: str,
+    namespaced: bool,
+    subresources: tuple[str, ...] = (),
+) -> Callable[[ObjectT], ObjectT]:
+    """Make a generated class a kind that Kubernetes itself serves."""
+    group, _, version = api_version.rpartition("/")
+
+    def decorate(cls: ObjectT) -> ObjectT:
+        cls.__resource__ = ResourceInfo(
+            group=group,
+            version=version,
+            kind=kind,
+            plural=plural,
+            singular=kind.lower(),
+            namespaced=namespaced,
+            subresources=frozenset(subresources),
+        )
+        return cls
+
+    return decorate

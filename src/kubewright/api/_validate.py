@@ -36,7 +36,7 @@ def validate(obj: Object) -> None:
     """
     if isinstance(obj, Untyped):
         raise TypeError(f"{obj} is untyped: it has no rules that could be checked")
-    from kubewright.api._validation import violations  # with all formats and patterns: most programs never ask
+    from kubewright.api.schema._validation import violations  # with all formats and patterns: most programs never ask
 
     if found := not_encodable(obj) or violations(_schema(type(obj)), to_dict(obj), rules=_rules(type(obj))):
         raise ValidationError(str(obj), found)
@@ -44,13 +44,13 @@ def validate(obj: Object) -> None:
 
 @cache
 def _schema(kind: type[Object]) -> dict[str, Any]:
-    from kubewright.api._structural import schema_of
+    from kubewright.api.schema._structural import schema_of
 
     return schema_of(kind)
 
 
 @cache
 def _rules(kind: type[Object]) -> Rules | None:
-    from kubewright.api._validation import rules_of
+    from kubewright.api.schema._validation import rules_of
 
     return rules_of(_schema(kind))

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
 from kubewright.api import DecodeError, FieldSelector, Object, ResourceInfo, encode, info_of
-from kubewright.api._deletion import is_kept
+from kubewright.api.wire import is_kept
 from kubewright.cache._errors import CacheSyncError
 from kubewright.cache._feed import Feed
 from kubewright.cache._handlers import Handler, HandlerRegistration, Handlers

@@ -8,8 +8,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from kubewright.api import Object, info_of
-from kubewright.api._codec import UNREADABLE
-from kubewright.api._depth import shallow
+from kubewright.api.wire import UNREADABLE, shallow
 from kubewright.cache._header import (
     Metadata,
     digest_of_entries,

@@ -21,7 +21,7 @@ from typing import Generic, TypeVar, cast
 import msgspec
 
 from kubewright.api import Object, info_of
-from kubewright.api._codec import UNREADABLE
+from kubewright.api.wire import UNREADABLE
 from kubewright.cache._backoff import Backoff
 from kubewright.cache._errors import explain
 from kubewright.cache._feed import Feed

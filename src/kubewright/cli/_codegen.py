@@ -14,8 +14,16 @@ from kubewright.cli._connecting import connected
 from kubewright.cli._exit_codes import WrongUse, differs
 from kubewright.cli._folders import OUT_PATH
 from kubewright.cli._output import Output, output_option
-from kubewright.codegen import CodegenError, KindSource, WrongRequest, from_cluster, generate, read_sources, write
-from kubewright.codegen._select import Selection
+from kubewright.codegen import (
+    CodegenError,
+    KindSource,
+    Selection,
+    WrongRequest,
+    from_cluster,
+    generate,
+    read_sources,
+    write,
+)
 
 if TYPE_CHECKING:
     from kubewright.client import Client

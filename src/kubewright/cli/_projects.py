@@ -17,7 +17,7 @@ from kubewright.scaffold import Record, ScaffoldError
 from kubewright.testing._progress import Progress
 
 if TYPE_CHECKING:
-    from kubewright.crd._descriptions import Descriptions
+    from kubewright.crd import Descriptions
     from kubewright.manifests import Program, Project
 
 __all__ = ["OPTIONAL_TARGETS", "program_of", "project_from", "targets_argument", "targets_or_project"]

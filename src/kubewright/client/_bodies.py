@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from kubewright.api import DecodeError, Object, Untyped, decode, encode, info_of, to_dict
-from kubewright.api._deletion import is_kept
+from kubewright.api.wire import is_kept
 from kubewright.client._paths import info_of_object
 from kubewright.diff import ListKeys, Operation, diff
 

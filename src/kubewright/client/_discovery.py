@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from kubewright.api import ResourceInfo
-from kubewright.api._codec import UNREADABLE
+from kubewright.api.wire import UNREADABLE
 from kubewright.client._errors import NotFound, NotKubernetes, Status
 from kubewright.clock import Clock
 

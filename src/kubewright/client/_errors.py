@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from kubewright.api._codec import UNREADABLE
+from kubewright.api.wire import UNREADABLE
 from kubewright.client._config_errors import ConfigError
 from kubewright.client._transport import ConnectionLost, TooLarge
 from kubewright.redaction import one_line

@@ -19,7 +19,7 @@ from typing import Annotated, Any, cast
 
 import msgspec
 
-from kubewright.api._codec import UNREADABLE
+from kubewright.api.wire import UNREADABLE
 from kubewright.client._config import ClientConfig, ExecPlugin
 from kubewright.client._config_errors import ConfigError
 from kubewright.clock import Clock

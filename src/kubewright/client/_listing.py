@@ -8,8 +8,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from kubewright.api import Object, collection_paused, decode
-from kubewright.api._codec import UNREADABLE
-from kubewright.api._depth import cut_list
+from kubewright.api.wire import UNREADABLE, cut_list
 from kubewright.client._errors import Expired, NotKubernetes, Status
 
 __all__ = ["Listing", "ObjectList", "RawPage", "checked_count", "decode_items", "decode_page"]

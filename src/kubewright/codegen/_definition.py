@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kubewright.api import Column, Scale
-from kubewright.api._paths import parse_path
+from kubewright.api.schema import parse_path
 from kubewright.codegen._errors import CodegenError
 from kubewright.codegen._normal import normal_schema
 from kubewright.codegen._paths import leads_to

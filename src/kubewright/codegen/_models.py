@@ -9,10 +9,8 @@ from typing import Any, Final
 import msgspec
 
 from kubewright.api import JSON, Nullable
-from kubewright.api._constraints import Constraint
-from kubewright.api._model import wire_name
-from kubewright.api._shapes import Shape
-from kubewright.api._validation import violations
+from kubewright.api.schema import Constraint, Shape, violations
+from kubewright.api.wire import wire_name
 from kubewright.codegen._definition import KindSource, VersionSource
 from kubewright.codegen._names import attribute_names, singular
 from kubewright.codegen._types import (

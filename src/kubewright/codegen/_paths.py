@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from kubewright.api import ObjectMeta
-from kubewright.api._paths import Step, parse_path, shape_at
+from kubewright.api.schema import Step, parse_path, shape_at
 
 __all__ = ["leads_to"]
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 
 from kubewright.api import Choices, ListType, Scale, Schema
-from kubewright.api._constraints import Constraint
-from kubewright.api._resource import pluralize
+from kubewright.api.kinds import pluralize
+from kubewright.api.schema import Constraint
 from kubewright.codegen._docs import attribute_doc
 from kubewright.codegen._models import ABSENT, Field, Kind, Model, Walk
 from kubewright.codegen._paths import leads_to

@@ -27,10 +27,7 @@ from kubewright.api import (
     Range,
     Rule,
 )
-from kubewright.api._constraints import Constraint
-from kubewright.api._paths import parse_path
-from kubewright.api._placement import add_constraint
-from kubewright.api._shapes import Shape
+from kubewright.api.schema import Constraint, Shape, add_constraint, parse_path
 from kubewright.regex import QUANTITY
 
 if TYPE_CHECKING:

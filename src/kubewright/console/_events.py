@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kubewright.api._codec import UNREADABLE
+from kubewright.api.wire import UNREADABLE
 from kubewright.cache import ObjectKey, Snapshot
 
 __all__ = ["About", "EventIndex", "EventLine", "lines_of", "time_of"]

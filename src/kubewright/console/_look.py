@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from kubewright.api._codec import UNREADABLE
+from kubewright.api.wire import UNREADABLE
 from kubewright.cache import CacheSyncError, ObjectKey, Snapshot
 from kubewright.client import ApiError, Forbidden
 from kubewright.console._access import Sight

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from kubewright.api._codec import UNREADABLE
+from kubewright.api.wire import UNREADABLE
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.console._kinds import Kind
 from kubewright.console._states import Health, State, state_of

@@ -18,7 +18,7 @@ from kubewright.controller._dependencies import Dependency
 from kubewright.controller._session import ObjectLogger, Session
 
 if TYPE_CHECKING:
-    from kubewright.api._conditions import ConditionStatus
+    from kubewright.api import ConditionStatus
     from kubewright.events import EventType
 
 __all__ = ["BlockingContext", "Context", "replace_status"]

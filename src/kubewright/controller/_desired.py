@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from kubewright.api import Object, Untyped, info_of, set_controller
-from kubewright.api._paths import shape_at
+from kubewright.api.schema import shape_at
 from kubewright.cache import ObjectKey
 from kubewright.client._bodies import apply_body
 from kubewright.controller._projection import digest, projection

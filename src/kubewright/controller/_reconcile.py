@@ -52,7 +52,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from kubewright.api import Object
-from kubewright.api._model import Explained
+from kubewright.structs import ExplainingStructMeta
 
 if TYPE_CHECKING:
     from kubewright.cache import ObjectKey
@@ -64,7 +64,7 @@ R = TypeVar("R", bound=Object)
 R_contra = TypeVar("R_contra", bound=Object, contravariant=True)
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=Explained):
+class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=ExplainingStructMeta):
     """What a reconciler asks for when it ends well. `Result()` is the same as `None`: nothing."""
 
     requeue: bool = False

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 import msgspec
 
 from kubewright.api import (
+    ConditionStatus,
     Object,
     ResourceInfo,
     decode,
     info_of,
     set_controller,
 )
-from kubewright.api._conditions import ConditionStatus
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.client import NotFound, Propagation, Status, Trace
 from kubewright.client._paths import info_of_object, name_of

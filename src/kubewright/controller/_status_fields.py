@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kubewright.api import Object, Untyped, to_dict
-from kubewright.api._spec_status import status_names
+from kubewright.api.kinds import status_names
 from kubewright.suggestions import nearest
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from kubewright.api import Object, Untyped, remove_condition, set_condition
-from kubewright.api._spec_status import new_status
+from kubewright.api.kinds import new_status
 from kubewright.client import JsonPatch
 from kubewright.controller._status import (
     conditions_of,
@@ -40,7 +40,7 @@ from kubewright.controller._status_fields import (
 )
 
 if TYPE_CHECKING:
-    from kubewright.api._conditions import ConditionStatus
+    from kubewright.api import ConditionStatus
     from kubewright.api.meta.v1 import Condition
     from kubewright.controller._session import Session
 

@@ -7,9 +7,8 @@ from base64 import b64encode
 from typing import Any, Final
 
 from kubewright.api import Object, Scale, apiextensions, from_dict, info_of
-from kubewright.api._definition import Definition, column_type
-from kubewright.api._resource import definition_of
-from kubewright.api._structural import schema_of
+from kubewright.api.kinds import Definition, column_type, definition_of
+from kubewright.api.schema import schema_of
 from kubewright.crd._descriptions import Descriptions, describer
 
 __all__ = ["crd_of", "crds_of"]

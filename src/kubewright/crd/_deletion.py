@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from kubewright.api import Untyped, apiextensions
 from kubewright.client import ApiError, Client
 
-__all__ = ["held_up", "waits_for"]
+__all__ = ["describe_blockers", "objects_with_finalizers"]
 
 _SHOWN = 5
 
 
-async def held_up(client: Client, definition: apiextensions.CustomResourceDefinition) -> list[str]:
+async def objects_with_finalizers(client: Client, definition: apiextensions.CustomResourceDefinition) -> list[str]:
     """The objects of a kind that wait for their finalizers, each in a few words; none where they cannot be read."""
     spec = definition.spec
     stored = next(one for one in spec.versions if one.storage)
@@ -36,7 +36,7 @@ def _place(obj: Untyped) -> str:
     return f"{obj.metadata.namespace}/{obj.metadata.name}" if obj.metadata.namespace else obj.metadata.name
 
 
-def waits_for(held: Sequence[str]) -> str:
+def describe_blockers(held: Sequence[str]) -> str:
     """What a deletion waits for, in a sentence."""
     if not held:
         return "no object tells why, so look again in a moment"

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from kubewright.api import Model
-from kubewright.api._shapes import is_builtin
+from kubewright.api.schema import is_builtin
 
 __all__ = ["Descriptions", "describe", "describer"]
 

@@ -15,10 +15,10 @@ from kubewright.api import Object, apiextensions
 from kubewright.client import AlreadyExists, Client, Conflict, NotFound
 from kubewright.clock import Clock
 from kubewright.crd._definition import crds_of
-from kubewright.crd._deletion import held_up, waits_for
+from kubewright.crd._deletion import describe_blockers, objects_with_finalizers
 from kubewright.crd._descriptions import Descriptions
 from kubewright.crd._errors import InstallError
-from kubewright.crd._serving import until_served
+from kubewright.crd._serving import wait_for_definition
 
 __all__ = ["check_change", "install"]
 
@@ -52,7 +52,9 @@ async def install(
             await _check_stays(client, existing)
             check_change(existing, crd)
     written = [await _write(client, crd) for crd in wanted]
-    return [await until_served(client, crd.metadata.name, crd.spec.names.kind, timeout, clock) for crd in written]
+    return [
+        await wait_for_definition(client, crd.metadata.name, crd.spec.names.kind, timeout, clock) for crd in written
+    ]
 
 
 def check_change(existing: CRD, wanted: CRD) -> None:
@@ -80,7 +82,7 @@ def check_change(existing: CRD, wanted: CRD) -> None:
 async def _check_stays(client: Client, existing: CRD) -> None:
     """Raise `InstallError` for a definition that will be gone: what is written to it goes with it."""
     if existing.metadata.deletion_timestamp is not None:
-        reason = waits_for(await held_up(client, existing))
+        reason = describe_blockers(await objects_with_finalizers(client, existing))
         raise InstallError(existing.metadata.name, f"it is being deleted, and has to be gone first: {reason}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubewright.api import Object
-from kubewright.api._structural import schema_of
+from kubewright.api.schema import schema_of
 
 __all__ = ["check_rules"]
 

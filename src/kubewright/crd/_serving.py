@@ -15,13 +15,13 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from kubewright.api import Object, apiextensions, info_of
-from kubewright.api._groups import BUILT_IN_GROUPS
+from kubewright.api.kinds import BUILT_IN_GROUPS
 from kubewright.client import ApiError, Client, Forbidden
 from kubewright.clock import Clock
 from kubewright.crd._errors import InstallError
 from kubewright.durations import format_duration
 
-__all__ = ["until_served", "wait_until_served"]
+__all__ = ["wait_for_definition", "wait_until_served"]
 
 T = TypeVar("T")
 CRD = apiextensions.CustomResourceDefinition
@@ -38,7 +38,7 @@ async def wait_until_served(
     The time is that of the client's clock, for each kind. Raises `InstallError`, which names the kind and what is
     missing, when it is over, and at once for what waiting does not mend: names that another definition has.
     """
-    return [await until_served(client, *_definition_of(kind), timeout) for kind in kinds]
+    return [await wait_for_definition(client, *_definition_of(kind), timeout) for kind in kinds]
 
 
 def _definition_of(kind: type[Object]) -> tuple[str, str]:
@@ -49,7 +49,7 @@ def _definition_of(kind: type[Object]) -> tuple[str, str]:
     return f"{info.plural}.{info.group}", info.kind
 
 
-async def until_served(client: Client, name: str, kind: str, timeout: float, clock: Clock | None = None) -> CRD:
+async def wait_for_definition(client: Client, name: str, kind: str, timeout: float, clock: Clock | None = None) -> CRD:
     """Wait until a definition of this name is established and its kind served, by the client's clock unless given."""
     clock = clock or client.clock
     lacking = f"{kind} is not defined; install its definition"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from kubewright.api import apiextensions, core
 from kubewright.client import Client
-from kubewright.crd._serving import until_served
+from kubewright.crd import wait_for_definition
 from kubewright.deployment._ownership import FIELD_MANAGER, check_names, in_cluster, namespace_is_ours, title, whose
 from kubewright.deployment._serving import check_served
 from kubewright.manifests import Project, objects
@@ -36,7 +36,7 @@ async def deploy(client: Client, project: Project, say: Say) -> None:
         await applying.apply(obj, force=True)
         say("applied", title(obj))
         if isinstance(obj, apiextensions.CustomResourceDefinition):
-            await until_served(client, obj.metadata.name, obj.spec.names.kind, _SERVED_WITHIN)
+            await wait_for_definition(client, obj.metadata.name, obj.spec.names.kind, _SERVED_WITHIN)
 
 
 async def _of_somebody_else(client: Client, namespace: core.Namespace, project: Project) -> core.Namespace | None:

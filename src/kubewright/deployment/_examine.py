@@ -7,8 +7,7 @@ from typing import Final
 
 from kubewright.api import Object, apiextensions, authorization, core, is_condition_true, to_dict
 from kubewright.client import ApiError, Client, Forbidden, NotFound
-from kubewright.crd import crds_of
-from kubewright.crd._deletion import held_up, waits_for
+from kubewright.crd import crds_of, describe_blockers, objects_with_finalizers
 from kubewright.deployment._finding import Finding
 from kubewright.deployment._serving import not_served
 from kubewright.deployment._webhooks import webhook_findings
@@ -99,7 +98,11 @@ async def _definition(client: Client, wanted: Definition, converted: Collection[
     except Forbidden:
         return Finding("warning", f"whether {name} is defined cannot be told", "you may not read definitions")
     if found.metadata.deletion_timestamp is not None:
-        return Finding("error", f"{name} is being deleted", f"it waits: {waits_for(await held_up(client, found))}")
+        return Finding(
+            "error",
+            f"{name} is being deleted",
+            f"it waits: {describe_blockers(await objects_with_finalizers(client, found))}",
+        )
     if not is_condition_true(found.status, "Established"):
         return Finding("error", f"{name} is defined, but not served", "see `kubectl describe crd " + name + "`")
     if name in converted and not _is_converted(found):

@@ -12,7 +12,7 @@ from typing import Final
 
 from kubewright.api import Object, apiextensions, core, info_of
 from kubewright.client import Client, Forbidden
-from kubewright.crd._install import check_change
+from kubewright.crd import check_change
 from kubewright.manifests import Project
 
 __all__ = ["FIELD_MANAGER", "NameTaken", "check_names", "in_cluster", "is_ours", "namespace_is_ours", "title", "whose"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kubewright.api import Object, apiextensions, core
 from kubewright.client import Client, NotFound
-from kubewright.crd._deletion import held_up, waits_for
+from kubewright.crd import describe_blockers, objects_with_finalizers
 from kubewright.deployment._deploy import Say
 from kubewright.deployment._ownership import is_ours, namespace_is_ours, title, whose
 from kubewright.durations import format_duration
@@ -34,8 +34,10 @@ async def uninstall(client: Client, definitions: Sequence[Definition], say: Say,
                 await _absent(client, definition)
                 say("removed", title(definition))
     except TimeoutError:
-        held = [text for definition in going for text in await held_up(client, definition)]
-        raise StillThere(f"the definitions are not gone after {format_duration(timeout)}: {waits_for(held)}") from None
+        held = [text for definition in going for text in await objects_with_finalizers(client, definition)]
+        raise StillThere(
+            f"the definitions are not gone after {format_duration(timeout)}: {describe_blockers(held)}"
+        ) from None
 
 
 async def undeploy(client: Client, project: Project, say: Say, *, timeout: float = 60.0) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kubewright.api import Object, ResourceInfo, apiextensions, info_of
-from kubewright.api._groups import BUILT_IN_GROUPS
+from kubewright.api.kinds import BUILT_IN_GROUPS
 from kubewright.client import Client, NotFound
 from kubewright.deployment._finding import Finding
 

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import msgspec
 
 from kubewright.api import Model
-from kubewright.api._pydantic import is_pydantic, members_of
-from kubewright.api._shapes import declared_keys, list_keys_of
+from kubewright.api.schema import declared_keys, is_pydantic, list_keys_of, members_of
 
 __all__ = ["ListKeys"]
 

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from kubewright.api import Model, Object, ObjectMeta, Resource, core
-from kubewright.api._resource import resource
+from kubewright.api.kinds import resource
 from kubewright.manifests._manager import Addition
 from kubewright.manifests._monitoring import metrics_service_name
 from kubewright.manifests._project import Project, definition_name

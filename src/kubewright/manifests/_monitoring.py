@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from kubewright.api import Model, Object, ObjectMeta, Resource, core, meta, rbac
-from kubewright.api._resource import resource
+from kubewright.api.kinds import resource
 from kubewright.manifests._manager import Addition
 from kubewright.manifests._project import Project
 from kubewright.manifests._rules import rules_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from kubewright.crd._descriptions import Descriptions
+from kubewright.crd import Descriptions
 from kubewright.manifests._program import Program
 from kubewright.manifests._project import Project
 from kubewright.operator._load import LoadError

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kubewright.api import Object, ObjectMeta, admissionregistration, info_of
-from kubewright.api._cel import cel_name
-from kubewright.api._structural import schema_of
+from kubewright.api.schema import cel_name, schema_of
 from kubewright.manifests._write import File, yaml_file
 
 __all__ = ["Policies", "policies_of", "policy_files"]

@@ -10,7 +10,7 @@ from typing import Final, Literal, get_args
 
 from kubewright.api import Object, Quantity, core, info_of
 from kubewright.api.networking.v1 import NetworkPolicyEgressRule
-from kubewright.crd._descriptions import Descriptions
+from kubewright.crd import Descriptions
 from kubewright.manifests._image import Image
 from kubewright.manifests._rules import labels_of, system_namespace
 from kubewright.operator import Operator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from kubewright.api import Model, Resource
-from kubewright.api._resource import resource
+from kubewright.api.kinds import resource
 
 __all__ = ["CatalogSource", "ClusterServiceVersion", "InstallPlan", "OperatorGroup", "Subscription"]
 

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from kubewright.api import Model, apps, meta, rbac
-from kubewright.api._values import dec_hook
 from kubewright.api.admissionregistration.v1 import RuleWithOperations
+from kubewright.api.wire import dec_hook
 
 __all__ = ["misshapen"]
 

@@ -53,7 +53,7 @@ class HasWebhooks:
         A function takes the object (of a deletion, the one that is to go), and an `AdmissionRequest` if it wants one. A
         class has any of `validate_create(self, obj)`, `validate_update(self, old, new)`, `validate_delete(self, obj)`.
         They return or yield `FieldError`s, all that there are, and `AdmissionWarning`s; or nothing. They may raise
-        `Refused`, or `ValidationError` as `obj.validate()` does.
+        `Refused`, or `ValidationError` as `kw.validate(obj)` does.
 
         Args:
             kind: whose objects; a class of your own, a built-in one, or `Untyped` with `rules`.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from kubewright.api._resource import pluralize
+from kubewright.api.kinds import pluralize
 from kubewright.scaffold._init_module import with_import
 from kubewright.scaffold._names import ScaffoldError, check_group, check_kind, check_version
 from kubewright.scaffold._owned import find_owned

@@ -9,8 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kubewright.api import Object, from_dict, info_of
-from kubewright.api._structural import schema_of
-from kubewright.api._validation import violations
+from kubewright.api.schema import schema_of, violations
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from kubewright.api import DecodeError, Object, ResourceInfo, decode, info_of, to_dict
-from kubewright.api._resource import definition_of
+from kubewright.api.kinds import definition_of
 from kubewright.clock import Clock
 from kubewright.durations import format_duration
 from kubewright.redaction import as_text

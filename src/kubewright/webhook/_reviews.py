@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright.api._codec import UNREADABLE
+from kubewright.api.wire import UNREADABLE
 from kubewright.redaction import Redacted
 
 __all__ = [

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kubewright import resource
 from kubewright.api import Model, Resource, core, meta
-from kubewright.api._resource import resource
 from kubewright.cache import ObjectKey
 from kubewright.client import MergePatch
 from kubewright.clock import VirtualClock

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from kubewright.api._model import Model
-from kubewright.api._resource import Object, builtin
+from kubewright.api._object import Object, builtin
 from kubewright.api._time import Time
 
 __all__ = [

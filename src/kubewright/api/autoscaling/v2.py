@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kubewright.api._model import Model
+from kubewright.api._object import Object, builtin
 from kubewright.api._quantity import Quantity
-from kubewright.api._resource import Object, builtin
 from kubewright.api._time import Time
 from kubewright.api.meta.v1 import LabelSelector
 

@@ -11,8 +11,8 @@ from typing import ClassVar
 import msgspec
 
 from kubewright.api._model import Model
+from kubewright.api._object import Object, builtin
 from kubewright.api._object_meta import ObjectMeta
-from kubewright.api._resource import Object, builtin
 from kubewright.api._time import Time
 from kubewright.api.core.v1 import ObjectReference, PodTemplateSpec
 from kubewright.api.meta.v1 import LabelSelector

@@ -15,11 +15,11 @@ from typing import Any, Final
 from urllib.parse import parse_qs, unquote
 
 from kubewright import names
-from kubewright.api._formats import fits_format
 from kubewright.api._quantity import Quantity
 from kubewright.api.cel import _types as types
 from kubewright.api.cel._types import Type
 from kubewright.api.cel._values import EvaluationError, Opaque
+from kubewright.api.schema._formats import fits_format
 
 __all__ = ["Address", "Amount", "Format", "Network", "Url", "Version", "formats"]
 

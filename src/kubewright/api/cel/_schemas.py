@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kubewright.api._cel import cel_name
 from kubewright.api.cel import _types as types
 from kubewright.api.cel._times import parse_duration, parse_timestamp
 from kubewright.api.cel._types import Type
 from kubewright.api.cel._values import EvaluationError, Keyed, Struct, Unordered
+from kubewright.api.schema._cel import cel_name
 
 __all__ = ["MAX_REQUEST", "Declared", "declare", "escape", "structs_of", "to_value", "with_metadata"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kubewright.api._model import Model
-from kubewright.api._resource import Object, builtin
+from kubewright.api._object import Object, builtin
 from kubewright.api.core.v1 import ObjectReference
 
 __all__ = ["Endpoint", "EndpointConditions", "EndpointHints", "EndpointPort", "EndpointSlice", "ForNode", "ForZone"]

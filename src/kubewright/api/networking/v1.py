@@ -11,7 +11,7 @@ from typing import ClassVar
 import msgspec
 
 from kubewright.api._model import Model
-from kubewright.api._resource import Object, builtin
+from kubewright.api._object import Object, builtin
 from kubewright.api._values import IntOrString
 from kubewright.api.core.v1 import TypedLocalObjectReference
 from kubewright.api.meta.v1 import Condition, LabelSelector

@@ -11,9 +11,9 @@ from typing import ClassVar
 import msgspec
 
 from kubewright.api._model import Model
+from kubewright.api._object import Object, builtin
 from kubewright.api._object_meta import ObjectMeta
 from kubewright.api._quantity import Quantity
-from kubewright.api._resource import Object, builtin
 from kubewright.api._time import Time
 from kubewright.api._values import JSON
 from kubewright.api.core.v1 import NodeSelector

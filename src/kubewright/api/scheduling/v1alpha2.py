@@ -11,7 +11,7 @@ from typing import ClassVar
 import msgspec
 
 from kubewright.api._model import Model
-from kubewright.api._resource import Object, builtin
+from kubewright.api._object import Object, builtin
 from kubewright.api.meta.v1 import Condition
 
 __all__ = [

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from kubewright.api._formats import fits_format, is_format
+from kubewright.api.schema import fits_format, is_format
 from kubewright.cluster._field_errors import (
     FieldError,
     go_number,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kubewright.api._cel import cel_name
 from kubewright.api.cel import types
+from kubewright.api.schema import cel_name
 from kubewright.cluster._field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._rules_common import label_selector_errors

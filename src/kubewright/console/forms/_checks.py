@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kubewright.api._validation import rules_of, violations
+from kubewright.api.schema import rules_of, violations
 from kubewright.console.forms._fields import Field
 from kubewright.console.forms._paths import Path, at, located
 from kubewright.names import (

@@ -9,8 +9,10 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright.api._cel import cel_name, one_of
-from kubewright.api._constraints import (
+from kubewright.api._object import Object
+from kubewright.api._values import JSON, enc_hook
+from kubewright.api.schema._cel import cel_name, one_of
+from kubewright.api.schema._constraints import (
     NUMBER_FORMATS,
     Choices,
     Constraint,
@@ -32,10 +34,8 @@ from kubewright.api._constraints import (
     Schema,
     _OneOf,
 )
-from kubewright.api._object import Object
-from kubewright.api._paths import shape_at
-from kubewright.api._shapes import NotExpressible, Shape
-from kubewright.api._values import JSON, enc_hook
+from kubewright.api.schema._paths import shape_at
+from kubewright.api.schema._shapes import NotExpressible, Shape
 
 __all__ = ["add_constraint", "amend", "check_rule", "immutable_rule", "plain_json"]
 

@@ -8,8 +8,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from kubewright.api._paths import parse_path, shape_at
-from kubewright.api._shapes import NotExpressible, Shape
+from kubewright.api.schema._paths import parse_path, shape_at
+from kubewright.api.schema._shapes import NotExpressible, Shape
 
 __all__ = ["Column", "Conversion", "Definition", "Scale", "column_type"]
 

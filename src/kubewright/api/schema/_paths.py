@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from kubewright.api._pydantic import members_of
-from kubewright.api._shapes import Shape, fields_of, shape_of
+from kubewright.api.schema._shapes import Shape, fields_of, shape_of
 from kubewright.suggestions import nearest
 
 __all__ = ["Step", "parse_path", "shape_at"]

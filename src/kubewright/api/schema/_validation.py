@@ -12,9 +12,9 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from kubewright.api._cel import cel_name, holds_one_of
-from kubewright.api._formats import fits_format
 from kubewright.api._violation import Violation
+from kubewright.api.schema._cel import cel_name, holds_one_of
+from kubewright.api.schema._formats import fits_format
 from kubewright.regex import InvalidPattern, has_engine, skip_pattern, text_matches
 
 if TYPE_CHECKING:

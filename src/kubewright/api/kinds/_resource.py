@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeVar
 
-from kubewright.api._definition import Column, Conversion, Definition, Scale, make_definition
 from kubewright.api._object import Object, ResourceInfo, info_of
 from kubewright.api._spec_status import Resource, bind_spec_and_status, model_in
+from kubewright.api.kinds._definition import Column, Conversion, Definition, Scale, make_definition
 from kubewright.arguments import check_text, known_options
 
-__all__ = ["Object", "Resource", "builtin", "definition_of", "pluralize", "resource"]
+__all__ = ["definition_of", "pluralize", "resource"]
 
 ObjectT = TypeVar("ObjectT", bound="type[Object]")
 
@@ -80,7 +80,7 @@ def resource(
         conversion: the webhook that converts between the versions of the kind; without one, the server only changes
             `apiVersion`. One version says it for all.
     """
-    from kubewright.api._structural import check_kind  # programs without kinds of their own do not need it
+    from kubewright.api.schema._structural import check_kind  # programs without kinds of their own do not need it
 
     given: object = api_version
     if isinstance(given, type):
@@ -141,32 +141,6 @@ def resource(
     return decorate
 
 
-def builtin(
-    api_version: str,
-    kind: str,
-    *,
-    plural: str,
-    namespaced: bool,
-    subresources: tuple[str, ...] = (),
-) -> Callable[[ObjectT], ObjectT]:
-    """Make a generated class a kind that Kubernetes itself serves."""
-    group, _, version = api_version.rpartition("/")
-
-    def decorate(cls: ObjectT) -> ObjectT:
-        cls.__resource__ = ResourceInfo(
-            group=group,
-            version=version,
-            kind=kind,
-            plural=plural,
-            singular=kind.lower(),
-            namespaced=namespaced,
-            subresources=frozenset(subresources),
-        )
-        return cls
-
-    return decorate
-
-
 def definition_of(kind: type[Object]) -> Definition:
     """What `@resource` says about a kind; a clear error for a class that it did not make one."""
     info_of(kind)
@@ -189,7 +163,7 @@ def _split_api_version(api_version: str) -> tuple[str, str]:
 
 
 def pluralize(word: str) -> str:
-    """English plurals as they stand in URLs: policy, ingress, gateway are policies, ingresses, gateways."""
+    """Returns the English plural of a lower-case word: policies, ingresses, gateways."""
     if re.search(r"[^aeiou]y$", word):
         return word[:-1] + "ies"
     if word.endswith(("s", "x", "z", "ch", "sh")):

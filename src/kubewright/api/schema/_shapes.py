@@ -17,12 +17,12 @@ from uuid import UUID
 
 import msgspec
 
-from kubewright.api._constraints import Constraint, ListType
 from kubewright.api._model import Model
 from kubewright.api._pydantic import is_pydantic
 from kubewright.api._quantity import Quantity
 from kubewright.api._time import MicroTime
 from kubewright.api._untyped import Untyped
+from kubewright.api.schema._constraints import Constraint, ListType
 
 __all__ = [
     "NotExpressible",

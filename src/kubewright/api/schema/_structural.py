@@ -21,16 +21,16 @@ from typing import Any, Final, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from kubewright.api._cel import cel_name
-from kubewright.api._constraints import EmbeddedResource, Immutable, ListType, MapType, constraints_of
 from kubewright.api._model import Model
 from kubewright.api._object import Object
 from kubewright.api._object_meta import ObjectMeta
-from kubewright.api._placement import add_constraint, add_rule, amend, immutable_rule, plain_json
 from kubewright.api._pydantic import check_readable
-from kubewright.api._shapes import NotExpressible, NotReadable, Shape, fields_of, is_builtin, shape_of
 from kubewright.api._spec_status import Resource, requires_spec
-from kubewright.api._validation import violations
+from kubewright.api.schema._cel import cel_name
+from kubewright.api.schema._constraints import EmbeddedResource, Immutable, ListType, MapType, constraints_of
+from kubewright.api.schema._placement import add_constraint, add_rule, amend, immutable_rule, plain_json
+from kubewright.api.schema._shapes import NotExpressible, NotReadable, Shape, fields_of, is_builtin, shape_of
+from kubewright.api.schema._validation import violations
 from kubewright.regex import QUANTITY
 
 __all__ = ["Describe", "check_kind", "schema_of"]
@@ -139,7 +139,7 @@ class _Walk:
         check_readable(shape.foreign, place.path)
         if self._lenient:
             return {"type": "object", **_ANYTHING}
-        from kubewright.api._pydantic_schema import pydantic_schema
+        from kubewright.api.schema._pydantic import pydantic_schema
 
         return pydantic_schema(
             shape.foreign,

@@ -24,9 +24,10 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 
 import msgspec
 
-from kubewright.api._cel import Comparison
-from kubewright.api._model import Explained, Model
+from kubewright.api._model import Model
+from kubewright.api.schema._cel import Comparison
 from kubewright.regex import InvalidPattern, check_pattern
+from kubewright.structs import ExplainingStructMeta
 
 __all__ = [
     "AtLeastOneOf",
@@ -97,7 +98,7 @@ class Constraint:
     repeatable: ClassVar[bool] = False
 
 
-class _WithFields(Constraint, msgspec.Struct, frozen=True, metaclass=Explained):
+class _WithFields(Constraint, msgspec.Struct, frozen=True, metaclass=ExplainingStructMeta):
     """A rule with fields, which says what is wrong with those it is given."""
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import msgspec
 from msgspec.structs import replace
 
-from kubewright.api._constraints import STRING_FORMATS, Constraint
-from kubewright.api._placement import add_constraint, amend
 from kubewright.api._pydantic import is_pydantic, members_of, unwrapped, without_null
-from kubewright.api._shapes import NotExpressible, Shape
+from kubewright.api.schema._constraints import STRING_FORMATS, Constraint
+from kubewright.api.schema._placement import add_constraint, amend
+from kubewright.api.schema._shapes import NotExpressible, Shape
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

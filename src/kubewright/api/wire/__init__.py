@@ -1,0 +1,50 @@
+"""Kubernetes objects as JSON: the parts of encoding and decoding that other packages need.
+
+- `UNREADABLE` are the exceptions that msgspec raises for bytes that it cannot decode.
+- `enc_hook` and `dec_hook` teach a msgspec encoder or decoder the types `Quantity`, `MicroTime` and pydantic models.
+- `wire_name` returns the JSON name of a Python attribute.
+- `cut_list` and `shallow` read JSON that is nested more deeply than msgspec decodes.
+- `is_kept` says whether finalizers or a grace period keep an object that is being deleted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kubewright.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from kubewright.api._model import wire_name as wire_name
+    from kubewright.api._values import dec_hook as dec_hook
+    from kubewright.api._values import enc_hook as enc_hook
+    from kubewright.api.wire._deletion import is_kept as is_kept
+    from kubewright.api.wire._depth import cut_list as cut_list
+    from kubewright.api.wire._depth import shallow as shallow
+    from kubewright.api.wire._errors import UNREADABLE as UNREADABLE
+
+_HOMES = {
+    "wire_name": "kubewright.api._model",
+    "dec_hook": "kubewright.api._values",
+    "enc_hook": "kubewright.api._values",
+    "is_kept": "kubewright.api.wire._deletion",
+    "cut_list": "kubewright.api.wire._depth",
+    "shallow": "kubewright.api.wire._depth",
+    "UNREADABLE": "kubewright.api.wire._errors",
+}
+
+__all__ = [
+    "UNREADABLE",
+    "cut_list",
+    "dec_hook",
+    "enc_hook",
+    "is_kept",
+    "shallow",
+    "wire_name",
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_exports(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
