@@ -49,16 +49,16 @@ class Frozen(kw.Model):
         (lambda: kw.Range(3, 1), "minimum 3 is above the maximum 1"),
         (lambda: kw.Range("1"), "must be a number, not '1'"),  # type: ignore[arg-type]
         (lambda: kw.Range(float("nan")), "must be a number"),
-        (lambda: kw.Range(1, exclusive_maximum=True), "exclude only a bound that it has"),
-        (lambda: kw.Range(1, 1, exclusive_minimum=True), "no number is in a Range"),
-        (lambda: kw.MultipleOf(0), "a whole number above 0"),
-        (lambda: kw.MultipleOf(0.5), "a whole number above 0"),  # type: ignore[arg-type]
-        (lambda: kw.Length(-1), "not negative"),
+        (lambda: kw.Range(1, exclusive_maximum=True), "an exclusive bound needs that bound"),
+        (lambda: kw.Range(1, 1, exclusive_minimum=True), "Range is empty"),
+        (lambda: kw.MultipleOf(0), "an integer above 0"),
+        (lambda: kw.MultipleOf(0.5), "an integer above 0"),  # type: ignore[arg-type]
+        (lambda: kw.Length(-1), "an integer of at least 0"),
         (lambda: kw.Length(2, 1), "above the maximum"),
         (lambda: kw.Length(), "needs a minimum"),
-        (lambda: kw.Items(True), "whole number"),
+        (lambda: kw.Items(True), "an integer of at least 0"),
         (lambda: kw.Properties(3, 2), "above the maximum"),
-        (lambda: kw.Pattern("("), "the API server understands: error parsing regexp: missing closing"),
+        (lambda: kw.Pattern("("), "is not valid for the API server: error parsing regexp: missing closing"),
         (lambda: kw.Pattern("(?=a)"), "unsupported Perl syntax"),
         (lambda: kw.Pattern(r"(a)\1"), "invalid escape sequence"),
         (lambda: kw.Pattern("a++"), "invalid nested repetition operator"),
@@ -66,7 +66,7 @@ class Frozen(kw.Model):
         (lambda: kw.Pattern(r"a\Z"), "invalid escape sequence"),
         (lambda: kw.Pattern("(?>a)"), "unsupported Perl syntax"),
         (lambda: kw.Pattern("[[:letter:]]"), "invalid character class range"),
-        (lambda: kw.Format("ip"), "does not know the format 'ip'; it knows"),
+        (lambda: kw.Format("ip"), "does not know the format 'ip'; known formats:"),
         (lambda: kw.Choices(), "at least one"),
         (lambda: kw.Choices("a", "a"), "twice"),
         (lambda: kw.Choices(["a", "b"]), "the values one by one"),  # type: ignore[arg-type]
@@ -75,7 +75,7 @@ class Frozen(kw.Model):
         (lambda: kw.Rule("true", msg="no"), "Rule has no field 'msg'. Did you mean 'message'?"),  # type: ignore[call-arg]
         (lambda: kw.ListType("bag"), "not 'bag'"),  # type: ignore[arg-type]
         (lambda: kw.ListType("map"), "needs keys"),
-        (lambda: kw.ListType("set", keys=["a"]), "only such a list has them"),
+        (lambda: kw.ListType("set", keys=["a"]), "the other types have none"),
         (lambda: kw.ListType("map", keys="name"), "a list of names"),
         (lambda: kw.ListType("map", keys=["a", "a"]), "twice"),
         (lambda: kw.MapType("loose"), "not 'loose'"),  # type: ignore[arg-type]
@@ -84,8 +84,8 @@ class Frozen(kw.Model):
         (lambda: kw.Rule("true", message="a\nb"), "one line"),
         (lambda: kw.Rule("true", message_expression=""), "must not be empty"),
         (lambda: kw.Rule("true", reason="Wrong"), "is one of"),  # type: ignore[arg-type]
-        (lambda: kw.Rule("true", field_path="name"), "begins with a dot"),
-        (lambda: kw.Rule("true", optional_old_self=True), "only for a rule that uses oldSelf"),
+        (lambda: kw.Rule("true", field_path="name"), "starts with a dot"),
+        (lambda: kw.Rule("true", optional_old_self=True), "only for a Rule that uses oldSelf"),
         (lambda: kw.ExactlyOneOf("a"), "two or more"),
         (lambda: kw.AtMostOneOf("a", "a"), "two or more"),
         (lambda: kw.Column("spec"), "is not a path such as"),
@@ -200,9 +200,9 @@ def test_an_object_that_breaks_a_rule_still_decodes() -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        (kw.ExactlyOneOf("name", "nunber"), "names 'nunber', which is no field of it; it has name, number"),
-        (kw.Range(1), "a rule for a field, not for a whole model"),
-        ("self.a", "takes rules such as"),
+        (kw.ExactlyOneOf("name", "nunber"), "names 'nunber', which is not one of its fields: name, number"),
+        (kw.Range(1), "a constraint for a field, not for a whole model"),
+        ("self.a", "takes constraints such as"),
     ],
 )
 def test_constrain_refuses_what_is_no_rule_for_a_model(rule: Any, message: str) -> None:

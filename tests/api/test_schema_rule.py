@@ -58,7 +58,7 @@ def test_a_schema_of_a_kind_reaches_its_metadata() -> None:
 
 @pytest.mark.parametrize("members", [{}, [], {1: 2}])
 def test_a_schema_without_members_is_refused(members: Any) -> None:
-    with pytest.raises(ValueError, match="a Schema needs members by their names"):
+    with pytest.raises(ValueError, match="Schema needs a dict of schema members by name"):
         kw.Schema(members)
 
 

@@ -23,152 +23,131 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from kubewright.api._codec import DecodeError as DecodeError
-    from kubewright.api._codec import decode as decode
-    from kubewright.api._codec import encode as encode
-    from kubewright.api._codec import from_dict as from_dict
-    from kubewright.api._codec import to_dict as to_dict
-    from kubewright.api._conditions import ConditionStatus as ConditionStatus
-    from kubewright.api._conditions import find_condition as find_condition
-    from kubewright.api._conditions import is_condition_true as is_condition_true
-    from kubewright.api._conditions import remove_condition as remove_condition
-    from kubewright.api._conditions import set_condition as set_condition
-    from kubewright.api._field_selectors import FieldRequirement as FieldRequirement
-    from kubewright.api._field_selectors import FieldSelector as FieldSelector
-    from kubewright.api._model import Model as Model
-    from kubewright.api._object import Object as Object
-    from kubewright.api._object import ResourceInfo as ResourceInfo
-    from kubewright.api._object import info_of as info_of
-    from kubewright.api._object_meta import ManagedFieldsEntry as ManagedFieldsEntry
-    from kubewright.api._object_meta import ObjectMeta as ObjectMeta
-    from kubewright.api._object_meta import OwnerReference as OwnerReference
-    from kubewright.api._owners import AlreadyOwned as AlreadyOwned
-    from kubewright.api._owners import OwnerError as OwnerError
-    from kubewright.api._owners import add_owner as add_owner
-    from kubewright.api._owners import controller_of as controller_of
-    from kubewright.api._owners import is_controlled_by as is_controlled_by
-    from kubewright.api._owners import owner_reference as owner_reference
-    from kubewright.api._owners import remove_owner as remove_owner
-    from kubewright.api._owners import set_controller as set_controller
-    from kubewright.api._quantity import Quantity as Quantity
-    from kubewright.api._quantity import QuantityFormat as QuantityFormat
-    from kubewright.api._selectors import Requirement as Requirement
-    from kubewright.api._selectors import Selector as Selector
-    from kubewright.api._selectors import SelectorError as SelectorError
-    from kubewright.api._selectors import SelectorOperator as SelectorOperator
-    from kubewright.api._spec_status import Resource as Resource
-    from kubewright.api._time import MicroTime as MicroTime
-    from kubewright.api._time import Time as Time
-    from kubewright.api._time import format_micro_time as format_micro_time
-    from kubewright.api._time import format_time as format_time
-    from kubewright.api._time import parse_time as parse_time
-    from kubewright.api._untyped import Untyped as Untyped
-    from kubewright.api._validate import ValidationError as ValidationError
-    from kubewright.api._validate import Violation as Violation
-    from kubewright.api._validate import validate as validate
-    from kubewright.api._values import JSON as JSON
-    from kubewright.api._values import IntOrString as IntOrString
-    from kubewright.api._values import scaled_value as scaled_value
-    from kubewright.api._yaml import from_yaml as from_yaml
-    from kubewright.api.kinds._definition import Column as Column
-    from kubewright.api.kinds._definition import Conversion as Conversion
-    from kubewright.api.kinds._definition import Scale as Scale
-    from kubewright.api.schema._constraints import AtLeastOneOf as AtLeastOneOf
-    from kubewright.api.schema._constraints import AtMostOneOf as AtMostOneOf
-    from kubewright.api.schema._constraints import Choices as Choices
-    from kubewright.api.schema._constraints import EmbeddedResource as EmbeddedResource
-    from kubewright.api.schema._constraints import ExactlyOneOf as ExactlyOneOf
-    from kubewright.api.schema._constraints import Example as Example
-    from kubewright.api.schema._constraints import Format as Format
-    from kubewright.api.schema._constraints import Immutable as Immutable
-    from kubewright.api.schema._constraints import Items as Items
-    from kubewright.api.schema._constraints import Length as Length
-    from kubewright.api.schema._constraints import ListType as ListType
-    from kubewright.api.schema._constraints import MapType as MapType
-    from kubewright.api.schema._constraints import MultipleOf as MultipleOf
-    from kubewright.api.schema._constraints import Nullable as Nullable
-    from kubewright.api.schema._constraints import Pattern as Pattern
-    from kubewright.api.schema._constraints import PreserveUnknown as PreserveUnknown
-    from kubewright.api.schema._constraints import Properties as Properties
-    from kubewright.api.schema._constraints import Range as Range
-    from kubewright.api.schema._constraints import Rule as Rule
-    from kubewright.api.schema._constraints import Schema as Schema
-    from kubewright.api.schema._constraints import constrain as constrain
-    from kubewright.garbage import collection_paused as collection_paused
+    from kubewright.api._codec import DecodeError, decode, encode, from_dict, to_dict
+    from kubewright.api._conditions import (
+        ConditionStatus,
+        find_condition,
+        is_condition_true,
+        remove_condition,
+        set_condition,
+    )
+    from kubewright.api._field_selectors import FieldRequirement, FieldSelector
+    from kubewright.api._model import Model
+    from kubewright.api._object import Object, ResourceInfo, info_of
+    from kubewright.api._object_meta import ManagedFieldsEntry, ObjectMeta, OwnerReference
+    from kubewright.api._owners import (
+        AlreadyOwned,
+        OwnerError,
+        add_owner,
+        controller_of,
+        is_controlled_by,
+        owner_reference,
+        remove_owner,
+        set_controller,
+    )
+    from kubewright.api._quantity import Quantity, QuantityFormat
+    from kubewright.api._selectors import Requirement, Selector, SelectorError, SelectorOperator
+    from kubewright.api._spec_status import Resource
+    from kubewright.api._time import MicroTime, Time, format_micro_time, format_time, parse_time
+    from kubewright.api._untyped import Untyped
+    from kubewright.api._validate import ValidationError, Violation, validate
+    from kubewright.api._values import JSON, IntOrString, scaled_value
+    from kubewright.api._yaml import from_yaml
+    from kubewright.api.kinds._definition import Column, Conversion, Scale
+    from kubewright.api.schema._constraints import (
+        Choices,
+        EmbeddedResource,
+        Example,
+        Format,
+        Immutable,
+        Items,
+        Length,
+        ListType,
+        MapType,
+        MultipleOf,
+        Nullable,
+        Pattern,
+        PreserveUnknown,
+        Properties,
+        Range,
+        Schema,
+    )
+    from kubewright.api.schema._model_constraints import AtLeastOneOf, AtMostOneOf, ExactlyOneOf, Rule, constrain
+    from kubewright.garbage import collection_paused
 
 _HOMES = {
-    "DecodeError": "kubewright.api._codec",
-    "decode": "kubewright.api._codec",
-    "encode": "kubewright.api._codec",
-    "from_dict": "kubewright.api._codec",
-    "to_dict": "kubewright.api._codec",
-    "ConditionStatus": "kubewright.api._conditions",
-    "find_condition": "kubewright.api._conditions",
-    "is_condition_true": "kubewright.api._conditions",
-    "remove_condition": "kubewright.api._conditions",
-    "set_condition": "kubewright.api._conditions",
-    "FieldRequirement": "kubewright.api._field_selectors",
-    "FieldSelector": "kubewright.api._field_selectors",
-    "Model": "kubewright.api._model",
-    "Object": "kubewright.api._object",
-    "ResourceInfo": "kubewright.api._object",
-    "info_of": "kubewright.api._object",
-    "ManagedFieldsEntry": "kubewright.api._object_meta",
-    "ObjectMeta": "kubewright.api._object_meta",
-    "OwnerReference": "kubewright.api._object_meta",
-    "AlreadyOwned": "kubewright.api._owners",
-    "OwnerError": "kubewright.api._owners",
-    "add_owner": "kubewright.api._owners",
-    "controller_of": "kubewright.api._owners",
-    "is_controlled_by": "kubewright.api._owners",
-    "owner_reference": "kubewright.api._owners",
-    "remove_owner": "kubewright.api._owners",
-    "set_controller": "kubewright.api._owners",
-    "Quantity": "kubewright.api._quantity",
-    "QuantityFormat": "kubewright.api._quantity",
-    "Requirement": "kubewright.api._selectors",
-    "Selector": "kubewright.api._selectors",
-    "SelectorError": "kubewright.api._selectors",
-    "SelectorOperator": "kubewright.api._selectors",
-    "Resource": "kubewright.api._spec_status",
-    "MicroTime": "kubewright.api._time",
-    "Time": "kubewright.api._time",
-    "format_micro_time": "kubewright.api._time",
-    "format_time": "kubewright.api._time",
-    "parse_time": "kubewright.api._time",
-    "Untyped": "kubewright.api._untyped",
-    "ValidationError": "kubewright.api._validate",
-    "Violation": "kubewright.api._validate",
-    "validate": "kubewright.api._validate",
-    "JSON": "kubewright.api._values",
-    "IntOrString": "kubewright.api._values",
-    "scaled_value": "kubewright.api._values",
-    "from_yaml": "kubewright.api._yaml",
-    "Column": "kubewright.api.kinds._definition",
-    "Conversion": "kubewright.api.kinds._definition",
-    "Scale": "kubewright.api.kinds._definition",
-    "AtLeastOneOf": "kubewright.api.schema._constraints",
-    "AtMostOneOf": "kubewright.api.schema._constraints",
+    "JSON": "_values",
+    "AlreadyOwned": "_owners",
+    "AtLeastOneOf": "kubewright.api.schema._model_constraints",
+    "AtMostOneOf": "kubewright.api.schema._model_constraints",
     "Choices": "kubewright.api.schema._constraints",
+    "Column": "kubewright.api.kinds._definition",
+    "ConditionStatus": "_conditions",
+    "Conversion": "kubewright.api.kinds._definition",
+    "DecodeError": "_codec",
     "EmbeddedResource": "kubewright.api.schema._constraints",
-    "ExactlyOneOf": "kubewright.api.schema._constraints",
+    "ExactlyOneOf": "kubewright.api.schema._model_constraints",
     "Example": "kubewright.api.schema._constraints",
+    "FieldRequirement": "_field_selectors",
+    "FieldSelector": "_field_selectors",
     "Format": "kubewright.api.schema._constraints",
     "Immutable": "kubewright.api.schema._constraints",
+    "IntOrString": "_values",
     "Items": "kubewright.api.schema._constraints",
     "Length": "kubewright.api.schema._constraints",
     "ListType": "kubewright.api.schema._constraints",
+    "ManagedFieldsEntry": "_object_meta",
     "MapType": "kubewright.api.schema._constraints",
+    "MicroTime": "_time",
+    "Model": "_model",
     "MultipleOf": "kubewright.api.schema._constraints",
     "Nullable": "kubewright.api.schema._constraints",
+    "Object": "_object",
+    "ObjectMeta": "_object_meta",
+    "OwnerError": "_owners",
+    "OwnerReference": "_object_meta",
     "Pattern": "kubewright.api.schema._constraints",
     "PreserveUnknown": "kubewright.api.schema._constraints",
     "Properties": "kubewright.api.schema._constraints",
+    "Quantity": "_quantity",
+    "QuantityFormat": "_quantity",
     "Range": "kubewright.api.schema._constraints",
-    "Rule": "kubewright.api.schema._constraints",
+    "Requirement": "_selectors",
+    "Resource": "_spec_status",
+    "ResourceInfo": "_object",
+    "Rule": "kubewright.api.schema._model_constraints",
+    "Scale": "kubewright.api.kinds._definition",
     "Schema": "kubewright.api.schema._constraints",
-    "constrain": "kubewright.api.schema._constraints",
+    "Selector": "_selectors",
+    "SelectorError": "_selectors",
+    "SelectorOperator": "_selectors",
+    "Time": "_time",
+    "Untyped": "_untyped",
+    "ValidationError": "_validate",
+    "Violation": "_validate",
+    "add_owner": "_owners",
     "collection_paused": "kubewright.garbage",
+    "constrain": "kubewright.api.schema._model_constraints",
+    "controller_of": "_owners",
+    "decode": "_codec",
+    "encode": "_codec",
+    "find_condition": "_conditions",
+    "format_micro_time": "_time",
+    "format_time": "_time",
+    "from_dict": "_codec",
+    "from_yaml": "_yaml",
+    "info_of": "_object",
+    "is_condition_true": "_conditions",
+    "is_controlled_by": "_owners",
+    "owner_reference": "_owners",
+    "parse_time": "_time",
+    "remove_condition": "_conditions",
+    "remove_owner": "_owners",
+    "scaled_value": "_values",
+    "set_condition": "_conditions",
+    "set_controller": "_owners",
+    "to_dict": "_codec",
+    "validate": "_validate",
 }
 
 __all__ = [

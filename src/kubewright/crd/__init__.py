@@ -23,40 +23,34 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from kubewright.api import ValidationError as ValidationError
-    from kubewright.api import Violation as Violation
-    from kubewright.api import validate as validate
-    from kubewright.api.schema import schema_of as schema_of
-    from kubewright.crd._definition import crd_of as crd_of
-    from kubewright.crd._definition import crds_of as crds_of
-    from kubewright.crd._deletion import describe_blockers as describe_blockers
-    from kubewright.crd._deletion import objects_with_finalizers as objects_with_finalizers
-    from kubewright.crd._descriptions import Descriptions as Descriptions
-    from kubewright.crd._errors import InstallError as InstallError
-    from kubewright.crd._install import check_change as check_change
-    from kubewright.crd._install import install as install
-    from kubewright.crd._rules import check_rules as check_rules
-    from kubewright.crd._serving import wait_for_definition as wait_for_definition
-    from kubewright.crd._serving import wait_until_served as wait_until_served
-    from kubewright.crd._yaml import to_yaml as to_yaml
+    from kubewright.api import ValidationError, Violation, validate
+    from kubewright.api.schema import schema_of
+    from kubewright.crd._definition import crd_of, crds_of
+    from kubewright.crd._deletion import describe_blockers, objects_with_finalizers
+    from kubewright.crd._descriptions import Descriptions
+    from kubewright.crd._errors import InstallError
+    from kubewright.crd._install import check_change, install
+    from kubewright.crd._rules import check_rules
+    from kubewright.crd._serving import wait_for_definition, wait_until_served
+    from kubewright.crd._yaml import to_yaml
 
 _HOMES = {
+    "Descriptions": "_descriptions",
+    "InstallError": "_errors",
     "ValidationError": "kubewright.api",
     "Violation": "kubewright.api",
-    "validate": "kubewright.api",
+    "check_change": "_install",
+    "check_rules": "_rules",
+    "crd_of": "_definition",
+    "crds_of": "_definition",
+    "describe_blockers": "_deletion",
+    "install": "_install",
+    "objects_with_finalizers": "_deletion",
     "schema_of": "kubewright.api.schema",
-    "crd_of": "kubewright.crd._definition",
-    "crds_of": "kubewright.crd._definition",
-    "describe_blockers": "kubewright.crd._deletion",
-    "objects_with_finalizers": "kubewright.crd._deletion",
-    "Descriptions": "kubewright.crd._descriptions",
-    "InstallError": "kubewright.crd._errors",
-    "check_change": "kubewright.crd._install",
-    "install": "kubewright.crd._install",
-    "check_rules": "kubewright.crd._rules",
-    "wait_for_definition": "kubewright.crd._serving",
-    "wait_until_served": "kubewright.crd._serving",
-    "to_yaml": "kubewright.crd._yaml",
+    "to_yaml": "_yaml",
+    "validate": "kubewright.api",
+    "wait_for_definition": "_serving",
+    "wait_until_served": "_serving",
 }
 
 __all__ = [

@@ -15,24 +15,20 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from kubewright.api._groups import BUILT_IN_GROUPS as BUILT_IN_GROUPS
-    from kubewright.api._spec_status import new_status as new_status
-    from kubewright.api._spec_status import status_names as status_names
-    from kubewright.api.kinds._definition import Definition as Definition
-    from kubewright.api.kinds._definition import column_type as column_type
-    from kubewright.api.kinds._resource import definition_of as definition_of
-    from kubewright.api.kinds._resource import pluralize as pluralize
-    from kubewright.api.kinds._resource import resource as resource
+    from kubewright.api._groups import BUILT_IN_GROUPS
+    from kubewright.api._spec_status import new_status, status_names
+    from kubewright.api.kinds._definition import Definition, column_type
+    from kubewright.api.kinds._resource import definition_of, pluralize, resource
 
 _HOMES = {
     "BUILT_IN_GROUPS": "kubewright.api._groups",
+    "Definition": "_definition",
+    "column_type": "_definition",
+    "definition_of": "_resource",
     "new_status": "kubewright.api._spec_status",
+    "pluralize": "_resource",
+    "resource": "_resource",
     "status_names": "kubewright.api._spec_status",
-    "Definition": "kubewright.api.kinds._definition",
-    "column_type": "kubewright.api.kinds._definition",
-    "definition_of": "kubewright.api.kinds._resource",
-    "pluralize": "kubewright.api.kinds._resource",
-    "resource": "kubewright.api.kinds._resource",
 }
 
 __all__ = [

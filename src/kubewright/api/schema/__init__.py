@@ -19,56 +19,50 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from kubewright.api._pydantic import is_pydantic as is_pydantic
-    from kubewright.api._pydantic import members_of as members_of
-    from kubewright.api.schema._cel import cel_name as cel_name
-    from kubewright.api.schema._constraints import Constraint as Constraint
-    from kubewright.api.schema._constraints import constraints_of as constraints_of
-    from kubewright.api.schema._formats import fits_format as fits_format
-    from kubewright.api.schema._formats import is_format as is_format
-    from kubewright.api.schema._paths import Step as Step
-    from kubewright.api.schema._paths import parse_path as parse_path
-    from kubewright.api.schema._paths import shape_at as shape_at
-    from kubewright.api.schema._placement import add_constraint as add_constraint
-    from kubewright.api.schema._shapes import NotExpressible as NotExpressible
-    from kubewright.api.schema._shapes import NotReadable as NotReadable
-    from kubewright.api.schema._shapes import Shape as Shape
-    from kubewright.api.schema._shapes import declared_keys as declared_keys
-    from kubewright.api.schema._shapes import fields_of as fields_of
-    from kubewright.api.schema._shapes import is_builtin as is_builtin
-    from kubewright.api.schema._shapes import list_keys_of as list_keys_of
-    from kubewright.api.schema._shapes import shape_of as shape_of
-    from kubewright.api.schema._structural import Describe as Describe
-    from kubewright.api.schema._structural import check_kind as check_kind
-    from kubewright.api.schema._structural import schema_of as schema_of
-    from kubewright.api.schema._validation import rules_of as rules_of
-    from kubewright.api.schema._validation import violations as violations
+    from kubewright.api._pydantic import is_pydantic, members_of
+    from kubewright.api.schema._cel import cel_name
+    from kubewright.api.schema._constraints import Constraint, constraints_of
+    from kubewright.api.schema._formats import fits_format, is_format
+    from kubewright.api.schema._paths import Step, parse_path, shape_at
+    from kubewright.api.schema._placement import add_constraint
+    from kubewright.api.schema._shapes import (
+        NotExpressible,
+        NotReadable,
+        Shape,
+        declared_keys,
+        fields_of,
+        is_builtin,
+        list_keys_of,
+        shape_of,
+    )
+    from kubewright.api.schema._structural import Describe, check_kind, schema_of
+    from kubewright.api.schema._validation import rules_of, violations
 
 _HOMES = {
+    "Constraint": "_constraints",
+    "Describe": "_structural",
+    "NotExpressible": "_shapes",
+    "NotReadable": "_shapes",
+    "Shape": "_shapes",
+    "Step": "_paths",
+    "add_constraint": "_placement",
+    "cel_name": "_cel",
+    "check_kind": "_structural",
+    "constraints_of": "_constraints",
+    "declared_keys": "_shapes",
+    "fields_of": "_shapes",
+    "fits_format": "_formats",
+    "is_builtin": "_shapes",
+    "is_format": "_formats",
     "is_pydantic": "kubewright.api._pydantic",
+    "list_keys_of": "_shapes",
     "members_of": "kubewright.api._pydantic",
-    "cel_name": "kubewright.api.schema._cel",
-    "Constraint": "kubewright.api.schema._constraints",
-    "constraints_of": "kubewright.api.schema._constraints",
-    "fits_format": "kubewright.api.schema._formats",
-    "is_format": "kubewright.api.schema._formats",
-    "Step": "kubewright.api.schema._paths",
-    "parse_path": "kubewright.api.schema._paths",
-    "shape_at": "kubewright.api.schema._paths",
-    "add_constraint": "kubewright.api.schema._placement",
-    "NotExpressible": "kubewright.api.schema._shapes",
-    "NotReadable": "kubewright.api.schema._shapes",
-    "Shape": "kubewright.api.schema._shapes",
-    "declared_keys": "kubewright.api.schema._shapes",
-    "fields_of": "kubewright.api.schema._shapes",
-    "is_builtin": "kubewright.api.schema._shapes",
-    "list_keys_of": "kubewright.api.schema._shapes",
-    "shape_of": "kubewright.api.schema._shapes",
-    "Describe": "kubewright.api.schema._structural",
-    "check_kind": "kubewright.api.schema._structural",
-    "schema_of": "kubewright.api.schema._structural",
-    "rules_of": "kubewright.api.schema._validation",
-    "violations": "kubewright.api.schema._validation",
+    "parse_path": "_paths",
+    "rules_of": "_validation",
+    "schema_of": "_structural",
+    "shape_at": "_paths",
+    "shape_of": "_shapes",
+    "violations": "_validation",
 }
 
 __all__ = [

@@ -1,41 +1,33 @@
-"""Rules for the values of fields, as typed values inside `Annotated[...]`, and for whole models.
+"""Constraints on fields: typed values inside `Annotated[...]`.
 
     class FooSpec(kw.Model):
         replicas: Annotated[int, kw.Range(1, 10)] | None = None
         ports: Annotated[list[Port], kw.ListType("map", keys=["name"])]
 
-    @kw.constrain(kw.Rule("self.minimum <= self.maximum"), kw.ExactlyOneOf("secret", "configMap"))
-    class Source(kw.Model): ...
+A constraint says what the API server rejects; `kubewright.crd` writes it into the schema. Constraints do not change
+decoding: an object that was stored before a constraint existed can still be read. Names in keys, paths and CEL
+expressions are JSON names: `configMap`, not `config_map`.
 
-Rules say what the API server must refuse, and `kubewright.crd` writes them into the schema. They do not change how an
-object decodes: one that breaks a rule (it was stored before the rule was made) can still be read. Names inside the
-texts of rules, keys and paths are the names on the wire: `configMap`, not `config_map`.
-
-A rule that makes no sense is an error as early as possible: a value that cannot be meant (a minimum above the maximum)
-when it is made, a rule at a place where it means nothing (a `Range` of a text) when `@resource` makes the class a kind.
+An invalid constraint raises as early as possible: in its constructor (a minimum above the maximum), or in `@resource`
+if it does not apply to the type of its field (a `Range` of a string).
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Final, Literal, TypeVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 
-from kubewright.api._model import Model
-from kubewright.api.schema._cel import Comparison
 from kubewright.regex import InvalidPattern, check_pattern
 from kubewright.structs import ExplainingStructMeta
 
 __all__ = [
-    "AtLeastOneOf",
-    "AtMostOneOf",
+    "ANYWHERE",
     "Choices",
     "Constraint",
     "EmbeddedResource",
-    "ExactlyOneOf",
     "Example",
     "Format",
     "Immutable",
@@ -49,13 +41,11 @@ __all__ = [
     "PreserveUnknown",
     "Properties",
     "Range",
-    "Rule",
     "Schema",
-    "constrain",
+    "StructConstraint",
+    "check_one_line",
     "constraints_of",
 ]
-
-ModelT = TypeVar("ModelT", bound="type[Model]")
 
 STRING_FORMATS: Final = frozenset(
     [
@@ -91,20 +81,20 @@ NUMBER_FORMATS: Final = {"int32": "integer", "int64": "integer", "float": "numbe
 
 
 class Constraint:
-    """The base of every rule. `places` are the types of JSON at which it has a meaning."""
+    """The base of every constraint. `places` are the JSON types that it applies to."""
 
     __slots__ = ()
     places: ClassVar[frozenset[str]]
     repeatable: ClassVar[bool] = False
 
 
-class _WithFields(Constraint, msgspec.Struct, frozen=True, metaclass=ExplainingStructMeta):
-    """A rule with fields, which says what is wrong with those it is given."""
+class StructConstraint(Constraint, msgspec.Struct, frozen=True, metaclass=ExplainingStructMeta):
+    """The base of constraints with fields."""
 
 
 def _count(name: str, value: object) -> None:
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-        raise ValueError(f"{name} must be a whole number that is not negative, not {value!r}")
+        raise ValueError(f"{name} must be an integer of at least 0, not {value!r}")
 
 
 def _bounds(constraint: object, minimum: Any, maximum: Any) -> None:
@@ -114,8 +104,8 @@ def _bounds(constraint: object, minimum: Any, maximum: Any) -> None:
         raise ValueError(f"{type(constraint).__name__}: the minimum {minimum} is above the maximum {maximum}")
 
 
-class Range(_WithFields, frozen=True):
-    """The least and the greatest number. Both belong to the range unless they are called exclusive."""
+class Range(StructConstraint, frozen=True):
+    """The smallest and the largest number. Both bounds are inclusive by default."""
 
     minimum: float | None = None
     maximum: float | None = None
@@ -129,13 +119,13 @@ class Range(_WithFields, frozen=True):
                 raise ValueError(f"the {name} of a Range must be a number, not {bound!r}")
         _bounds(self, self.minimum, self.maximum)
         if (self.exclusive_minimum and self.minimum is None) or (self.exclusive_maximum and self.maximum is None):
-            raise ValueError("a Range can exclude only a bound that it has")
+            raise ValueError("Range: an exclusive bound needs that bound: minimum or maximum is missing")
         if self.minimum == self.maximum and (self.exclusive_minimum or self.exclusive_maximum):
-            raise ValueError(f"no number is in a Range that excludes its only one, {self.minimum}")
+            raise ValueError(f"Range is empty: it excludes its only number, {self.minimum}")
 
 
-class MultipleOf(_WithFields, frozen=True):
-    """The number is a multiple of this one: a whole number, because with a fraction the server refuses too much."""
+class MultipleOf(StructConstraint, frozen=True):
+    """The number is a multiple of `factor`, which is an integer: with a fraction, the server rejects valid values."""
 
     factor: int
     places: ClassVar = frozenset({"integer", "number"})
@@ -143,11 +133,11 @@ class MultipleOf(_WithFields, frozen=True):
     def __post_init__(self) -> None:
         factor: object = self.factor
         if not isinstance(factor, int) or isinstance(factor, bool) or factor <= 0:
-            raise ValueError(f"MultipleOf needs a whole number above 0, not {factor!r}")
+            raise ValueError(f"MultipleOf needs an integer above 0, not {factor!r}")
 
 
-class Length(_WithFields, frozen=True):
-    """How many characters a text has."""
+class Length(StructConstraint, frozen=True):
+    """The number of characters of a string."""
 
     minimum: int | None = None
     maximum: int | None = None
@@ -159,10 +149,10 @@ class Length(_WithFields, frozen=True):
         _bounds(self, self.minimum, self.maximum)
 
 
-class Pattern(_WithFields, frozen=True):
-    """A regular expression that is found in the text; anchor it with `^` and `$` to mean the whole text.
+class Pattern(StructConstraint, frozen=True):
+    """A regular expression that occurs in the string. Anchor it with `^` and `$` to match the whole string.
 
-    The syntax is Go's (RE2): no look-around, no back references.
+    The syntax is RE2: no look-around, no backreferences.
     """
 
     regex: str
@@ -172,14 +162,14 @@ class Pattern(_WithFields, frozen=True):
         try:
             check_pattern(self.regex)
         except InvalidPattern as error:
-            raise ValueError(f"{self.regex!r} is not a pattern that the API server understands: {error}") from None
+            raise ValueError(f"Pattern {self.regex!r} is not valid for the API server: {error}") from None
 
 
-class Format(_WithFields, frozen=True):
-    """What a text or a number stands for: `uri`, `ipv4`, `cidr`, `uuid`, `duration`, `int32`, ...
+class Format(StructConstraint, frozen=True):
+    """The format of a string or a number: `uri`, `ipv4`, `cidr`, `uuid`, `duration`, `int32`, ...
 
-    Only formats that the API server checks are taken; others it would ignore. None takes away the format that a number
-    has by itself.
+    Rejects formats that the API server does not check, because it would ignore them. None removes the default format
+    of a number.
     """
 
     name: str | None
@@ -189,12 +179,12 @@ class Format(_WithFields, frozen=True):
         known = STRING_FORMATS | NUMBER_FORMATS.keys()
         if self.name is not None and self.name not in known:
             raise ValueError(
-                f"the API server does not know the format {self.name!r}; it knows {', '.join(sorted(known))}"
+                f"the API server does not know the format {self.name!r}; known formats: {', '.join(sorted(known))}"
             )
 
 
-class Items(_WithFields, frozen=True):
-    """How many elements a list has."""
+class Items(StructConstraint, frozen=True):
+    """The number of elements of a list."""
 
     minimum: int | None = None
     maximum: int | None = None
@@ -206,8 +196,8 @@ class Items(_WithFields, frozen=True):
         _bounds(self, self.minimum, self.maximum)
 
 
-class Properties(_WithFields, frozen=True):
-    """How many members a map or a model has."""
+class Properties(StructConstraint, frozen=True):
+    """The number of members of a map or a model."""
 
     minimum: int | None = None
     maximum: int | None = None
@@ -220,7 +210,7 @@ class Properties(_WithFields, frozen=True):
 
 
 class Choices(Constraint):
-    """The only values that are allowed. Unlike a `Literal` or an `Enum`, an object with another value still decodes."""
+    """The allowed values. Unlike with `Literal` or `Enum`, an object with another value still decodes."""
 
     __slots__ = ("values",)
     places: ClassVar = frozenset({"string", "integer", "number", "boolean"})
@@ -239,10 +229,10 @@ class Choices(Constraint):
 
 
 class ListType(Constraint):
-    """How the server merges a list: `atomic` as one value, `set` by its elements, `map` by keys of its elements.
+    """How the server merges a list: `atomic` as one value, `set` by element, `map` by the keys of its elements.
 
-    A set has no element twice, a map no two elements with the same keys; this is how CRDs say "unique". The client's
-    `update` tells the elements apart by the same keys.
+    The elements of a set, and the keys of a map, are unique; CRDs have no other way to require that. The client's
+    `update` identifies elements by the same keys.
     """
 
     __slots__ = ("keys", "type")
@@ -250,13 +240,13 @@ class ListType(Constraint):
 
     def __init__(self, type: Literal["atomic", "set", "map"], keys: Sequence[str] = ()) -> None:  # noqa: A002
         if type not in ("atomic", "set", "map"):
-            raise ValueError(f'a list is of type "atomic", "set" or "map", not {type!r}')
+            raise ValueError(f'the type of a ListType is "atomic", "set" or "map", not {type!r}')
         if isinstance(keys, str):
-            raise TypeError(f"the keys of a list are a list of names: keys=[{keys!r}]")
+            raise TypeError(f"the keys of a ListType are a list of names: keys=[{keys!r}]")
         if (type == "map") != bool(keys):
-            raise ValueError('a list of type "map" needs keys, and only such a list has them')
+            raise ValueError('a ListType of "map" needs keys, and the other types have none')
         if len(set(keys)) < len(keys):
-            raise ValueError(f"a key is named twice: {', '.join(keys)}")
+            raise ValueError(f"ListType names a key twice: {', '.join(keys)}")
         self.type = type
         self.keys = tuple(keys)
 
@@ -264,18 +254,18 @@ class ListType(Constraint):
         return f"ListType({self.type!r}, keys={list(self.keys)!r})" if self.keys else f"ListType({self.type!r})"
 
 
-class MapType(_WithFields, frozen=True):
-    """How the server merges a map or a model: `granular` by its members (as it does anyway), `atomic` as one value."""
+class MapType(StructConstraint, frozen=True):
+    """How the server merges a map or a model: `granular` by member (the default), `atomic` as one value."""
 
     type: Literal["granular", "atomic"]
     places: ClassVar = frozenset({"object"})
 
     def __post_init__(self) -> None:
         if self.type not in ("granular", "atomic"):
-            raise ValueError(f'a map is of type "granular" or "atomic", not {self.type!r}')
+            raise ValueError(f'the type of a MapType is "granular" or "atomic", not {self.type!r}')
 
 
-_ANYWHERE: Final = frozenset(
+ANYWHERE: Final = frozenset(
     {
         "string",
         "integer",
@@ -292,183 +282,63 @@ _ANYWHERE: Final = frozenset(
 )
 
 
-class Example(_WithFields, frozen=True, eq=False):  # an annotation must be hashable
-    """An example of a value, for those who read the schema."""
+class Example(StructConstraint, frozen=True, eq=False):  # an annotation must be hashable
+    """An example value, for readers of the schema."""
 
     value: Any
-    places: ClassVar = _ANYWHERE
+    places: ClassVar = ANYWHERE
 
 
-class Nullable(_WithFields, frozen=True):
-    """The server accepts null for this field. Without it, a field that may be None may be absent, but not null.
+class Nullable(StructConstraint, frozen=True):
+    """The server accepts null for this field. Without it, an optional field can be absent but not null.
 
-    `Nullable(False)` is for `JSON`, which accepts null by itself.
+    `Nullable(False)` is for `JSON`, which accepts null by default.
     """
 
     allowed: bool = True
-    places: ClassVar = _ANYWHERE
+    places: ClassVar = ANYWHERE
 
 
-class Immutable(_WithFields, frozen=True):
-    """The field keeps the value it was created with: it can be neither changed, nor added or removed later."""
+class Immutable(StructConstraint, frozen=True):
+    """The field keeps its first value: it cannot be changed, added or removed after creation."""
 
     message: str = "is immutable"
-    places: ClassVar = _ANYWHERE - {"any"}
+    places: ClassVar = ANYWHERE - {"any"}
 
     def __post_init__(self) -> None:
-        _one_line("the message of Immutable", self.message)
+        check_one_line("the message of Immutable", self.message)
 
 
-class EmbeddedResource(_WithFields, frozen=True):
-    """The value is a whole Kubernetes object: the server checks its apiVersion, kind and metadata."""
-
-    places: ClassVar = frozenset({"object", "any"})
-
-
-class PreserveUnknown(_WithFields, frozen=True):
-    """The server keeps members that the model does not have, instead of dropping them."""
+class EmbeddedResource(StructConstraint, frozen=True):
+    """The value is a complete Kubernetes object: the server checks its apiVersion, kind and metadata."""
 
     places: ClassVar = frozenset({"object", "any"})
 
 
-class Schema(_WithFields, frozen=True, eq=False):  # an annotation must be hashable
-    """What the schema says here beyond, or other than, what follows from the type: for what no other rule can say.
+class PreserveUnknown(StructConstraint, frozen=True):
+    """The server keeps members that the model does not declare, instead of dropping them."""
 
-    Each member replaces that of the schema, and None takes it away; `properties` are changed one by one in the same
-    way. It has the last word, and nobody checks it but the server: prefer the other rules where they can say it.
+    places: ClassVar = frozenset({"object", "any"})
+
+
+class Schema(StructConstraint, frozen=True, eq=False):  # an annotation must be hashable
+    """Members that replace those of the generated schema, for what no other constraint expresses.
+
+    None removes a member. `properties` are replaced one by one in the same way. `Schema` is applied last, and only the
+    server checks it: prefer the other constraints where they suffice.
     """
 
     members: dict[str, Any]
-    places: ClassVar = _ANYWHERE
+    places: ClassVar = ANYWHERE
 
     def __post_init__(self) -> None:
         members: object = self.members
         if not isinstance(members, dict) or not members or not all(isinstance(name, str) for name in members):
-            raise ValueError(f"a Schema needs members by their names in the schema, not {members!r}")
-
-
-RuleReason = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"]
-_REASONS: Final = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
-
-
-class Rule(_WithFields, frozen=True):
-    """A CEL expression that must be true of `self`; with `oldSelf` in it, of a change.
-
-    The API server checks it; so does `validate`, where the extra `cel` is installed. `message` is what is said when the
-    expression is false, `message_expression` a CEL expression that makes that text, `field_path` the member to blame
-    (`.spec.name`), `optional_old_self` lets a rule with `oldSelf` also run when an object is created.
-    """
-
-    rule: str
-    message: str | None = None
-    message_expression: str | None = None
-    reason: RuleReason | None = None
-    field_path: str | None = None
-    optional_old_self: bool | None = None
-    places: ClassVar = _ANYWHERE - {"any"}
-    repeatable: ClassVar = True
-
-    def __post_init__(self) -> None:
-        if not self.rule.strip():
-            raise ValueError("a Rule needs a CEL expression")
-        if self.message is not None:
-            _one_line("the message of a Rule", self.message)
-        elif "\n" in self.rule.strip():
-            raise ValueError("a Rule of several lines needs a message, because its text cannot serve as one")
-        if self.message_expression is not None and not self.message_expression.strip():
-            raise ValueError("the message_expression of a Rule must not be empty")
-        if self.reason is not None and self.reason not in _REASONS:
-            raise ValueError(f"the reason of a Rule is one of {', '.join(_REASONS)}, not {self.reason!r}")
-        if self.field_path is not None and not re.fullmatch(r"[.\[].+", self.field_path):
-            raise ValueError(f"the field_path of a Rule begins with a dot, as in .name, not {self.field_path!r}")
-        if self.optional_old_self is not None and not self.uses_old_self:
-            raise ValueError(f"optional_old_self has a meaning only for a rule that uses oldSelf: {self.rule}")
-
-    @property
-    def uses_old_self(self) -> bool:
-        """Whether the rule compares with the object as it was."""
-        return re.search(r"\boldSelf\b", self.rule) is not None
-
-
-class _OneOf(Constraint):
-    __slots__ = ("names",)
-    places: ClassVar = frozenset({"object"})
-    repeatable: ClassVar = True
-    words: ClassVar[str]
-    comparison: ClassVar[Comparison]
-
-    def __init__(self, *names: str) -> None:
-        if len(set(names)) < max(2, len(names)):
-            raise ValueError(f"{type(self).__name__} needs two or more different names of fields, not {names!r}")
-        self.names = names
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(map(repr, self.names))})"
-
-    @property
-    def message(self) -> str:
-        """What the server says when the rule is broken."""
-        return f"{self.words} of {', '.join(self.names)} must be set"
-
-
-class ExactlyOneOf(_OneOf):
-    """One of these fields is set, and only one. For `@constrain`."""
-
-    __slots__ = ()
-    words: ClassVar = "exactly one"
-    comparison: ClassVar = "=="
-
-
-class AtMostOneOf(_OneOf):
-    """No two of these fields are set together. For `@constrain`."""
-
-    __slots__ = ()
-    words: ClassVar = "at most one"
-    comparison: ClassVar = "<="
-
-
-class AtLeastOneOf(_OneOf):
-    """One of these fields is set, or more of them. For `@constrain`."""
-
-    __slots__ = ()
-    words: ClassVar = "at least one"
-    comparison: ClassVar = ">="
-
-
-def constrain(*constraints: Constraint) -> Callable[[ModelT], ModelT]:
-    """Rules for a model as a whole, wherever it is used: a decorator of its class, below `@resource` if it is a kind.
-
-    Takes `Rule`, `ExactlyOneOf`, `AtMostOneOf`, `AtLeastOneOf`, `Properties`, `MapType`, `PreserveUnknown`, `Example`,
-    `Schema`.
-    """
-    for constraint in constraints:
-        if not isinstance(constraint, Constraint):
-            raise TypeError(f"@constrain takes rules such as Rule(...), not {constraint!r}")
-        if not isinstance(constraint, Rule | _OneOf | Properties | MapType | PreserveUnknown | Example | Schema):
-            raise TypeError(f"{type(constraint).__name__} is a rule for a field, not for a whole model")
-
-    def decorate(model: ModelT) -> ModelT:
-        given: object = model
-        if not (isinstance(given, type) and issubclass(given, Model)):
-            raise TypeError(f"@constrain is for classes that derive from Model, not for {model!r}")
-        if "__resource__" in vars(model):
-            raise TypeError(f"{model.__name__} is a kind already: put @constrain below @resource")
-        for constraint in constraints:
-            if isinstance(constraint, _OneOf):
-                for name in constraint.names:
-                    if name not in model.__struct_encode_fields__:
-                        raise TypeError(
-                            f"{type(constraint).__name__} of {model.__name__} names {name!r}, which is no field of it;"
-                            f" it has {', '.join(model.__struct_encode_fields__)}"
-                        )
-        model.__constraints__ = (*constraints_of(model), *constraints)  # type: ignore[attr-defined]
-        return model
-
-    return decorate
+            raise ValueError(f"Schema needs a dict of schema members by name, not {members!r}")
 
 
 def constraints_of(model: type) -> tuple[Constraint, ...]:
-    """The rules that `@constrain` gave to a model, those of its bases included."""
+    """Returns the constraints that `@constrain` added to a model and to its bases."""
     return getattr(model, "__constraints__", ())
 
 
@@ -476,6 +346,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _one_line(what: str, text: object) -> None:
+def check_one_line(what: str, text: object) -> None:
+    """Raises ValueError unless the value is a non-empty string without line breaks."""
     if not isinstance(text, str) or not text.strip() or "\n" in text:
         raise ValueError(f"{what} must be one line of text, not {text!r}")

@@ -30,10 +30,9 @@ from kubewright.api.schema._constraints import (
     PreserveUnknown,
     Properties,
     Range,
-    Rule,
     Schema,
-    _OneOf,
 )
+from kubewright.api.schema._model_constraints import OneOf, Rule
 from kubewright.api.schema._paths import shape_at
 from kubewright.api.schema._shapes import NotExpressible, Shape
 
@@ -96,7 +95,7 @@ def add_constraint(schema: dict[str, Any], shape: Shape, constraint: Constraint,
         case Rule():
             check_rule(constraint, shape, where, old_self=old_self)
             add_rule(schema, _rule(constraint))
-        case _OneOf():
+        case OneOf():
             rule = one_of(constraint.names, constraint.comparison)
             add_rule(schema, {"rule": rule, "message": constraint.message})
         case _:

@@ -14,22 +14,20 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from kubewright.api._model import wire_name as wire_name
-    from kubewright.api._values import dec_hook as dec_hook
-    from kubewright.api._values import enc_hook as enc_hook
-    from kubewright.api.wire._deletion import is_kept as is_kept
-    from kubewright.api.wire._depth import cut_list as cut_list
-    from kubewright.api.wire._depth import shallow as shallow
-    from kubewright.api.wire._errors import UNREADABLE as UNREADABLE
+    from kubewright.api._model import wire_name
+    from kubewright.api._values import dec_hook, enc_hook
+    from kubewright.api.wire._deletion import is_kept
+    from kubewright.api.wire._depth import cut_list, shallow
+    from kubewright.api.wire._errors import UNREADABLE
 
 _HOMES = {
-    "wire_name": "kubewright.api._model",
+    "UNREADABLE": "_errors",
+    "cut_list": "_depth",
     "dec_hook": "kubewright.api._values",
     "enc_hook": "kubewright.api._values",
-    "is_kept": "kubewright.api.wire._deletion",
-    "cut_list": "kubewright.api.wire._depth",
-    "shallow": "kubewright.api.wire._depth",
-    "UNREADABLE": "kubewright.api.wire._errors",
+    "is_kept": "_deletion",
+    "shallow": "_depth",
+    "wire_name": "kubewright.api._model",
 }
 
 __all__ = [
