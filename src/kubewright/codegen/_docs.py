@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubewright.codegen._models import Field, Model
-from kubewright.codegen._types import Annotation
+from kubewright.codegen._classes import Annotation, Field, Model
 
 __all__ = ["attribute_doc", "choose_docs"]
 

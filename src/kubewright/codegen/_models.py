@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import msgspec
 
 from kubewright.api import JSON, Nullable
-from kubewright.api.schema import Constraint, Shape, violations
-from kubewright.api.wire import wire_name
+from kubewright.api.schema import Shape, violations
+from kubewright.codegen._classes import ABSENT, Annotation, Field, Kind, Model
 from kubewright.codegen._definition import KindSource, VersionSource
 from kubewright.codegen._names import attribute_names, singular
 from kubewright.codegen._types import (
     PLACE_MEMBERS,
-    Annotation,
     difference,
     list_type_holds,
     place_rules,
@@ -23,58 +22,12 @@ from kubewright.codegen._types import (
     unsaid,
 )
 
-__all__ = ["ABSENT", "Field", "Kind", "Model", "Walk"]
-
-ABSENT: Final = object()
-"""The default of a field that has none."""
+__all__ = ["Walk"]
 
 _ANYTHING: Final = "x-kubernetes-preserve-unknown-fields"
 _BARE: Final = {"type", "description", "nullable"}
 _HEAD: Final = ("apiVersion", "kind", "metadata")
 _key = msgspec.json.Encoder(order="sorted").encode
-
-
-@dataclass(eq=False, slots=True, kw_only=True)
-class Field:
-    """An attribute of a class."""
-
-    attribute: str
-    wire: str
-    annotation: Annotation
-    default: Any = ABSENT
-
-    @property
-    def explicit_name(self) -> str | None:
-        """The name on the wire, where it does not follow from the attribute."""
-        return self.wire if wire_name(self.attribute) != self.wire else None
-
-
-@dataclass(eq=False, slots=True, kw_only=True)
-class Model:
-    """A class. `uses` are the paths of all places that have this very schema, `places` those that may be described."""
-
-    fields: list[Field] = field(default_factory=list)
-    rules: list[Constraint] = field(default_factory=list)
-    members: dict[str, Any] = field(default_factory=dict)  # what only a `Schema` can say
-    uses: list[tuple[str, ...]] = field(default_factory=list)
-    places: list[Annotation] = field(default_factory=list)
-    name: str = ""
-    doc: str | None = None
-
-    @property
-    def required(self) -> list[str]:
-        """The names on the wire of the fields without a default."""
-        return sorted(field.wire for field in self.fields if field.default is ABSENT)
-
-
-@dataclass(eq=False, slots=True, kw_only=True)
-class Kind(Model):
-    """The class of a version of a kind. With a `spec` it is a `Resource`, else a plain `Object`."""
-
-    source: KindSource
-    version: VersionSource
-    spec: Annotation | None = None
-    status: Annotation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ import msgspec
 from kubewright.api import Choices, ListType, Scale, Schema
 from kubewright.api.kinds import pluralize
 from kubewright.api.schema import Constraint
+from kubewright.codegen._classes import ABSENT, Annotation, Field, Kind, Model
 from kubewright.codegen._docs import attribute_doc
-from kubewright.codegen._models import ABSENT, Field, Kind, Model, Walk
+from kubewright.codegen._models import Walk
 from kubewright.codegen._paths import leads_to
 from kubewright.codegen._text import Doc, Group, call, docstring, layout, literal, prefixed, suffixed, value_doc
-from kubewright.codegen._types import Annotation
 
 __all__ = ["HEADER", "render_module"]
 

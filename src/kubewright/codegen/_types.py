@@ -8,8 +8,7 @@ is any, is said word for word by a `Schema`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from kubewright.api import (
     Choices,
@@ -28,34 +27,16 @@ from kubewright.api import (
     Rule,
 )
 from kubewright.api.schema import Constraint, Shape, add_constraint, parse_path
+from kubewright.codegen._classes import Annotation
 from kubewright.regex import QUANTITY
 
-if TYPE_CHECKING:
-    from kubewright.codegen._models import Model
-
-__all__ = ["PLACE_MEMBERS", "Annotation", "difference", "list_type_holds", "place_rules", "scalar", "unsaid"]
+__all__ = ["PLACE_MEMBERS", "difference", "list_type_holds", "place_rules", "scalar", "unsaid"]
 
 PLACE_MEMBERS: Final = frozenset({"description", "nullable", "default"})
 """What a schema says about a place, and not about the type of what stands there."""
 
 _BELOW: Final = {"list": "items", "dict": "additionalProperties", "": "properties"}  # compared where they are made
 _ANYTHING: Final = "x-kubernetes-preserve-unknown-fields"
-
-
-@dataclass(eq=False, slots=True, kw_only=True)
-class Annotation:
-    """A type as it will be written. `said` is the schema that it makes, without what stands below."""
-
-    text: str = ""  # a "list" and a "dict" have an element, a "Literal" has values, a model its class
-    element: Annotation | None = None
-    model: Model | None = None
-    rules: list[Constraint] = field(default_factory=list)
-    members: dict[str, Any] = field(default_factory=dict)  # what only a `Schema` can say
-    optional: bool = False
-    shape: Shape
-    said: dict[str, Any]
-    description: str | None = None  # that the place is to have
-    is_field: bool = False  # so that a text can stand below it
 
 
 def scalar(node: Mapping[str, Any]) -> Annotation:

@@ -9,7 +9,7 @@ import pytest
 
 from kubewright.api.cel import CompileError, CostExceeded, Environment, EvaluationError, compile_expression, types
 from kubewright.api.cel._declarations import functions
-from kubewright.api.cel._functions import IMPLEMENTATIONS
+from kubewright.api.cel.functions._implementations import IMPLEMENTATIONS
 
 VALUES: list[Any] = [
     None,

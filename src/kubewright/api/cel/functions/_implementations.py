@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from kubewright.api.cel import _functions_kubernetes, _functions_lists, _functions_texts
 from kubewright.api.cel._declarations import FORMATS
 from kubewright.api.cel._regexes import matches
 from kubewright.api.cel._times import duration_text, parse_duration, parse_timestamp, part_of, timestamp_text
@@ -28,6 +27,7 @@ from kubewright.api.cel._values import (
     no_overload,
     type_of_value,
 )
+from kubewright.api.cel.functions import _kubernetes, _lists, _strings
 
 __all__ = ["IMPLEMENTATIONS"]
 
@@ -233,7 +233,7 @@ def _to_string(value: Any) -> str:
         case "int" | "uint":
             return str(int(value))
         case "double":
-            return _functions_texts.general(value)
+            return _strings.general(value)
         case "bytes":
             try:
                 return bytes(value).decode()
@@ -367,13 +367,13 @@ IMPLEMENTATIONS: Final[dict[str, Callable[..., Any]]] = {
             "getMilliseconds",
         )
     },
-    **_functions_texts.IMPLEMENTATIONS,
-    **_functions_lists.IMPLEMENTATIONS,
-    **_functions_kubernetes.IMPLEMENTATIONS,
-    **{f"format.{name}": _functions_kubernetes.format_maker(name) for name in FORMATS},
+    **_strings.IMPLEMENTATIONS,
+    **_lists.IMPLEMENTATIONS,
+    **_kubernetes.IMPLEMENTATIONS,
+    **{f"format.{name}": _kubernetes.format_maker(name) for name in FORMATS},
 }
 # Texts and lists have functions of the same name.
 for _name in ("indexOf", "lastIndexOf"):
     IMPLEMENTATIONS[_name] = lambda value, *more, _name=_name: (
-        _functions_texts.IMPLEMENTATIONS if isinstance(value, str) else _functions_lists.IMPLEMENTATIONS
+        _strings.IMPLEMENTATIONS if isinstance(value, str) else _lists.IMPLEMENTATIONS
     )[_name](value, *more)
