@@ -197,12 +197,12 @@ def test_yaml_becomes_an_object_that_does_not_count_as_read() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{a", "^ConfigMap: this is not one YAML document"),
-        ("kind: ConfigMap\n---\nkind: ConfigMap\n", "^ConfigMap: this is not one YAML document .*a second document"),
+        ("{a", "^ConfigMap: not one YAML document"),
+        ("kind: ConfigMap\n---\nkind: ConfigMap\n", "^ConfigMap: not one YAML document .*a second document"),
         ("{apiVersion: v1, kind: Secret}", "^ConfigMap: this is a Secret of v1, not a ConfigMap"),
         ("{apiVersion: v2, kind: ConfigMap}", "^ConfigMap: this is a ConfigMap of v2, not a ConfigMap"),
         ("{metadata: {name: a}, data: {since: 2030-01-01, on: 1}}", "^ConfigMap a: data"),
-        ("# nothing", "^ConfigMap: there is nothing in this document"),
+        ("# nothing", "^ConfigMap: the document is empty"),
         ("[]", "^ConfigMap: expected `object`, got `array`"),
     ],
 )

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from kubewright.api._untyped import Untyped
     from kubewright.api._validate import ValidationError, Violation, validate
     from kubewright.api._values import JSON, IntOrString, scaled_value
-    from kubewright.api._yaml import from_yaml
+    from kubewright.api._yaml import from_yaml, to_yaml
     from kubewright.api.kinds._definition import Column, Conversion, Scale
     from kubewright.api.schema._constraints import (
         Choices,
@@ -147,6 +147,7 @@ _HOMES = {
     "set_condition": "_conditions",
     "set_controller": "_owners",
     "to_dict": "_codec",
+    "to_yaml": "_yaml",
     "validate": "_validate",
 }
 
@@ -222,6 +223,7 @@ __all__ = [
     "set_condition",
     "set_controller",
     "to_dict",
+    "to_yaml",
     "validate",
 ]
 

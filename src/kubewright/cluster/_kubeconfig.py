@@ -6,6 +6,7 @@ import base64
 from pathlib import Path
 
 from kubewright.certificates import KeyPair, write_private
+from kubewright.yaml import dump_yaml
 
 __all__ = ["write_kubeconfig"]
 
@@ -18,7 +19,6 @@ def write_kubeconfig(
     The credentials are a certificate or a token, which are written into it, or the file in which a token is to be
     found. A server without TLS has no CA.
     """
-    import yaml
 
     def encoded(content: bytes) -> str:
         return base64.b64encode(content).decode()
@@ -43,4 +43,4 @@ def write_kubeconfig(
         "contexts": [{"name": "kubewright", "context": {"cluster": "kubewright", "user": user}}],
         "current-context": "kubewright",
     }
-    write_private(path, yaml.safe_dump(document, sort_keys=False).encode())
+    write_private(path, dump_yaml(document, sort_keys=False).encode())

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from kubewright.api import ValidationError, Violation, validate
+    from kubewright.api import ValidationError, Violation, to_yaml, validate
     from kubewright.api.schema import schema_of
     from kubewright.crd._definition import crd_of, crds_of
     from kubewright.crd._deletion import describe_blockers, objects_with_finalizers
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from kubewright.crd._install import check_change, install
     from kubewright.crd._rules import check_rules
     from kubewright.crd._serving import wait_for_definition, wait_until_served
-    from kubewright.crd._yaml import to_yaml
 
 _HOMES = {
     "Descriptions": "_descriptions",
@@ -47,7 +46,7 @@ _HOMES = {
     "install": "_install",
     "objects_with_finalizers": "_deletion",
     "schema_of": "kubewright.api.schema",
-    "to_yaml": "_yaml",
+    "to_yaml": "kubewright.api",
     "validate": "kubewright.api",
     "wait_for_definition": "_serving",
     "wait_until_served": "_serving",

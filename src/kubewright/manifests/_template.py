@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kubewright.crd import to_yaml
+from kubewright.api import to_yaml
 
 __all__ = ["Splice", "Structure", "Value", "When", "hole", "template"]
 

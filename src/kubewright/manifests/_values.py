@@ -13,8 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import msgspec
 from msgspec import Meta
 
-from kubewright.api import to_dict
-from kubewright.crd import to_yaml
+from kubewright.api import to_dict, to_yaml
 from kubewright.manifests._image import Image
 from kubewright.manifests._project import Certificates, MetricsCertificates, Project, PullPolicy
 

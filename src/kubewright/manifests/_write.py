@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal
 
-from kubewright.api import Object
-from kubewright.crd import to_yaml
+from kubewright.api import Object, to_yaml
 from kubewright.files import write_all
 
 __all__ = [

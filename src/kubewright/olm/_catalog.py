@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kubewright.crd import to_yaml
+from kubewright.api import to_yaml
 from kubewright.manifests import MARK, File, text_file
 from kubewright.olm._graph import Entry, check_channel
 from kubewright.olm._read import Bundle, BundleError

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from kubewright.api import Object, info_of, to_dict
-from kubewright.crd import to_yaml
+from kubewright.api import Object, info_of, to_dict, to_yaml
 from kubewright.manifests import File, Project, objects, text_file, yaml_file
 from kubewright.olm._csv import cluster_service_version
 from kubewright.olm._listing import Listing

@@ -1,13 +1,14 @@
-"""The one YAML reader of the package: Kubernetes' rules, with bounds.
+"""Reads and writes YAML, with the rules of Kubernetes and with bounds.
 
 - `load_yaml` returns the value of one document, `load_yaml_documents` the values of several.
 - `compose_yaml` returns the nodes of one document, with their positions in the text.
 - `duplicate_keys` lists the keys that a document sets twice.
-- `plain_value` says which value a plain (unquoted) scalar has.
+- `plain_value` returns the value of a plain (unquoted) scalar.
+- `dump_yaml` writes JSON values, the same on every machine.
 
-The reader takes libyaml's events, which need no recursion, and checks every bound before it builds anything: libyaml's
-own composer recurses in C and crashes the process on 200 kB of `- `. Everything that is refused raises `InvalidYAML`,
-whose message names the position and never quotes the document, which may hold a secret.
+The reader uses libyaml's events, which need no recursion, and checks every bound before it builds anything: libyaml's
+own composer recurses in C and crashes the process on 200 kB of `- `. Invalid YAML raises `InvalidYAML`. Its message has
+the position and never quotes the document, which may hold a secret.
 
 No other module of the package reads YAML with PyYAML; `tests/yaml_reader/test_one_reader.py` checks that.
 """
@@ -25,6 +26,7 @@ from kubewright.yaml._reader import (
     load_yaml_documents,
 )
 from kubewright.yaml._scalars import plain_value
+from kubewright.yaml._writer import dump_yaml
 
 __all__ = [
     "MAX_DEPTH",
@@ -32,6 +34,7 @@ __all__ = [
     "MAX_SIZE",
     "InvalidYAML",
     "compose_yaml",
+    "dump_yaml",
     "duplicate_keys",
     "load_yaml",
     "load_yaml_documents",

@@ -1,4 +1,4 @@
-"""Objects as YAML."""
+"""The YAML writer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubewright.crd import to_yaml
+from kubewright.api import to_yaml
 
 TEXTS = st.one_of(
     st.text("aé😀\x00\x07\x7f\x85\xa0\u2028\ufeff\r\n \t", max_size=6),
@@ -51,10 +51,10 @@ def test_lists_of_lists_and_empty_ones() -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_numbers_that_json_does_not_have_are_refused(value: float) -> None:
-    with pytest.raises(ValueError, match="has no place in a Kubernetes object"):
+    with pytest.raises(ValueError, match="cannot be part of a Kubernetes object"):
         to_yaml({"a": value})
 
 
 def test_other_values_are_refused() -> None:
-    with pytest.raises(TypeError, match="has no place in a Kubernetes object"):
+    with pytest.raises(TypeError, match="cannot be part of a Kubernetes object"):
         to_yaml({"a": object()})

@@ -1,67 +1,69 @@
-"""Objects as YAML, the same text each time and everywhere.
+"""Writes YAML that is the same on every machine.
 
-Written here and not by PyYAML, for two reasons: its Python writer needs 0.3 s for the schema of a pod template, and its
-C writer, which is not on every machine, breaks lines at other places. What is written is small: mappings and lists in
-blocks, texts plain where that is safe, as blocks where they have several lines, quoted otherwise.
+PyYAML is not used, for two reasons: its Python writer needs 0.3 s for the schema of a pod template, and its C writer,
+which is not installed everywhere, breaks lines at different places. Mappings and lists are written as blocks. Strings
+are plain where that is safe, literal blocks if they have several lines, and quoted otherwise.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeAlias
 
-from kubewright.api import Object, to_dict
+__all__ = ["dump_yaml"]
 
-__all__ = ["to_yaml"]
+_Names: TypeAlias = Callable[[Iterable[str]], list[str]]
 
-# A plain text begins with something that has no meaning in YAML, and cannot be taken for a number or a date.
+# A plain scalar starts with a character that YAML gives no meaning, and does not look like a number or a date.
 _PLAIN: Final = re.compile(r"[A-Za-z_/(]|\.(?![0-9])")
 _UNSAFE: Final = re.compile(r": | #|:$|^\s|\s$")
-# Also what only some readers take for something else: Go's library takes `y` in a key for true.
+# Includes words that only some readers convert: Go's library reads `y` in a key as true.
 _WORDS: Final = frozenset(["y", "yes", "n", "no", "true", "false", "on", "off", "null", ".inf", ".nan", "nan", "inf"])
 
 
-def to_yaml(*objects: Object | Mapping[str, Any]) -> str:
-    """The objects as YAML documents that `kubectl apply` takes: members sorted, without status."""
+def dump_yaml(*documents: Any, sort_keys: bool = True) -> str:
+    """Returns JSON values as YAML documents, separated by `---`.
+
+    Keys are sorted by default, so that equal values produce equal YAML. Raises ValueError for NaN and infinity, and
+    TypeError for a value that JSON does not have.
+    """
+    names = sorted if sort_keys else list
     lines: list[str] = []
-    for number, obj in enumerate(objects):
+    for number, document in enumerate(documents):
         if number:
             lines.append("---")
-        _add_block(lines, _content(obj), "")
+        if isinstance(document, Mapping | list | tuple):
+            _add_block(lines, document, "", names)
+        else:
+            lines.append(_scalar(document))
     return "\n".join([*lines, ""])
 
 
-def _content(obj: Object | Mapping[str, Any]) -> dict[str, Any]:
-    content: dict[str, Any] = dict(obj) if isinstance(obj, Mapping) else to_dict(obj)
-    content.pop("status", None)
-    return content
-
-
-def _add_block(lines: list[str], value: Any, indent: str) -> None:
-    """Add the lines of a mapping or a list."""
+def _add_block(lines: list[str], value: Any, indent: str, names: _Names) -> None:
+    """Adds the lines of a mapping or a list."""
     if not value:
         lines.append(f"{indent}{'{}' if isinstance(value, Mapping) else '[]'}")
     elif isinstance(value, Mapping):
-        for name in sorted(value):
-            _add_member(lines, f"{indent}{_quoted(name)}:", value[name], indent)
+        for name in names(value):
+            _add_member(lines, f"{indent}{_quoted(name)}:", value[name], indent, names)
     else:
         inside = f"{indent}  "
         for element in value:
             if _is_block(element):
-                # The first line of what is inside stands behind the dash.
+                # The first line of the element follows the dash.
                 first = len(lines)
-                _add_block(lines, element, inside)
+                _add_block(lines, element, inside, names)
                 lines[first] = f"{indent}- {lines[first][len(inside) :]}"
             else:
                 _add_scalar(lines, f"{indent}-", element, inside)
 
 
-def _add_member(lines: list[str], name: str, value: Any, indent: str) -> None:
+def _add_member(lines: list[str], name: str, value: Any, indent: str, names: _Names) -> None:
     if _is_block(value):
         lines.append(name)
-        _add_block(lines, value, indent if isinstance(value, list | tuple) else f"{indent}  ")
+        _add_block(lines, value, indent if isinstance(value, list | tuple) else f"{indent}  ", names)
     else:
         _add_scalar(lines, name, value, f"{indent}  ")
 
@@ -97,18 +99,18 @@ def _scalar(value: Any) -> str:
         return _quoted(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ValueError(f"{value} has no place in a Kubernetes object")
+            raise ValueError(f"{value} is not a JSON number and cannot be part of a Kubernetes object")
         mantissa, e, exponent = repr(value).partition("e")
         return f"{mantissa if '.' in mantissa else f'{mantissa}.0'}{e}{exponent}"
     if isinstance(value, int):
         return str(value)
     if isinstance(value, Mapping | list | tuple):
         return "{}" if isinstance(value, Mapping) else "[]"
-    raise TypeError(f"{value!r} has no place in a Kubernetes object")
+    raise TypeError(f"{value!r} is not a JSON value and cannot be part of a Kubernetes object")
 
 
 def _quoted(text: str) -> str:
-    """A text in one line, with quotes where it would be taken for something else."""
+    """Returns a string on one line, quoted if it would be read as something else."""
     if not text.isprintable():
         return '"' + "".join(_escaped(character) for character in text) + '"'
     if _PLAIN.match(text) and not _UNSAFE.search(text) and text.lower() not in _WORDS:
