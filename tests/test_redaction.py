@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kubewright.api import DecodeError, core, decode
 from kubewright.client import ApiError
 from kubewright.client._errors import error_from
-from kubewright.client._warnings import WarningLog
+from kubewright.client.wire import WarningLog
 from kubewright.redaction import one_line, visible
 
 HOSTILE = "no\x1b[2J\x1b]0;owned\x07 such\r\nERROR forged line\u2028x\u202ey\x9b1mz"

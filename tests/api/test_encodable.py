@@ -34,7 +34,7 @@ from kubewright.api import (
     to_dict,
     validate,
 )
-from kubewright.client._bodies import apply_body, body
+from kubewright.client.wire import apply_body, request_body
 
 Foo = Untyped.kind_of("example.com/v1", "Foo", plural="foos")
 NAIVE = datetime(2030, 1, 31, 12)
@@ -72,7 +72,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("obj", "path", "reason"), CASES)
-@pytest.mark.parametrize("send", [encode, to_dict, body, apply_body])
+@pytest.mark.parametrize("send", [encode, to_dict, request_body, apply_body])
 def test_rejects_values_that_json_cannot_hold(send: Callable[[Any], object], obj: Plan, path: str, reason: str) -> None:
     with pytest.raises(ValueError) as caught:
         send(obj)

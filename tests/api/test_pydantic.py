@@ -17,7 +17,7 @@ from pydantic.alias_generators import to_camel
 import kubewright as kw
 from kubewright.api import DecodeError, decode, encode, meta
 from kubewright.client import Client
-from kubewright.client._bodies import changes
+from kubewright.client.wire import changes
 from kubewright.crd import crd_of, install, schema_of
 
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubewright.api import DecodeError, core
-from kubewright.cache import ObjectKey, applied_digest, transform_json
+from kubewright.cache import Intake, ObjectKey, applied_digest, transform_json
 from kubewright.cache._header import header_decoder, without_managed_fields
-from kubewright.cache._intake import Intake, UnreadableObject, split_event
+from kubewright.cache._intake import UnreadableObject, split_event
 
 FIELDS = {"manager": "kubewright", "operation": "Apply", "apiVersion": "v1", "fieldsV1": {"f:data": {"f:k": {}}}}
 OBJECT = {

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import Selector, core
-from kubewright.cache import Change, ObjectKey
-from kubewright.cache._intake import Intake
-from kubewright.cache._store import Store
+from kubewright.cache import Change, Intake, ObjectKey, Store
 from tests.cache.memory_server import MemoryServer, informed
 from tests.patience import PATIENCE
 

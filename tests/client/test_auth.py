@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 
+from kubewright.client import ClientConfig, ConfigError, Credentials, ExecPlugin, Impersonation
 from kubewright.client._auth import Authenticator, Identity
-from kubewright.client._config import ClientConfig, Credentials, ExecPlugin, Impersonation
-from kubewright.client._config_errors import ConfigError
 from kubewright.clock import VirtualClock
 
 

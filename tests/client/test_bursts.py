@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from kubewright.client import ClientConfig, Credentials
+from kubewright.client import ClientConfig, Credentials, Request
 from kubewright.client._bursts import Bursts
 from kubewright.client._http import HttpTransport
-from kubewright.client._transport import Request
 from kubewright.clock import SystemClock
 from tests.client.http_server import serving
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import core, decode, encode, meta
-from kubewright.client._bodies import apply_body, body, changes
+from kubewright.client.wire import apply_body, changes, request_body
 
 PLACE = meta.ObjectMeta(name="one", namespace="default", resource_version="7")
 TEXT: Any = "hunter22"  # which is base64 for six other bytes
@@ -21,7 +21,7 @@ TEXT: Any = "hunter22"  # which is base64 for six other bytes
     ],
 )
 def test_a_text_is_refused_and_told_where_it_belongs(obj: core.Secret | core.ConfigMap, words: str) -> None:
-    for send in (body, apply_body):
+    for send in (request_body, apply_body):
         with pytest.raises(TypeError, match=words) as refused:
             send(obj)
         assert TEXT not in str(refused.value)
@@ -36,5 +36,5 @@ def test_a_text_that_is_put_into_an_object_that_was_read_is_refused_as_well() ->
 
 
 def test_bytes_are_sent() -> None:
-    sent = decode(core.Secret, body(core.Secret(metadata=PLACE, data={"password": b"hunter22"})))
+    sent = decode(core.Secret, request_body(core.Secret(metadata=PLACE, data={"password": b"hunter22"})))
     assert sent.data == {"password": b"hunter22"}

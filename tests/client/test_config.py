@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubewright.client._config import TLS, ClientConfig, Credentials, ExecPlugin, Impersonation, load_config
-from kubewright.client._config_errors import ConfigError
+from kubewright.client import TLS, ClientConfig, ConfigError, Credentials, ExecPlugin, Impersonation, load_config
 
 
 def encoded(text: str) -> str:

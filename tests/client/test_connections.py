@@ -14,13 +14,21 @@ from typing import Any
 import pytest
 
 from kubewright.api import core
-from kubewright.client import Client, ClientConfig, ConfigError, Credentials, ExecPlugin, Request, Unavailable
+from kubewright.client import (
+    Client,
+    ClientConfig,
+    ConfigError,
+    ConnectionLost,
+    Credentials,
+    ExecPlugin,
+    Request,
+    Unavailable,
+)
 from kubewright.client import _connection as connection_module
 from kubewright.client._auth import Identity
 from kubewright.client._heads import Headers, Place, head_of
 from kubewright.client._http import HttpTransport
 from kubewright.client._pool import Closed
-from kubewright.client._transport import ConnectionLost
 from kubewright.clock import SystemClock
 from tests.client.http_server import serving
 from tests.patience import PATIENCE

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from kubewright.client._config import TLS, ClientConfig, Credentials, ExecPlugin
-from kubewright.client._config_errors import ConfigError
+from kubewright.client import TLS, ClientConfig, ConfigError, Credentials, ExecPlugin
 from kubewright.client._exec import ExecCredential, run_plugin
 from kubewright.clock import Clock, SystemClock
 from tests.patience import PATIENCE

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from kubewright.api import core
-from kubewright.client._bodies import kept_object
+from kubewright.client.wire import kept_object
 
 
 def answer(**metadata: Any) -> bytes:

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubewright.client._config_errors import ConfigError
+from kubewright.client import ConfigError
 from kubewright.client._kubeconfig import Cluster, Context, User, read_kubeconfig
 
 

@@ -23,9 +23,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from kubewright.client import TLS, ClientConfig, ConfigError, Credentials, ExecPlugin
 from kubewright.client._auth import Authenticator, Identity
-from kubewright.client._config import TLS, ClientConfig, Credentials, ExecPlugin
-from kubewright.client._config_errors import ConfigError
 from kubewright.clock import VirtualClock
 
 PAST, FUTURE = datetime(2020, 1, 1, tzinfo=UTC), datetime(2090, 1, 1, tzinfo=UTC)

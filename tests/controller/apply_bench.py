@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from kubewright.api import Object, apps, core, meta
-from kubewright.cache import ObjectKey, Snapshot
-from kubewright.cache._intake import Intake
+from kubewright.cache import Intake, ObjectKey, Snapshot
 from kubewright.client import Client, NotFound, Request, StrategicPatch
 from kubewright.cluster import Cluster
 from kubewright.controller._apply import Applier

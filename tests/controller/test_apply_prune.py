@@ -9,8 +9,7 @@ import pytest
 import pytest_asyncio
 
 from kubewright.api import Object, core, meta
-from kubewright.cache import ObjectKey, Snapshot
-from kubewright.cache._intake import Intake
+from kubewright.cache import Intake, ObjectKey, Snapshot
 from kubewright.client import Client, MergePatch, NotFound
 from kubewright.cluster import Cluster
 from kubewright.controller._apply import Applier

@@ -8,6 +8,7 @@ from kubewright import resource
 from kubewright.api import Model, ObjectMeta, OwnerReference, Resource, Untyped, encode, info_of
 from kubewright.cache import Change, ObjectKey, Snapshot
 from kubewright.cache._intake import Intake
+from kubewright.cache import Change, Intake, ObjectKey, Snapshot
 from kubewright.controller import Watch, owner_keys
 from kubewright.controller._environment import CachedKinds
 from kubewright.controller._mapping import as_key, as_key_of

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import encode
-from kubewright.cache import Change, Snapshot
-from kubewright.cache._intake import Intake
+from kubewright.cache import Change, Intake, Snapshot
 from kubewright.controller import (
     annotations_changed,
     generation_changed,

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import ObjectMeta, encode
-from kubewright.cache import Change, ObjectKey
-from kubewright.cache._intake import Intake
+from kubewright.cache import Change, Intake, ObjectKey
 from kubewright.clock import VirtualClock
 from kubewright.controller._own_writes import OwnWrites
 from kubewright.controller._write_loops import FIRST_PAUSE, LIMIT, LONGEST_PAUSE, Part, WriteLoops, part_of

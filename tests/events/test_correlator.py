@@ -6,7 +6,7 @@ import pytest
 
 from kubewright.api.core.v1 import ObjectReference
 from kubewright.clock import VirtualClock
-from kubewright.events import Correlator, EventType, Limits, Series, Told
+from kubewright.events import Correlator, EventRecord, EventType, Limits, Series
 from kubewright.events._correlator import COMBINED
 
 POD = ObjectReference(api_version="v1", kind="Pod", namespace="shop", name="web", uid="1")
@@ -21,7 +21,7 @@ class Stage:
     def tell(
         self, message: str, reason: str = "Synced", about: ObjectReference = POD, type: EventType = "Normal"
     ) -> tuple[Series, bool]:
-        return self.correlator.tell(Told.of(about, reason, message, type, "Reconcile", self.clock.now()))
+        return self.correlator.tell(EventRecord.of(about, reason, message, type, "Reconcile", self.clock.now()))
 
 
 async def test_the_same_thing_told_again_is_one_event_with_a_count() -> None:

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from kubewright.api import ResourceInfo
 from kubewright.cache import ObjectKey
 from kubewright.client import Outcome, Request, Trace
-from kubewright.observe import ControllerStats, History, Observer
-from kubewright.observe._reconcile import Reconcile
+from kubewright.observe import ControllerStats, History, Observer, Reconcile
 
 INFO = ResourceInfo(group="example.com", version="v1", kind="Thing", plural="things", singular="thing", namespaced=True)
 RNG = random.Random(1)

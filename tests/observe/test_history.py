@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kubewright.api import ResourceInfo
 from kubewright.cache import ObjectKey
-from kubewright.observe import History, HistoryBounds, Reconcile
-from kubewright.observe._history import _ENTRY, _OBJECT, _OWN, _WRITE, Entry
+from kubewright.observe import History, HistoryBounds, HistoryEntry, Reconcile
+from kubewright.observe._history import _ENTRY, _OBJECT, _OWN, _WRITE
 from kubewright.observe._reconcile import Write
 
 INFO = ResourceInfo(group="example.com", version="v1", kind="Thing", plural="things", singular="thing", namespaced=True)
@@ -40,7 +40,7 @@ def test_the_last_results_of_an_object_are_there_newest_last() -> None:
     for at in range(5):
         remember(history, reconcile(1), at=float(at))
     assert [entry.ended for entry in history.of(key(1))] == [2.0, 3.0, 4.0]
-    entry = Entry(4.0, 0.5, 0.25, "success", 1, "updated", None, "", (), 0, "")
+    entry = HistoryEntry(4.0, 0.5, 0.25, "success", 1, "updated", None, "", (), 0, "")
     assert history.of(key(1))[-1] == entry
     assert history.of(key(2)) == ()
     assert len(history) == 1

@@ -28,8 +28,11 @@ from kubewright.cache._intake import Intake, Transform, transform_json
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._lister import Labels, Lister, selector_of
 from kubewright.cache._snapshot import Change, ChangeType, Owner, Snapshot
+from kubewright.cache._store import NAMESPACE_INDEX, OWNER_INDEX, Store
 
 __all__ = [
+    "NAMESPACE_INDEX",
+    "OWNER_INDEX",
     "CacheSyncError",
     "Caches",
     "Change",
@@ -45,6 +48,7 @@ __all__ = [
     "ObjectKey",
     "Owner",
     "Snapshot",
+    "Store",
     "Transform",
     "WatchHealth",
     "WatchState",

@@ -8,15 +8,22 @@ from types import TracebackType
 from typing import Literal, Self, TypeAlias, TypeVar
 
 from kubewright.api import Object, Untyped, encode, info_of
-from kubewright.client import _bodies
 from kubewright.client._config import load_config
 from kubewright.client._discovery import ServerVersion
 from kubewright.client._errors import Conflict, Invalid, Status
 from kubewright.client._patches import JsonPatch, Patch
-from kubewright.client._paths import described, info_of_object, name_of
 from kubewright.client._reads import Reads
 from kubewright.client._requests import JSON_TYPE, Selection, delete_options, query_of, selector_text, with_body
 from kubewright.client._subresources import Subresources
+from kubewright.client.wire import (
+    apply_body,
+    changes,
+    info_of_object,
+    kept_object,
+    object_name,
+    request_body,
+    type_name,
+)
 
 __all__ = ["Client", "Propagation"]
 
@@ -69,7 +76,7 @@ class Client(Reads, Subresources):
             query=self._write_query(dry_run=dry_run, field_manager=field_manager),
         )
         request.name = obj.metadata.name
-        return await self._object(type(obj), with_body(request, _bodies.body(obj), repeatable=dry_run))
+        return await self._object(type(obj), with_body(request, request_body(obj), repeatable=dry_run))
 
     async def update(self, obj: R, *, subresource: str | None = None, dry_run: bool = False) -> R:
         """Write what was changed in an object since it was read, and nothing else.
@@ -77,11 +84,11 @@ class Client(Reads, Subresources):
         Fields that the model does not know stay as they are. Raises `Conflict` when somebody else changed the object
         meanwhile. When nothing was changed, nothing is sent and the same object comes back.
         """
-        operations = _bodies.changes(obj, subresource)
+        operations = changes(obj, subresource)
         if not operations:
             return obj
         patch, namespace = JsonPatch(operations), obj.metadata.namespace or None
-        return await self.patch(type(obj), name_of(obj), patch, namespace, subresource=subresource, dry_run=dry_run)
+        return await self.patch(type(obj), object_name(obj), patch, namespace, subresource=subresource, dry_run=dry_run)
 
     async def update_status(self, obj: R, *, dry_run: bool = False) -> R:
         """Write what was changed in the status, through the status's own endpoint."""
@@ -95,11 +102,11 @@ class Client(Reads, Subresources):
             "update",
             info,
             obj.metadata.namespace,
-            name_of(obj),
+            object_name(obj),
             subresource=subresource,
             query=self._write_query(dry_run=dry_run),
         )
-        return await self._object(type(obj), with_body(request, _bodies.body(obj, subresource), repeatable=dry_run))
+        return await self._object(type(obj), with_body(request, request_body(obj, subresource), repeatable=dry_run))
 
     async def patch(
         self,
@@ -117,7 +124,7 @@ class Client(Reads, Subresources):
         """
         if not isinstance(patch, Patch):
             kinds = "a MergePatch, a JsonPatch or a StrategicPatch"
-            raise TypeError(f"a patch is {kinds}, such as MergePatch({{...}}), not {described(patch)}")
+            raise TypeError(f"a patch is {kinds}, such as MergePatch({{...}}), not {type_name(patch)}")
         request = self._for_object(
             "PATCH",
             "patch",
@@ -165,11 +172,11 @@ class Client(Reads, Subresources):
             "patch",
             info_of_object(obj),
             obj.metadata.namespace,
-            name_of(obj),
+            object_name(obj),
             subresource=subresource,
             query=query,
         )
-        body = _bodies.apply_body(obj, subresource)
+        body = apply_body(obj, subresource)
         return await self._object(type(obj), with_body(request, body, APPLY_TYPE, repeatable=True))
 
     async def delete(
@@ -193,12 +200,12 @@ class Client(Reads, Subresources):
         if isinstance(target, type):
             kind = target
         else:
-            kind, name, namespace = type(target), name_of(target), target.metadata.namespace
+            kind, name, namespace = type(target), object_name(target), target.metadata.namespace
             uid = uid or target.metadata.uid or None
         request = self._for_object("DELETE", "delete", info_of(kind), namespace, name or "")
         options = delete_options(propagation, grace_period_seconds, uid, resource_version, dry_run=dry_run)
         answer = await self._sender.read(with_body(request, encode(options), repeatable=dry_run))
-        return _bodies.kept_object(kind, answer)
+        return kept_object(kind, answer)
 
     async def delete_collection(
         self,

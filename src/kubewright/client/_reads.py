@@ -11,9 +11,9 @@ from kubewright.api import Object, info_of
 from kubewright.client._config import ClientConfig
 from kubewright.client._errors import Expired, NotFound, ResponseTooLarge
 from kubewright.client._listing import Listing, ObjectList, RawPage, checked_count, decode_items, decode_page
-from kubewright.client._paths import qualified
 from kubewright.client._requests import JSON_TYPE, Requests, Selection, query_of, selector_text
 from kubewright.client._watch import Watch, WatchStream
+from kubewright.client.wire import qualified_resource
 from kubewright.signatures import is_async
 
 __all__ = ["Reads"]
@@ -151,7 +151,7 @@ class Reads(Requests):
             resource_version=resource_version,
             once=timeout_seconds is not None,
             clock=self._clock,
-            request=f"watch {qualified(info_of(kind))}",
+            request=f"watch {qualified_resource(info_of(kind))}",
         )
 
     async def wait_for(

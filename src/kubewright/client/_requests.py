@@ -14,11 +14,11 @@ from kubewright.api import FieldSelector, Object, ResourceInfo, Selector, decode
 from kubewright.client._config import ClientConfig, load_config
 from kubewright.client._discovery import Discovery
 from kubewright.client._errors import NotKubernetes, Status
-from kubewright.client._paths import object_path, qualified, resource_path
 from kubewright.client._rate_limit import RateLimit
 from kubewright.client._retry import RetryPolicy
 from kubewright.client._sender import RequestHook, Sender
 from kubewright.client._transport import Request, Transport
+from kubewright.client.wire import object_path, qualified_resource, resource_path
 from kubewright.clock import Clock, SystemClock
 
 if TYPE_CHECKING:  # the groups are imported when they are used
@@ -217,7 +217,7 @@ class Requests:
             headers={"Accept": JSON_TYPE},
             timeout=self._timeout,
             verb=verb,
-            resource=qualified(info),
+            resource=qualified_resource(info),
             namespace=namespace or "",
             repeatable=repeatable,
         )
@@ -242,7 +242,7 @@ class Requests:
             headers={"Accept": JSON_TYPE},
             timeout=self._timeout,
             verb=verb,
-            resource=qualified(info, subresource),
+            resource=qualified_resource(info, subresource),
             namespace=where,
             name=name,
             repeatable=repeatable,

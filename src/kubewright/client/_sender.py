@@ -14,7 +14,7 @@ from kubewright.client._rate_limit import RateLimit
 from kubewright.client._retry import RetryPolicy
 from kubewright.client._trace import current_trace
 from kubewright.client._transport import ConnectionLost, Request, Response, Transport, read_start
-from kubewright.client._warnings import WarningLog
+from kubewright.client.wire import WarningLog
 from kubewright.clock import Clock
 from kubewright.durations import format_duration
 

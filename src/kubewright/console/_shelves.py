@@ -21,6 +21,8 @@ from kubewright.api import Untyped
 from kubewright.api.wire import UNREADABLE
 from kubewright.cache import Change, Informer, ObjectKey, Snapshot
 from kubewright.cache._store import OWNER_INDEX
+from kubewright.api._codec import UNREADABLE
+from kubewright.cache import OWNER_INDEX, Change, Informer, ObjectKey, Snapshot
 from kubewright.client import Client, Forbidden, Status
 from kubewright.clock import Clock, SystemClock, Timer
 from kubewright.console._access import Sight

@@ -12,7 +12,7 @@ import msgspec
 from kubewright.api import Object, Untyped, info_of, set_controller
 from kubewright.api.schema import shape_at
 from kubewright.cache import ObjectKey
-from kubewright.client._bodies import apply_body
+from kubewright.client.wire import apply_body
 from kubewright.controller._projection import digest, projection
 from kubewright.diff import ListKeys, diff
 from kubewright.redaction import Redacted

@@ -21,7 +21,7 @@ from kubewright.api import (
 )
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.client import NotFound, Propagation, Status, Trace
-from kubewright.client._paths import info_of_object, name_of
+from kubewright.client.wire import info_of_object, object_name
 from kubewright.controller._contests import Contested
 from kubewright.controller._environment import Environment
 from kubewright.controller._status import refuse_changed_status
@@ -280,7 +280,7 @@ class Session(msgspec.Struct, Generic[R], eq=False):
                 raise TypeError(f"delete({kind.__name__}) needs a name as well, or the object itself")
             uid = None
         else:
-            name, namespace, uid = name_of(target), target.metadata.namespace, target.metadata.uid or None
+            name, namespace, uid = object_name(target), target.metadata.namespace, target.metadata.uid or None
         key = ObjectKey(self._namespace(info_of(kind), namespace), name)
         try:
             kept = await self.environment.client.delete(

@@ -28,7 +28,7 @@ from kubewright.development._messages import Failed, Installed, KindShown, Loade
 from kubewright.development._orders import Orders
 from kubewright.development._sources import program_files
 from kubewright.manifests import Program, load
-from kubewright.observe._history import Entry
+from kubewright.observe import HistoryEntry
 from kubewright.operator import ExitCode, Operator, Running
 from kubewright.operator._load import LoadError
 from kubewright.operator._run import run, settings_of
@@ -218,7 +218,7 @@ class _Reports:
     def look(self) -> None:
         """Tell what ended since the last look, in its order; of very much, the newest."""
         for controller in self._running.controllers:
-            last, found = self._told.get(controller.name, -1.0), list[tuple[ObjectKey, Entry]]()
+            last, found = self._told.get(controller.name, -1.0), list[tuple[ObjectKey, HistoryEntry]]()
             for key in reversed(controller.history.objects()):
                 entry = controller.history.of(key)[-1]
                 if entry.ended <= last or len(found) == _TOLD_AT_ONCE:

@@ -12,17 +12,18 @@ Events are written as `events.k8s.io/v1`, or as the older `v1` for those who ask
 """
 
 from kubewright.events._correlator import Correlator, Limits, Series
+from kubewright.events._record import EventRecord, EventType, object_reference
 from kubewright.events._recorder import EventRecorder, EventStats
-from kubewright.events._told import EventType, Told
 from kubewright.events._versions import EventVersion
 
 __all__ = [
     "Correlator",
+    "EventRecord",
     "EventRecorder",
     "EventStats",
     "EventType",
     "EventVersion",
     "Limits",
     "Series",
-    "Told",
+    "object_reference",
 ]

@@ -22,7 +22,7 @@ import msgspec
 
 from kubewright.api import core
 from kubewright.clock import Clock
-from kubewright.events._told import LONGEST_NOTE, EventType, Told, fitted
+from kubewright.events._record import LONGEST_NOTE, EventRecord, EventType, fitted
 
 __all__ = ["COMBINED", "Correlator", "Limits", "Series"]
 
@@ -102,7 +102,7 @@ class Correlator:
         self._groups: _Recent[_Group] = _Recent(remembered)
         self._allowances: _Recent[_Allowance] = _Recent(remembered)
 
-    def tell(self, told: Told) -> tuple[Series, bool]:
+    def tell(self, told: EventRecord) -> tuple[Series, bool]:
         """The event that this belongs to, its count raised, and whether it may be written now."""
         now = self._now()
         series = self._find(told, now)
@@ -116,7 +116,7 @@ class Correlator:
         """The events that the server knows, but not how often they were told by now."""
         return (series for series in self._series.values() if series.written and series.count > series.written)
 
-    def _find(self, told: Told, now: float) -> Series:
+    def _find(self, told: EventRecord, now: float) -> Series:
         similar = (told.object_identity, told.type, told.reason, told.action)
         group = self._groups.get(similar)
         if group is None or now - group.last > self.limits.similar_within:
@@ -149,7 +149,7 @@ class Correlator:
         series.message = message  # of the similar ones, the last is shown where the server lets it be changed
         return series
 
-    def _allowed(self, told: Told, now: float) -> bool:
+    def _allowed(self, told: EventRecord, now: float) -> bool:
         limits, whose = self.limits, (told.object_identity, told.type)
         allowance = self._allowances.get(whose)
         if allowance is None:

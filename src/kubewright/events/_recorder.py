@@ -18,7 +18,7 @@ from kubewright.api import Object, core
 from kubewright.client import AlreadyExists, ApiError, Client, Forbidden, MergePatch, NotFound
 from kubewright.clock import Clock, SystemClock
 from kubewright.events._correlator import Correlator, Limits, Series
-from kubewright.events._told import EventType, Told, check_component, name_for
+from kubewright.events._record import EventRecord, EventType, check_component, name_for
 from kubewright.events._versions import EventVersion, namespace_of, writing
 from kubewright.queue import TokenBucket
 
@@ -141,7 +141,7 @@ class EventRecorder:
             action: one CamelCase word: what was done, or tried.
             related: a second object that has to do with it.
         """
-        told = Told.of(about, reason, message, type, action, self._clock.now(), related)
+        told = EventRecord.of(about, reason, message, type, action, self._clock.now(), related)
         if self._loop is not None and threading.get_ident() != self._thread:
             with contextlib.suppress(RuntimeError):  # that loop is closed: nobody would write it any more
                 self._loop.call_soon_threadsafe(self._put, told)
@@ -190,7 +190,7 @@ class EventRecorder:
 
     # Into the line
 
-    def _put(self, told: Told) -> None:
+    def _put(self, told: EventRecord) -> None:
         self._told += 1
         series, allowed = self._correlator.tell(told)
         if not allowed:

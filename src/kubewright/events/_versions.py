@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from kubewright.api import MicroTime, Object, ObjectMeta, core, events, format_micro_time, format_time
 from kubewright.events._correlator import Series
-from kubewright.events._told import LONGEST_WORD, fitted
+from kubewright.events._record import LONGEST_WORD, fitted
 
 __all__ = ["EventVersion", "Writing", "namespace_of", "writing"]
 

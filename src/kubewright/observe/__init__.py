@@ -19,7 +19,7 @@ is taken as it comes, by protocol.
 from __future__ import annotations
 
 from kubewright.observe._debug import DebugPages, is_loopback
-from kubewright.observe._history import History, HistoryBounds
+from kubewright.observe._history import History, HistoryBounds, HistoryEntry
 from kubewright.observe._inspection import (
     CachedState,
     FieldChange,
@@ -69,6 +69,7 @@ __all__ = [
     "FieldChange",
     "History",
     "HistoryBounds",
+    "HistoryEntry",
     "Inspection",
     "KindName",
     "LeaderReport",

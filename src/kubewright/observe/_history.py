@@ -14,7 +14,7 @@ from kubewright.cache import ObjectKey
 from kubewright.observe._reconcile import Reconcile, Write
 from kubewright.observe._stats import Ending
 
-__all__ = ["Entry", "History", "HistoryBounds"]
+__all__ = ["History", "HistoryBounds", "HistoryEntry"]
 
 # Rough sizes, in bytes, of what is kept besides texts: an object's place, an entry, what it shares with none, a write.
 _OBJECT, _ENTRY, _OWN, _WRITE = 80, 90, 120, 160
@@ -26,7 +26,7 @@ Change: TypeAlias = tuple[Write, bytes | None, bytes]
 """A write, and the object's JSON before and after it."""
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
+class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
     """One reconcile that has ended. Times are of the monotonic clock."""
 
     ended: float
@@ -54,9 +54,9 @@ class _Kept(msgspec.Struct, frozen=True, gc=False):
     size: int
     """Bytes, as estimated: fewer where `what` is shared, since nothing of it is of this reconcile alone."""
 
-    def entry(self) -> Entry:
+    def entry(self) -> HistoryEntry:
         ended, seconds, waited = _TIMES.unpack(self.times)
-        return Entry(ended, seconds, waited, *self.what)
+        return HistoryEntry(ended, seconds, waited, *self.what)
 
 
 class HistoryBounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +97,7 @@ class History:
         """The objects, the most recently reconciled last."""
         return [*self._kept]
 
-    def of(self, key: ObjectKey) -> tuple[Entry, ...]:
+    def of(self, key: ObjectKey) -> tuple[HistoryEntry, ...]:
         """The last reconciles of an object, the newest last; none when it is not remembered."""
         return tuple([kept.entry() for kept in _several(self._kept.get(key, ()))])
 

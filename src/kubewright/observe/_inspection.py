@@ -17,7 +17,7 @@ from kubewright.api import ResourceInfo
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.clock import Clock
 from kubewright.diff import ListKeys, diff
-from kubewright.observe._history import Change, Entry, History
+from kubewright.observe._history import Change, History, HistoryEntry
 from kubewright.observe._reconcile import Write
 from kubewright.observe._stats import ControllerStats, Ending
 from kubewright.queue import KeyState, WorkQueue
@@ -257,7 +257,7 @@ def _earlier(resync_in: float | None, ready_in: float | None, now: datetime) -> 
     return now + timedelta(seconds=resync_in)
 
 
-def _result(entry: Entry, history: History, ended_at: datetime) -> ReconcileRecord:
+def _result(entry: HistoryEntry, history: History, ended_at: datetime) -> ReconcileRecord:
     began_at = ended_at - timedelta(seconds=entry.seconds)
     return ReconcileRecord(
         result=entry.ending,

@@ -11,7 +11,7 @@ from kubewright.api import ResourceInfo
 from kubewright.cache import ObjectKey
 from kubewright.causes import error_text
 from kubewright.client import Trace
-from kubewright.client._paths import qualified
+from kubewright.client.wire import qualified_resource
 from kubewright.observe._stats import Ending
 from kubewright.redaction import showable
 
@@ -80,7 +80,7 @@ class Reconcile(Trace):
 
     def changed(self, info: ResourceInfo, key: ObjectKey, before: bytes | None, after: bytes) -> None:
         """An object was this and is that now: the last write of it did it. Contents of Secrets are not taken."""
-        resource = qualified(info)
+        resource = qualified_resource(info)
         if resource == "secrets":
             return
         for write in reversed(self.writes):

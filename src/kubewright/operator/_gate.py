@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from kubewright.client import Client, Request, Response, Transport
-from kubewright.client._paths import qualified
+from kubewright.client.wire import qualified_resource
 from kubewright.controller import NotDeclared, Registration
 from kubewright.rbac import Permission
 
@@ -89,7 +89,7 @@ def limits_of(
 ) -> dict[str, set[tuple[str, str]]]:
     """For each resource that is declared with `verbs=` somewhere: every resource, subresources included, and verb."""
     narrowed = {
-        qualified(info)
+        qualified_resource(info)
         for registration in registrations
         for info, verbs in (
             (registration.info, registration.verbs),

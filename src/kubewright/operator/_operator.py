@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from kubewright.api import Object
 from kubewright.arguments import check_text, known_options
-from kubewright.cache import IndexFunction, Labels, ObjectKey
-from kubewright.cache._store import NAMESPACE_INDEX, OWNER_INDEX
+from kubewright.cache import NAMESPACE_INDEX, OWNER_INDEX, IndexFunction, Labels, ObjectKey
 from kubewright.client import Client
 from kubewright.clock import Clock, check_clock
 from kubewright.controller import Owns, Registration, Replacement, Watch

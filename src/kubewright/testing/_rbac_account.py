@@ -6,7 +6,7 @@ from typing import Any
 
 from kubewright.api import Object, ObjectMeta, core, info_of, to_dict
 from kubewright.client import Client
-from kubewright.client._paths import resource_path
+from kubewright.client.wire import resource_path
 from kubewright.cluster import Cluster, ClusterError
 from kubewright.manifests import roles_of
 from kubewright.operator import Operator

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from kubewright.api import Object, ObjectMeta, Untyped, admissionregistration, apiextensions, core, info_of, meta
 from kubewright.client import AlreadyExists, ApiError, Client, Conflict, Forbidden, Invalid, NotFound
-from kubewright.client._paths import resource_path
+from kubewright.client.wire import resource_path
 from kubewright.clock import Clock, SystemClock
 from kubewright.redaction import one_line
 from kubewright.webhook._configurations import conversion_by, mutating_configuration, validating_configuration

@@ -13,8 +13,7 @@ from typing import Final
 from kubewright.api import core
 from kubewright.client import Client
 from kubewright.clock import Clock
-from kubewright.events import EventRecorder, EventType
-from kubewright.events._told import reference_to
+from kubewright.events import EventRecorder, EventType, object_reference
 
 __all__ = ["KubeletEvents", "SchedulerEvents", "duration", "unschedulable_message"]
 
@@ -133,7 +132,7 @@ class KubeletEvents:
     ) -> None:
         init = any(container is each for each in pod.spec.init_containers or ())
         place = "initContainers" if init else "containers"
-        about = reference_to(pod)
+        about = object_reference(pod)
         about.field_path = f"spec.{place}{{{container.name}}}"
         self._recorder.record(about, reason, message, type, action=reason)
 

@@ -15,7 +15,7 @@ from kubewright.api import batch, is_controlled_by, meta
 from kubewright.client import AlreadyExists, ApiError, NotFound
 from kubewright.cluster._schedules import Schedule, schedule_problem
 from kubewright.cluster.workloads._statuses import write_status
-from kubewright.events._told import reference_to
+from kubewright.events import object_reference
 
 __all__ = ["register"]
 
@@ -180,7 +180,7 @@ class Look:
             self.ctx.record("FailedCreate", f"Error creating job: {error}", "Warning")
             raise
         self.ctx.record("SuccessfulCreate", f"Created job {made.metadata.name}")
-        self.active.append(reference_to(made))
+        self.active.append(object_reference(made))
         self.status.last_schedule_time = due
 
     def _job(self, due: datetime, zone: ZoneInfo | None) -> batch.Job:

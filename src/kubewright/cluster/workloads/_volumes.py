@@ -8,7 +8,7 @@ import kubewright as kw
 from kubewright.api import Quantity, Selector, core, meta
 from kubewright.cache import ObjectKey
 from kubewright.cluster.workloads._statuses import moment, write_status
-from kubewright.events._told import reference_to
+from kubewright.events import object_reference
 
 __all__ = ["register"]
 
@@ -48,7 +48,7 @@ async def bind(claim: core.PersistentVolumeClaim, ctx: kw.Context[core.Persisten
         volume = await ctx.create(_made_for(claim), owned=False)
         ctx.record("ProvisioningSucceeded", f"Successfully provisioned volume {volume.metadata.name}")
     elif volume.spec.claim_ref is None or not volume.spec.claim_ref.uid:
-        volume.spec.claim_ref = reference_to(claim)
+        volume.spec.claim_ref = object_reference(claim)
         volume.metadata.annotations[_BY_CONTROLLER] = "yes"
         volume = await ctx.update(volume)
     claim.metadata.annotations[_BIND_COMPLETED] = "yes"
@@ -116,7 +116,7 @@ def _made_for(claim: core.PersistentVolumeClaim) -> core.PersistentVolume:
         spec=core.PersistentVolumeSpec(
             access_modes=claim.spec.access_modes,
             capacity={"storage": asked},
-            claim_ref=reference_to(claim),
+            claim_ref=object_reference(claim),
             persistent_volume_reclaim_policy="Delete",
             storage_class_name=claim.spec.storage_class_name,
             volume_mode=claim.spec.volume_mode or "Filesystem",

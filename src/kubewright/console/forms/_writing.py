@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from kubewright.api import Untyped, decode, encode, from_dict, to_dict
 from kubewright.client import Client, Propagation, Request, Response, Transport
-from kubewright.client._warnings import warning_texts
+from kubewright.client.wire import warning_messages
 from kubewright.console.forms._changed_fields import changed_fields
 
 __all__ = ["Record", "Writer", "Written"]
@@ -111,7 +111,7 @@ class _Listening:
     async def send(self, request: Request) -> Response:
         """Send, and note the warnings of the answer."""
         response = await self._transport.send(request)
-        self._warnings += [text for text in warning_texts(response.warnings()) if text not in self._warnings]
+        self._warnings += [text for text in warning_messages(response.warnings()) if text not in self._warnings]
         return response
 
     async def close(self) -> None:

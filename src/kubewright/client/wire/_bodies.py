@@ -8,13 +8,13 @@ import msgspec
 
 from kubewright.api import DecodeError, Object, Untyped, decode, encode, info_of, to_dict
 from kubewright.api.wire import is_kept
-from kubewright.client._paths import info_of_object
+from kubewright.client.wire._paths import info_of_object
 from kubewright.diff import ListKeys, Operation, diff
 
-__all__ = ["apply_body", "body", "changes", "kept_object"]
+__all__ = ["apply_body", "changes", "kept_object", "request_body"]
 
 
-def body(obj: Object, subresource: str | None = None) -> bytes:
+def request_body(obj: Object, subresource: str | None = None) -> bytes:
     """The whole object. A status that has an endpoint of its own is only sent there: elsewhere the server drops it."""
     content = _top_level(obj)
     if subresource is None and "status" in info_of(obj).subresources:

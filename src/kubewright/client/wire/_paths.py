@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from kubewright.api import Model, Object, ResourceInfo, info_of
 
-__all__ = ["described", "info_of_object", "name_of", "object_path", "qualified", "resource_path"]
+__all__ = ["info_of_object", "object_name", "object_path", "qualified_resource", "resource_path", "type_name"]
 
 _SAFE = ":@!$&'()*+,;=~"
 
@@ -26,7 +26,7 @@ def object_path(info: ResourceInfo, namespace: str | None, name: str, subresourc
     return f"{path}/{subresource}" if subresource else path
 
 
-def qualified(info: ResourceInfo, subresource: str | None = None) -> str:
+def qualified_resource(info: ResourceInfo, subresource: str | None = None) -> str:
     """The resource as RBAC messages write it: `deployments.apps/status`."""
     name = f"{info.plural}.{info.group}" if info.group else info.plural
     return f"{name}/{subresource}" if subresource else name
@@ -35,7 +35,7 @@ def qualified(info: ResourceInfo, subresource: str | None = None) -> str:
 def segment(value: str, what: str, info: ResourceInfo) -> str:
     """One segment of a path. A name must not lead to another path, whatever it holds."""
     if not isinstance(value, str):
-        raise TypeError(f"the {what} of a {info.kind} is a text, not {described(value)}")
+        raise TypeError(f"the {what} of a {info.kind} is a text, not {type_name(value)}")
     if not value:
         raise ValueError(f"a {info.kind} needs a {what}, got {value!r}")
     if value in (".", "..") or "/" in value or "%" in value:
@@ -43,7 +43,7 @@ def segment(value: str, what: str, info: ResourceInfo) -> str:
     return quote(value, safe=_SAFE)
 
 
-def described(value: object) -> str:
+def type_name(value: object) -> str:
     """What it is, for errors. Not the value itself: objects may hold secrets, and are long."""
     return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
@@ -51,11 +51,11 @@ def described(value: object) -> str:
 def info_of_object(obj: Object) -> ResourceInfo:
     """Where the kind of an object lives on the server; a clear error for what is no object, such as its class."""
     if not isinstance(obj, Model):
-        raise TypeError(f"an object is needed here, such as core.ConfigMap(...), not {described(obj)}")
+        raise TypeError(f"an object is needed here, such as core.ConfigMap(...), not {type_name(obj)}")
     return info_of(obj)
 
 
-def name_of(obj: Object) -> str:
+def object_name(obj: Object) -> str:
     """The object's name; a clear error when it has none."""
     info = info_of_object(obj)
     if obj.metadata.name:

@@ -7,7 +7,7 @@ import re
 
 from kubewright.redaction import one_line
 
-__all__ = ["WarningLog", "warning_texts"]
+__all__ = ["WarningLog", "warning_messages"]
 
 logger = logging.getLogger("kubewright.client")
 
@@ -15,7 +15,7 @@ _WARNING = re.compile(r'\d{3} \S+ "(?P<text>(?:[^"\\]|\\.)*)"')
 _MOST = 1000  # a hostile server must not fill our memory
 
 
-def warning_texts(headers: list[str]) -> list[str]:
+def warning_messages(headers: list[str]) -> list[str]:
     """The texts in the values of `Warning` headers."""
     return [re.sub(r"\\(.)", r"\1", match["text"]) for header in headers for match in _WARNING.finditer(header)]
 
@@ -28,7 +28,7 @@ class WarningLog:
 
     def log(self, headers: list[str], request: str) -> None:
         """Log the texts of these `Warning` headers."""
-        for text in warning_texts(headers):
+        for text in warning_messages(headers):
             if text not in self._seen and len(self._seen) < _MOST:
                 self._seen.add(text)
                 logger.warning("the server warns: %s (at %s)", one_line(text), request)

@@ -1,4 +1,4 @@
-"""`Told`: one thing that was said about an object, cut to what the server accepts."""
+"""`EventRecord`: one thing that was said about an object, cut to what the server accepts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from kubewright.api import Object, core
 from kubewright.redaction import as_text, showable
 
-__all__ = ["EventType", "Told", "check_component", "fitted", "name_for", "reference_to"]
+__all__ = ["EventRecord", "EventType", "check_component", "fitted", "name_for", "object_reference"]
 
 EventType: TypeAlias = Literal["Normal", "Warning"]
 
@@ -24,7 +24,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 _QUALIFIED = re.compile(r"([-a-z0-9.]{1,253}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class EventRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What was said, and when. Two that differ in `at` alone are the same event, told twice."""
 
     about: core.ObjectReference
@@ -45,7 +45,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
         action: str,
         at: datetime,
         related: Object | core.ObjectReference | None = None,
-    ) -> Told:
+    ) -> EventRecord:
         """Checked and cut, and as text. Raises ValueError for what no server would take and nobody could have meant."""
         if type not in ("Normal", "Warning"):
             raise ValueError(f'the type of an event is "Normal" or "Warning", not {type!r}')
@@ -54,13 +54,13 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
         if not action:
             raise ValueError("an event needs an action: a short word for what was done, such as Reconcile")
         return cls(
-            about=reference_to(about),
+            about=object_reference(about),
             type=type,
             reason=fitted(as_text(reason), LONGEST_WORD),
             message=fitted(showable(as_text(message)), LONGEST_NOTE),
             action=fitted(as_text(action), LONGEST_WORD),
             at=at,
-            related=None if related is None else reference_to(related),
+            related=None if related is None else object_reference(related),
         )
 
     @property
@@ -70,7 +70,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
         return (about.api_version, about.kind, about.namespace, about.name, about.uid, about.field_path)
 
 
-def reference_to(about: Object | core.ObjectReference) -> core.ObjectReference:
+def object_reference(about: Object | core.ObjectReference) -> core.ObjectReference:
     """What `kubectl describe` finds the event by."""
     if isinstance(about, core.ObjectReference):
         return about

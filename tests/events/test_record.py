@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubewright.api.core.v1 import ObjectReference
-from kubewright.events._told import LONGEST_NOTE, Told, check_component, fitted, name_for
+from kubewright.events import EventRecord
+from kubewright.events._record import LONGEST_NOTE, check_component, fitted, name_for
 
 
 @settings(deadline=None)
@@ -56,7 +57,7 @@ def test_a_component_that_the_server_would_refuse_is_refused_at_once(component: 
 
 
 def test_what_looks_like_a_credential_is_withheld() -> None:
-    told = Told.of(
+    told = EventRecord.of(
         ObjectReference(name="web"),
         "Failed",
         "Bearer abcdefgh12345 was refused",
@@ -77,5 +78,5 @@ def test_what_looks_like_a_credential_is_withheld() -> None:
 )
 def test_an_error_is_told_as_its_text_and_all_of_it_can_be_encoded(message: Any, text: str) -> None:
     word: Any = "Caf\udce9"
-    told = Told.of(ObjectReference(name="web"), word, message, "Warning", word, datetime.now(UTC))
+    told = EventRecord.of(ObjectReference(name="web"), word, message, "Warning", word, datetime.now(UTC))
     assert (told.reason, told.message, told.action) == ("Caf\\udce9", text, "Caf\\udce9")
