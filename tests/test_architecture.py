@@ -33,7 +33,9 @@ FLOORS = [
     {"arguments", "redaction", "structs"},
     {"certificates", "files", "yaml"},
     {
+        "backoff",
         "garbage",
+        "interning",
         "key_pair",
         "lru",
         "names",

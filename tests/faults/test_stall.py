@@ -27,7 +27,7 @@ def test_a_server_that_is_silent_for_a_minute_is_noticed_and_all_goes_on_afterwa
     saw = json.loads(out)
     assert saw.pop("paused for") >= 60
     assert saw == {
-        "stalled": "Stalled: nothing was heard for 20s",
+        "stalled": "Stalled: nothing was received for 20s",
         "state while stalled": "waiting",
         "read while stalled": ["before", "changing"],
         "written in the end": {"size": "0", "word": "during the pause"},

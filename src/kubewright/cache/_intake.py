@@ -20,6 +20,7 @@ from kubewright.cache._header import (
 )
 from kubewright.cache._key import ObjectKey, key_of
 from kubewright.cache._snapshot import Owner, Snapshot
+from kubewright.interning import InternTable
 from kubewright.user_code import has_to_pass
 
 __all__ = ["Intake", "Transform", "UnreadableObject", "metadata_kind", "split_event", "transform_json"]
@@ -111,7 +112,7 @@ class Intake(Generic[R]):
         self._keep_managed_fields = keep_managed_fields
         self._transform = transform
         self._names = f'{{"apiVersion":"{info.api_version}","kind":"{info.kind}",'.encode()
-        self._interned: dict[Any, Any] = {}
+        self._shared = InternTable(_INTERNED_AT_MOST)
 
     def named(self, raw: bytes) -> bytes:
         """The object with its apiVersion and kind, which the items of built-in lists lack.
@@ -152,23 +153,20 @@ class Intake(Generic[R]):
         return self._made(metadata, raw, applied)
 
     def _made(self, metadata: Metadata, raw: bytes, applied: bytes | None) -> Snapshot[R]:
-        if len(self._interned) > _INTERNED_AT_MOST:
-            # Sharing saves memory, it does not carry meaning. So the table need not know what is still in use.
-            self._interned.clear()
-        intern = self._interned.setdefault
+        intern = self._shared.intern
         labels: tuple[tuple[str, str], ...] = ()
         if metadata.labels:
             labels = tuple(sorted(metadata.labels.items()))
-            labels = intern(labels, labels)
+            labels = intern(labels)
         owners: tuple[Owner, ...] = ()
         if metadata.owner_references:
             owners = tuple(metadata.owner_references)
-            owners = intern(owners, owners)
+            owners = intern(owners)
         if applied is not None:
-            applied = intern(applied, applied)
+            applied = intern(applied)
         return Snapshot(
             self._kind,
-            key_of((intern(metadata.namespace, metadata.namespace), metadata.name)),
+            key_of((intern(metadata.namespace), metadata.name)),
             metadata.uid,
             revision_of(metadata.resource_version),
             metadata.generation,

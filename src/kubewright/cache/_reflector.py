@@ -22,7 +22,8 @@ import msgspec
 
 from kubewright.api import Object, info_of
 from kubewright.api.wire import UNREADABLE
-from kubewright.cache._backoff import Backoff
+from kubewright.api._codec import UNREADABLE
+from kubewright.backoff import Backoff
 from kubewright.cache._errors import explain
 from kubewright.cache._feed import Feed
 from kubewright.cache._header import bookmark_decoder, revision_of
@@ -44,6 +45,8 @@ logger = logging.getLogger("kubewright.cache")
 
 R = TypeVar("R", bound=Object)
 
+_FIRST_DELAY, _LONGEST_DELAY = 0.8, 30.0
+"""Seconds between failed attempts to list or watch. The delays double from the first to the longest."""
 _LIVED = 5.0
 """A watch that stood for that many seconds was a good one: what comes after it is no repeated failure. Not more, since
 there are proxies that end every watch after a while, and while a reflector waits nobody hears of anything."""
@@ -87,8 +90,8 @@ class Reflector(Generic[R]):
         self._rng = rng
         self._stall_timeout = stall_timeout
         self._on_synced = on_synced
-        self._backoff = Backoff(rng)
-        self._relist_backoff = Backoff(rng)
+        self._backoff = Backoff(first=_FIRST_DELAY, longest=_LONGEST_DELAY, rng=rng)
+        self._relist_backoff = Backoff(first=_FIRST_DELAY, longest=_LONGEST_DELAY, rng=rng)
         self._streams = True
         self._position = ""
         self._list: _List[R] | None = None

@@ -6,6 +6,7 @@ import random
 
 import msgspec
 
+from kubewright.backoff import doubled
 from kubewright.client._errors import ApiError, TooManyRequests
 
 __all__ = ["RetryPolicy"]
@@ -39,8 +40,8 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
     def delay(self, attempt: int, error: ApiError, rng: random.Random) -> float:
         """Seconds to wait after that attempt (counted from 1)."""
-        backoff = min(self.first_delay * 2.0 ** (attempt - 1), self.longest_delay) * rng.uniform(0.5, 1.0)
-        return max(backoff, error.retry_after or 0.0)
+        delay = doubled(attempt - 1, first=self.first_delay, longest=self.longest_delay) * rng.uniform(0.5, 1.0)
+        return max(delay, error.retry_after or 0.0)
 
 
 def _is_eviction_refusal(error: TooManyRequests) -> bool:

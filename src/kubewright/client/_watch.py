@@ -9,6 +9,8 @@ import msgspec
 
 from kubewright.api import Object, decode
 from kubewright.api.wire import UNREADABLE
+from kubewright.api._codec import UNREADABLE
+from kubewright.backoff import Backoff
 from kubewright.client._errors import (
     ApiError,
     NotKubernetes,
@@ -122,47 +124,44 @@ class Watch(Generic[R]):
         self.resource_version = resource_version
 
     async def __aiter__(self) -> AsyncGenerator[WatchEvent[R], None]:
-        pause = 0.0  # none before the first: who cannot even begin to watch is told so
+        backoff = Backoff(first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)
+        started = False
         while True:
             heard = failed = False
             try:
                 stream = await self._open(self.resource_version)
             except ApiError as error:
-                if not pause or not _may_pass(error):
-                    raise
-                pause = await self._rest(pause)
+                if not started or not _may_pass(error):
+                    raise  # a watch that cannot even start is the caller's problem
+                await self._clock.sleep(backoff.next())
                 continue
-            pause = pause or _FIRST_PAUSE
+            started = True
             try:
                 async for batch in stream.batches():
                     for line in batch:
                         event = self._event(line)
-                        heard, pause = True, _FIRST_PAUSE
+                        heard = True
+                        backoff.reset()
                         if event is not None:
                             yield event
             except TimeoutError as error:
                 if self._once:
                     return
-                failed = _was_told(error)
+                failed = _is_from_server(error)
             except ApiError as error:
                 if self._once or not _may_pass(error):
                     raise
-                failed = _was_told(error)
+                failed = _is_from_server(error)
             finally:
                 stream.close()
             if self._once:
                 return
             if failed:
-                pause = await self._rest(pause)
+                await self._clock.sleep(backoff.next())
                 continue
-            pause = _FIRST_PAUSE
-            # A server that ends each watch at once must not be asked in a busy loop.
+            backoff.reset()
+            # A server that ends each watch immediately must not be asked in a busy loop.
             await self._clock.sleep(0 if heard else 1)
-
-    async def _rest(self, pause: float) -> float:
-        """Leave a server that is not well alone for so long. Returns how long it is left alone the next time."""
-        await self._clock.sleep(pause)
-        return min(pause * 2, _LONGEST_PAUSE)
 
     def _event(self, line: bytes) -> WatchEvent[R] | None:
         if line == b"\n":
@@ -182,8 +181,8 @@ class Watch(Generic[R]):
         return WatchEvent(cast("EventType", event.type), decode(self._kind, bytes(event.object)))
 
 
-def _was_told(error: Exception) -> bool:
-    """Whether the server told of the error in an event, and not that the connection broke or fell silent."""
+def _is_from_server(error: Exception) -> bool:
+    """Whether the server sent the error as an event. Otherwise the connection broke or stalled."""
     return isinstance(error, ApiError) and not isinstance(error.__cause__, ConnectionLost)
 
 

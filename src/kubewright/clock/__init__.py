@@ -19,6 +19,17 @@ a socket, so it does not move until such work ends, and a limit on such work cou
 from __future__ import annotations
 
 from kubewright.clock._clock import Clock, SystemClock, Timer, check_clock
+from kubewright.clock._limits import CancelScope, TimeLimitExceeded, within
 from kubewright.clock._virtual import VirtualClock, settled
 
-__all__ = ["Clock", "SystemClock", "Timer", "VirtualClock", "check_clock", "settled"]
+__all__ = [
+    "CancelScope",
+    "Clock",
+    "SystemClock",
+    "TimeLimitExceeded",
+    "Timer",
+    "VirtualClock",
+    "check_clock",
+    "settled",
+    "within",
+]

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
 
+from kubewright.backoff import doubled
 from kubewright.clock import Clock
 
 __all__ = ["SignInThrottle"]
@@ -46,7 +47,7 @@ class SignInThrottle:
         found = self._failures.get(_network(address))
         if found is None or found.count <= _FREE:
             return 0
-        delay: float = min(_LONGEST_SECONDS, _FIRST_SECONDS * 2.0 ** min(found.count - _FREE - 1, 16))
+        delay = doubled(found.count - _FREE - 1, first=_FIRST_SECONDS, longest=_LONGEST_SECONDS)
         return max(0, math.ceil(found.last + delay - self._clock.monotonic()))
 
     def failed(self, address: str) -> None:

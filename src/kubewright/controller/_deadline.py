@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from types import TracebackType
 from typing import Any, Self
 
-from kubewright.clock import Timer
+from kubewright.clock import CancelScope, Timer
 from kubewright.controller._reconcile import ReconcileTimeout
 from kubewright.controller._session import Session
 from kubewright.durations import format_duration
@@ -28,36 +27,26 @@ class Deadline:
         )
         self._seconds = seconds
         self._blocking = blocking
-        self._expired = False
         self._timer: Timer | None = None
-        self._task: asyncio.Task[Any] | None = None
-        self._cancelling = 0
+        self._scope = CancelScope()
 
     def __enter__(self) -> Self:
-        self._task = asyncio.current_task()
-        assert self._task is not None
-        self._cancelling = self._task.cancelling()
+        self._scope.__enter__()
         clock = self._session.environment.clock
         self._timer = (clock.limit if self._blocking else clock.call_later)(self._seconds, self._expire)
         return self
 
     def _expire(self) -> None:
-        self._expired = True
         self._session.stop(self._error)
         if self._blocking:
             # It may never come back, and this line is then all that tells why its worker does not either.
             self._session.log.warning("%s; it runs in a thread, which is waited for", self._error)
-        elif self._task is not None:
-            self._task.cancel()
+        else:
+            self._scope.cancel(self._error)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._timer is not None
-        assert self._task is not None
         self._timer.cancel()
-        if self._expired and not self._blocking:
-            # As asyncio.timeout does it: take our own cancellation back; what others asked for goes on.
-            only_ours = self._task.uncancel() <= self._cancelling
-            if only_ours and kind is not None and issubclass(kind, asyncio.CancelledError):
-                raise self._error from None
+        self._scope.__exit__(kind, error, trace)

@@ -7,17 +7,15 @@ that meets a 404.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
 from kubewright.api import Object, apiextensions, info_of
 from kubewright.api.kinds import BUILT_IN_GROUPS
 from kubewright.client import ApiError, Client, Forbidden
-from kubewright.clock import Clock
+from kubewright.clock import Clock, TimeLimitExceeded, within
 from kubewright.crd._errors import InstallError
 from kubewright.durations import format_duration
 
@@ -78,34 +76,9 @@ async def wait_for_definition(client: Client, name: str, kind: str, timeout: flo
         return ready
 
     try:
-        return await _within(clock, timeout, wait)
-    except TimeoutError:
+        return await within(clock, timeout, wait())
+    except TimeLimitExceeded:
         raise InstallError(name, f"not served after {format_duration(timeout)}: {lacking}") from None
-
-
-async def _within(clock: Clock, seconds: float, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """The work's result, or TimeoutError by this clock."""
-    task = asyncio.ensure_future(work())
-    late = False
-
-    def expire() -> None:
-        nonlocal late
-        late = True
-        task.cancel()
-
-    timer = clock.call_later(seconds, expire)
-    try:
-        return await task
-    except asyncio.CancelledError:
-        if late:
-            raise TimeoutError from None
-        raise
-    finally:
-        timer.cancel()
-        if not task.done():
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
 
 
 async def _is_discovered(client: Client, crd: CRD, version: str) -> bool:

@@ -19,12 +19,12 @@ from typing import Any, TypeVar
 
 from kubewright.api import Untyped, format_micro_time
 from kubewright.client import ApiError, ConfigError, Conflict, NotFound
-from kubewright.clock import Clock
+from kubewright.clock import Clock, TimeLimitExceeded, within
 from kubewright.durations import format_duration
 from kubewright.election._fence import Fence
 from kubewright.election._lease import LeaseLock, LeaseRecord
 from kubewright.election._timing import JITTER, Timing
-from kubewright.user_code import being_cancelled
+from kubewright.user_code import contained
 
 __all__ = ["Campaign"]
 
@@ -254,25 +254,12 @@ class Campaign:
         return done
 
     async def _within(self, seconds: float, work: Awaitable[T]) -> T:
-        """The result, or `TimeoutError` by our clock."""
-        task = asyncio.ensure_future(work)
-        late = False
+        """Returns the result of the work. Raises TimeoutError after that many seconds of the clock.
 
-        def give_up() -> None:
-            nonlocal late
-            late = not task.done()
-            task.cancel()
-
-        timer = self._clock.call_later(seconds, give_up)
+        A `CancelledError` of the work itself is an error like any other: a campaign that ended with it would leave a
+        program that neither works nor stops.
+        """
         try:
-            return await task
-        except asyncio.CancelledError:
-            if not task.cancelled() or being_cancelled():
-                raise
-            # Not ours to end for: a campaign that ended by itself would leave a program that neither works nor stops.
-            raise TimeoutError(
-                f"no answer within {format_duration(seconds)}" if late else "the request was cancelled"
-            ) from None
-        finally:
-            timer.cancel()
-            task.cancel()
+            return await within(self._clock, seconds, contained(work))
+        except TimeLimitExceeded:
+            raise TimeoutError(f"no answer within {format_duration(seconds)}") from None

@@ -13,20 +13,17 @@ Only the most recent are remembered, a bounded number of each, so memory is boun
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 from datetime import datetime
-from typing import Generic, TypeVar
 
 import msgspec
 
 from kubewright.api import core
 from kubewright.clock import Clock
 from kubewright.events._record import LONGEST_NOTE, EventRecord, EventType, fitted
+from kubewright.lru import LRUMemory
 
 __all__ = ["COMBINED", "Correlator", "Limits", "Series"]
-
-V = TypeVar("V")
 
 COMBINED = "(combined from similar events): "
 
@@ -98,9 +95,9 @@ class Correlator:
         """How often something was combined with similar events."""
         self._now = clock.monotonic
         remembered = self.limits.remembered
-        self._series: _Recent[Series] = _Recent(remembered)
-        self._groups: _Recent[_Group] = _Recent(remembered)
-        self._allowances: _Recent[_Allowance] = _Recent(remembered)
+        self._series: LRUMemory[Hashable, Series] = LRUMemory(remembered)
+        self._groups: LRUMemory[Hashable, _Group] = LRUMemory(remembered)
+        self._allowances: LRUMemory[Hashable, _Allowance] = LRUMemory(remembered)
 
     def tell(self, told: EventRecord) -> tuple[Series, bool]:
         """The event that this belongs to, its count raised, and whether it may be written now."""
@@ -120,7 +117,8 @@ class Correlator:
         similar = (told.object_identity, told.type, told.reason, told.action)
         group = self._groups.get(similar)
         if group is None or now - group.last > self.limits.similar_within:
-            group = self._groups.keep(similar, _Group())
+            group = _Group()
+            self._groups.put(similar, group)
         group.last = now
         group.messages.add(hash(told.message))
         combined = len(group.messages) >= self.limits.similar
@@ -132,20 +130,19 @@ class Correlator:
             identity, message = similar, fitted(COMBINED + message, LONGEST_NOTE)
         series = self._series.get(identity)
         if series is None:
-            return self._series.keep(
-                identity,
-                Series(
-                    about=told.about,
-                    related=told.related,
-                    type=told.type,
-                    reason=told.reason,
-                    action=told.action,
-                    message=message,
-                    combined=combined,
-                    first_at=told.at,
-                    last_at=told.at,
-                ),
+            series = Series(
+                about=told.about,
+                related=told.related,
+                type=told.type,
+                reason=told.reason,
+                action=told.action,
+                message=message,
+                combined=combined,
+                first_at=told.at,
+                last_at=told.at,
             )
+            self._series.put(identity, series)
+            return series
         series.message = message  # of the similar ones, the last is shown where the server lets it be changed
         return series
 
@@ -153,7 +150,8 @@ class Correlator:
         limits, whose = self.limits, (told.object_identity, told.type)
         allowance = self._allowances.get(whose)
         if allowance is None:
-            allowance = self._allowances.keep(whose, _Allowance(float(limits.burst), now))
+            allowance = _Allowance(float(limits.burst), now)
+            self._allowances.put(whose, allowance)
         allowance.tokens = min(allowance.tokens + (now - allowance.at) / limits.refill, float(limits.burst))
         allowance.at = now
         # A hair less than one: a sum of many small fractions of a token need not reach 1.0.
@@ -161,27 +159,3 @@ class Correlator:
             return False
         allowance.tokens -= 1
         return True
-
-
-class _Recent(Generic[V]):
-    """The most recently used values, at most so many."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._values: OrderedDict[Hashable, V] = OrderedDict()
-
-    def get(self, key: Hashable) -> V | None:
-        value = self._values.get(key)
-        if value is not None:
-            self._values.move_to_end(key)
-        return value
-
-    def keep(self, key: Hashable, value: V) -> V:
-        self._values[key] = value
-        self._values.move_to_end(key)
-        if len(self._values) > self._most:
-            self._values.popitem(last=False)
-        return value
-
-    def values(self) -> list[V]:
-        return [*self._values.values()]

@@ -20,6 +20,7 @@ from kubewright.clock import Clock, SystemClock
 from kubewright.events._correlator import Correlator, Limits, Series
 from kubewright.events._record import EventRecord, EventType, check_component, name_for
 from kubewright.events._versions import EventVersion, namespace_of, writing
+from kubewright.lru import LRUMemory
 from kubewright.queue import TokenBucket
 
 __all__ = ["Dropped", "EventRecorder", "EventStats"]
@@ -107,7 +108,7 @@ class EventRecorder:
         self._written = 0
         self._dropped: Counter[Dropped] = Counter()
         self._dropped_at_the_line = 0
-        self._logged: set[str] = set()
+        self._logged: LRUMemory[str, bool] = LRUMemory(_LOGGED_AT_MOST)
 
     @property
     def stats(self) -> EventStats:
@@ -253,7 +254,8 @@ class EventRecorder:
                 # The first pause is random, so that replicas do not come back together.
                 await self._clock.sleep(_PAUSE * self._rng.random() if attempt == 1 else _PAUSE)
         self._written += 1
-        self._logged -= {"away", "unreachable"}
+        self._logged.discard("away")
+        self._logged.discard("unreachable")
         return None
 
     async def _send(self, series: Series, *, unsure: bool) -> None:
@@ -291,9 +293,7 @@ class EventRecorder:
     def _log(self, what: str, text: str, series: Series, error: Exception) -> None:
         """Warn of the first failure of its kind; the others are counted, and for those who debug."""
         level = logging.DEBUG if what in self._logged or _is_terminating(error) else logging.WARNING
-        if len(self._logged) >= _LOGGED_AT_MOST:
-            self._logged.clear()
-        self._logged.add(what)
+        self._logged.put(what, True)
         logger.log(level, text, series.reason, series.about.kind, series.about.name, error)
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from itertools import islice
 from struct import Struct
 from typing import Final, TypeAlias
 
 import msgspec
 
 from kubewright.cache import ObjectKey
+from kubewright.interning import InternTable
+from kubewright.lru import LRUMemory
 from kubewright.observe._reconcile import Reconcile, Write
 from kubewright.observe._stats import Ending
 
 __all__ = ["History", "HistoryBounds", "HistoryEntry"]
 
 # Rough sizes, in bytes, of what is kept besides texts: an object's place, an entry, what it shares with none, a write.
-_OBJECT, _ENTRY, _OWN, _WRITE = 80, 90, 120, 160
+_OBJECT, _ENTRY, _OWN, _WRITE = 128, 90, 120, 160
 
 _TIMES: Final = Struct("ddd")
 _SHARED_AT_MOST: Final = 1_000
@@ -80,26 +81,30 @@ class History:
 
     def __init__(self, bounds: HistoryBounds | None = None) -> None:
         self.bounds = bounds or HistoryBounds()
-        self.size = 0
-        """Estimated bytes of the entries."""
         self.change_size = 0
         """Bytes of the objects that changes are told from."""
-        # In order of use: an object that is reconciled again is put at the end.
-        self._kept: dict[ObjectKey, _Kept | tuple[_Kept, ...]] = {}
-        self._shared: dict[_What, _What] = {}
+        self._kept: LRUMemory[ObjectKey, _Kept | tuple[_Kept, ...]] = LRUMemory(
+            self.bounds.objects, max_weight=self.bounds.bytes, weigh=_size
+        )
+        self._shared = InternTable(_SHARED_AT_MOST)
         self._changes: deque[Change] = deque()
 
     def __len__(self) -> int:
-        """How many objects are remembered."""
+        """Returns how many objects are remembered."""
         return len(self._kept)
+
+    @property
+    def size(self) -> int:
+        """Estimated bytes of the entries."""
+        return int(self._kept.weight)
 
     def objects(self) -> list[ObjectKey]:
         """The objects, the most recently reconciled last."""
-        return [*self._kept]
+        return self._kept.keys()
 
     def of(self, key: ObjectKey) -> tuple[HistoryEntry, ...]:
         """The last reconciles of an object, the newest last; none when it is not remembered."""
-        return tuple([kept.entry() for kept in _several(self._kept.get(key, ()))])
+        return tuple([kept.entry() for kept in _several(self._kept.peek(key) or ())])
 
     def change_of(self, write: Write) -> Change | None:
         """What a write changed, if that is still known."""
@@ -107,23 +112,10 @@ class History:
 
     def ended(self, reconcile: Reconcile, ending: Ending, *, ended: float, seconds: float, waited: float) -> None:
         """Remember a reconcile."""
-        key, kept = reconcile.key, self._kept
-        before = kept.pop(key, None)
+        key = reconcile.key
+        before = self._kept.peek(key)
         new = self._shortened(reconcile, ending, _TIMES.pack(ended, seconds, waited), before)
-        self.size += new.size
-        if before is not None:
-            earlier = _several(before)
-            if len(earlier) >= self.bounds.results:
-                self.size -= earlier[0].size
-                earlier = earlier[1:]
-            kept[key] = (*earlier, new)
-        else:
-            self.size += _OBJECT
-            kept[key] = new
-            if len(kept) > self.bounds.objects:
-                self._make_room()
-        if self.size > self.bounds.bytes:
-            self._make_room()
+        self._kept.put(key, new if before is None else (*_several(before), new)[-self.bounds.results :])
         if reconcile.changes:
             self._keep(reconcile.changes)
 
@@ -138,16 +130,7 @@ class History:
             what = ending, reconcile.attempt, reconcile.trigger, cause, error, writes, reconcile.more_writes, trace_id
             return _Kept(times, what, _ENTRY + _OWN + len(error) + _WRITE * len(writes))
         what = ending, reconcile.attempt, reconcile.trigger, None, "", (), 0, ""
-        if len(self._shared) > _SHARED_AT_MOST:
-            self._shared.clear()  # to share saves memory, it does not carry meaning
-        return _Kept(times, self._shared.setdefault(what, what), _ENTRY)
-
-    def _make_room(self) -> None:
-        """Drop the least recent, some at a time: to find the first key of a dict costs more the more were dropped."""
-        kept, bounds = self._kept, self.bounds
-        while len(kept) > 1 and (len(kept) > bounds.objects or self.size > bounds.bytes):
-            for key in [*islice(kept, max(len(kept) // 16, 1))]:
-                self.size -= _OBJECT + sum(one.size for one in _several(kept.pop(key)))
+        return _Kept(times, self._shared.intern(what), _ENTRY)
 
     def _keep(self, changes: Sequence[Change]) -> None:
         kept = self._changes
@@ -161,6 +144,11 @@ class History:
 def _several(kept: _Kept | tuple[_Kept, ...]) -> tuple[_Kept, ...]:
     """Most objects have one entry, which stands there without a tuple around it."""
     return (kept,) if isinstance(kept, _Kept) else kept
+
+
+def _size(kept: _Kept | tuple[_Kept, ...]) -> int:
+    """Returns the estimated bytes of an object's entries."""
+    return _OBJECT + (kept.size if isinstance(kept, _Kept) else sum([one.size for one in kept]))
 
 
 def _change_size(change: Change) -> int:

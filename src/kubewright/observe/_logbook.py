@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from kubewright.cache import ObjectKey
+from kubewright.lru import LRUMemory
 
 __all__ = ["LogBook", "LogBookBounds", "LogLine"]
 
@@ -50,14 +50,19 @@ class LogBook:
 
     def __init__(self, bounds: LogBookBounds | None = None) -> None:
         self.bounds = bounds or LogBookBounds()
-        self.size = 0
-        """Estimated bytes of all lines."""
-        self._lines: dict[_Place, deque[bytes]] = {}
+        self._lines: LRUMemory[_Place, tuple[bytes, ...]] = LRUMemory(
+            self.bounds.objects, max_weight=self.bounds.bytes, weigh=_size
+        )
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         """How many objects there are lines of."""
         return len(self._lines)
+
+    @property
+    def size(self) -> int:
+        """Estimated bytes of all lines."""
+        return int(self._lines.weight)
 
     def add(self, controller: str, key: ObjectKey, line: LogLine) -> None:
         """Keep a line."""
@@ -68,23 +73,17 @@ class LogBook:
                 LogLine(time=line.time, level=line.level, logger=line.logger, message=f"{shorter}… (too long to keep)")
             )
         place = (controller, key)
-        with self._lock:
-            # Put at the end: the order of the dict is the order of use.
-            kept = self._lines.pop(place, None) or deque()
-            self._lines[place] = kept
-            kept.append(encoded)
-            self.size += _LINE + len(encoded)
-            while len(kept) > self.bounds.lines:
-                self.size -= _LINE + len(kept.popleft())
-            while len(self._lines) > 1 and (len(self._lines) > self.bounds.objects or self.size > self.bounds.bytes):
-                oldest = next(iter(self._lines))
-                self.size -= sum(_LINE + len(one) for one in self._lines.pop(oldest))
+        with self._lock:  # two threads must not both extend the same lines
+            lines = (*(self._lines.get(place) or ()), encoded)
+            self._lines.put(place, lines[-self.bounds.lines :])
 
     def of(self, controller: str, key: ObjectKey) -> list[LogLine]:
-        """The lines about an object, the newest last."""
-        with self._lock:
-            kept = [*self._lines.get((controller, key), ())]
-        return [_decoder.decode(line) for line in kept]
+        """Returns the lines about an object, the newest last."""
+        return [_decoder.decode(line) for line in self._lines.get((controller, key)) or ()]
+
+
+def _size(lines: tuple[bytes, ...]) -> int:
+    return _LINE * len(lines) + sum(map(len, lines))
 
 
 _decoder: Final = msgspec.json.Decoder(LogLine)

@@ -19,10 +19,10 @@ from typing import TypeAlias
 
 from kubewright.arguments import check_text
 from kubewright.causes import error_text
-from kubewright.clock import Clock
+from kubewright.clock import Clock, TimeLimitExceeded, within
 from kubewright.durations import format_duration
 from kubewright.operator._http_server import Asked, Page
-from kubewright.user_code import being_cancelled, contained, containment
+from kubewright.user_code import contained, containment
 
 __all__ = ["BUILT_IN", "Check", "HealthPage", "check_check"]
 
@@ -90,7 +90,9 @@ class HealthPage:
             with containment:
                 found = self._checks[name]()
             if inspect.isawaitable(found):
-                found = await self._within(contained(found))
+                found = await within(self._clock, _LIMIT, contained(found))
+        except TimeLimitExceeded:
+            found = f"no answer within {format_duration(_LIMIT)}"
         except Exception as error:
             return self._failed(name, error_text(error), _WITHHELD)
         if found is False:
@@ -100,20 +102,6 @@ class HealthPage:
         if self._failing.pop(name, None) is not None:
             logger.info("%s: %s is well again", self.name, name)
         return None
-
-    async def _within(self, work: Awaitable[bool | str | None]) -> bool | str | None:
-        """What the check says, within a time that leaves the others to be told of."""
-        task = asyncio.ensure_future(work)
-        timer = self._clock.call_later(_LIMIT, task.cancel)
-        try:
-            return await task
-        except asyncio.CancelledError:
-            if being_cancelled():
-                raise
-            return f"no answer within {format_duration(_LIMIT)}"
-        finally:
-            timer.cancel()
-            task.cancel()
 
     def _failed(self, name: str, reason: str, shown: str) -> str:
         """The log is told when a check begins to fail, and when it fails otherwise than before."""

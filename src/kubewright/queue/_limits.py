@@ -6,15 +6,13 @@ import random
 from collections.abc import Hashable
 from typing import Generic, Protocol, TypeVar
 
+from kubewright.backoff import doubled
 from kubewright.clock import Clock, SystemClock
 
 __all__ = ["ExponentialBackoff", "MaxOf", "RateLimiter", "TokenBucket"]
 
 K = TypeVar("K", bound=Hashable)
 K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
-
-# 2.0 ** 1024 overflows; a thousand doublings reach any cap.
-_MOST_DOUBLINGS = 1_000
 
 
 class RateLimiter(Protocol[K_contra]):
@@ -54,7 +52,7 @@ class ExponentialBackoff(Generic[K]):
         """Seconds until the next try; the one after that waits twice as long."""
         retries = self._retries.get(key, 0)
         self._retries[key] = retries + 1
-        delay = min(self._base * 2.0 ** min(retries, _MOST_DOUBLINGS), self._cap)
+        delay = doubled(retries, first=self._base, longest=self._cap)
         return delay * (1 + self._jitter * self._rng.random()) if self._jitter else delay
 
     def forget(self, key: K) -> None:

@@ -16,7 +16,7 @@ import msgspec
 
 from kubewright.api import DecodeError, Object, ValidationError, decode, encode, info_of
 from kubewright.client import Client
-from kubewright.clock import Clock
+from kubewright.clock import Clock, TimeLimitExceeded, within
 from kubewright.diff import ListKeys, Operation, diff
 from kubewright.durations import format_duration
 from kubewright.observe import Review
@@ -28,7 +28,6 @@ from kubewright.webhook._refusals import AdmissionWarning, FieldError, Refused, 
 from kubewright.webhook._request import AdmissionRequest
 from kubewright.webhook._reviews import AdmissionAnswer, AdmissionAsked, BadReview
 from kubewright.webhook._threads import Share
-from kubewright.webhook._waiting import TookTooLong, within
 
 __all__ = ["Admission"]
 
@@ -82,7 +81,7 @@ class Admission:
             return self._refuse(request, Refused(where)), "refused"
         except BadReview as error:
             return self._refuse(request, Refused(str(error), code=400)), "failed"
-        except TookTooLong:
+        except TimeLimitExceeded:
             what = f"did not answer within {format_duration(seconds)}"
             logger.error("webhook %s %s about %r", self.declaration.name, what, request)
             return self._failed(request, what, 504), "failed"
@@ -125,11 +124,11 @@ class Admission:
         if form.blocking:
             # What it returns may be a generator, whose code is the handler's, too.
             work = self._threads.call(lambda: collect(form.function(*arguments)))
-            return await within(self._clock, seconds, work)
+            return await within(self._clock, seconds, work, real_time=True)
         result = form.function(*arguments)
         if isinstance(result, AsyncIterable):
             result = _gathered(result)
-        found = await within(self._clock, seconds, contained(result))
+        found = await within(self._clock, seconds, contained(result), real_time=True)
         with containment:
             return collect(found)
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kubewright.clock import Clock
+from kubewright.clock import Clock, TimeLimitExceeded, within
 from kubewright.durations import format_duration
 from kubewright.webhook._reviews import BadReview
-from kubewright.webhook._waiting import TookTooLong, within
 
 if TYPE_CHECKING:
     from kubewright.http import ServerRequest
@@ -30,8 +29,8 @@ async def read_body(
     reading = _read(request, largest, parts)
     try:
         # Most are there as a whole by now, and need no timer.
-        complete = await (reading if request.complete else within(clock, seconds, reading))
-    except TookTooLong:
+        complete = await (reading if request.complete else within(clock, seconds, reading, real_time=True))
+    except TimeLimitExceeded:
         return b"".join(parts), BadReview(f"the review did not arrive within {format_duration(seconds)}", code=408)
     if not complete:
         return b"".join(parts), BadReview(f"the review has more than {largest // 2**20} MiB", code=413)

@@ -21,6 +21,7 @@ import msgspec
 from kubewright.api import DecodeError, Object, ResourceInfo, decode, info_of, to_dict
 from kubewright.api.kinds import definition_of
 from kubewright.clock import Clock
+from kubewright.clock import Clock, TimeLimitExceeded, within
 from kubewright.durations import format_duration
 from kubewright.redaction import as_text
 from kubewright.signatures import can_take, is_async, name_of, signature_of
@@ -28,7 +29,6 @@ from kubewright.user_code import contained
 from kubewright.webhook._carrying import carry_unknown
 from kubewright.webhook._reviews import ConversionAsked, conversion_review
 from kubewright.webhook._threads import Share
-from kubewright.webhook._waiting import TookTooLong, within
 
 __all__ = ["ConversionError", "ConversionWebhook", "Conversions", "Step"]
 
@@ -198,8 +198,8 @@ class ConversionWebhook:
     async def answer(self, asked: ConversionAsked, seconds: float) -> tuple[bytes, bool]:
         """The review that is sent back, and whether everything was converted."""
         try:
-            converted = await within(self._clock, seconds, self._convert(asked))
-        except TookTooLong:
+            converted = await within(self._clock, seconds, self._convert(asked), real_time=True)
+        except TimeLimitExceeded:
             failure = f"the conversion of {len(asked.objects)} objects took more than {format_duration(seconds)}"
             logger.error("%s", failure)
             return conversion_review(asked.uid, failure=failure), False

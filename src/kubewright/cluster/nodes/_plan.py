@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from kubewright.api import core
+from kubewright.backoff import doubled
 
 __all__ = ["Plan", "PodPlan"]
 
@@ -55,7 +56,7 @@ class PodPlan:
 
 def backoff(attempt: int) -> float:
     """Seconds that a kubelet waits before it does something for another time that has failed so often."""
-    return min(_FIRST_BACKOFF * 2.0 ** min(attempt - 1, 16), _LONGEST_BACKOFF)
+    return doubled(attempt - 1, first=_FIRST_BACKOFF, longest=_LONGEST_BACKOFF)
 
 
 Plan: TypeAlias = PodPlan | Callable[[core.Pod], PodPlan]

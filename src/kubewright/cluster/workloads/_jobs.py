@@ -9,6 +9,7 @@ from typing import Final
 
 import kubewright as kw
 from kubewright.api import batch, core, is_controlled_by
+from kubewright.backoff import doubled
 from kubewright.client import NotFound
 from kubewright.cluster.workloads import _job_indexes as indexes
 from kubewright.cluster.workloads import _job_policies as policies
@@ -352,7 +353,7 @@ def backoff_left(pods: Sequence[core.Pod], now: datetime) -> float:
     row = [moment_ for moment_ in bad if good is None or moment_ > good]
     if not row:
         return 0.0
-    delay = min(_FIRST_BACKOFF * 2.0 ** min(len(row) - 1, 16), _LONGEST_BACKOFF)
+    delay = doubled(len(row) - 1, first=_FIRST_BACKOFF, longest=_LONGEST_BACKOFF)
     return delay - (now - max(row)).total_seconds()
 
 

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from kubewright.api import Object, core
+from kubewright.backoff import Backoff
 from kubewright.cache import CacheSyncError, Informer
 from kubewright.certificates import KeyPair
 from kubewright.client import ApiError
@@ -131,17 +132,18 @@ class SelfManaged:
                 logger.info("the webhook certificate is valid until %s", held.validity.ends.isoformat())
 
     async def _keep(self, pause: float) -> None:
-        retry = _FIRST_RETRY
+        backoff = Backoff(first=_FIRST_RETRY, longest=_LAST_RETRY)
         while True:
             await self._woken_within(pause)
             try:
-                pause, retry = await self._step(), _FIRST_RETRY
+                pause = await self._step()
+                backoff.reset()
             except (ApiError, CertificateError) as error:
                 logger.warning("the webhook certificate cannot be looked after: %s", showable(str(error)))
-                pause, retry = retry, min(retry * 2, _LAST_RETRY)
+                pause = backoff.next()
             except Exception:
                 logger.exception("the webhook certificate cannot be looked after")
-                pause, retry = retry, min(retry * 2, _LAST_RETRY)
+                pause = backoff.next()
 
     async def _woken_within(self, seconds: float) -> None:
         """Wait for a change of what is watched, or that long."""
