@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubewright.api import DecodeError, core
-from kubewright.cache import Intake, ObjectKey, applied_digest, transform_json
+from kubewright.cache import ObjectKey, SnapshotDecoder, applied_digest, transform_json
+from kubewright.cache._decoding import UnreadableObject, split_event
 from kubewright.cache._header import header_decoder, without_managed_fields
-from kubewright.cache._intake import UnreadableObject, split_event
 
 FIELDS = {"manager": "kubewright", "operation": "Apply", "apiVersion": "v1", "fieldsV1": {"f:data": {"f:k": {}}}}
 OBJECT = {
@@ -54,7 +54,7 @@ def cut(text: bytes) -> bytes:
 
 @pytest.mark.promise("What the cache keeps", "An object is kept as its JSON and a small typed header.")
 def test_a_snapshot_has_the_header_of_its_object() -> None:
-    snapshot = Intake(core.ConfigMap, field_manager="kubewright").snapshot(raw())
+    snapshot = SnapshotDecoder(core.ConfigMap, field_manager="kubewright").snapshot(raw())
     assert snapshot.key == ObjectKey("shop", "web") == ("shop", "web")
     assert (snapshot.name, snapshot.namespace, snapshot.uid) == ("web", "shop", "u-1")
     assert (snapshot.resource_version, snapshot.generation, snapshot.deleting) == (42, 3, True)
@@ -74,15 +74,15 @@ def test_a_snapshot_has_the_header_of_its_object() -> None:
 
 @pytest.mark.promise("What the cache keeps", "A snapshot shows no content in a log.")
 def test_a_snapshot_is_shown_without_its_content() -> None:
-    snapshot = Intake(core.ConfigMap).snapshot(raw())
+    snapshot = SnapshotDecoder(core.ConfigMap).snapshot(raw())
     assert repr(snapshot).startswith("<Snapshot of ConfigMap shop/web at 42,")
     assert dict(snapshot.__rich_repr__()) == {"kind": core.ConfigMap, "key": ("shop", "web"), "resource_version": 42}
 
 
 @pytest.mark.promise("What the cache keeps", "Labels and owners that many objects share are kept once.")
 def test_labels_and_owners_of_many_objects_are_kept_once() -> None:
-    intake = Intake(core.ConfigMap)
-    one, two = intake.snapshot(raw()), intake.snapshot(raw(with_metadata(name="other")))
+    decoder = SnapshotDecoder(core.ConfigMap)
+    one, two = decoder.snapshot(raw()), decoder.snapshot(raw(with_metadata(name="other")))
     assert one.label_items is two.label_items
     assert one.owners is two.owners
     assert one.key.namespace is two.key.namespace
@@ -172,11 +172,11 @@ def test_the_digest_is_about_one_manager_and_the_object_itself() -> None:
 
 @pytest.mark.promise("Owned objects and `apply`", "The digest of our managed fields outlives the fields.")
 def test_a_snapshot_carries_the_digest_although_the_fields_are_cut() -> None:
-    assert Intake(core.ConfigMap, field_manager="kubewright").snapshot(raw()).applied == applied_digest(
+    assert SnapshotDecoder(core.ConfigMap, field_manager="kubewright").snapshot(raw()).applied == applied_digest(
         raw(), "kubewright"
     )
-    assert Intake(core.ConfigMap, field_manager="nobody").snapshot(raw()).applied is None
-    assert Intake(core.ConfigMap).snapshot(raw()).applied is None
+    assert SnapshotDecoder(core.ConfigMap, field_manager="nobody").snapshot(raw()).applied is None
+    assert SnapshotDecoder(core.ConfigMap).snapshot(raw()).applied is None
 
 
 # Transforms and modes
@@ -184,7 +184,7 @@ def test_a_snapshot_carries_the_digest_although_the_fields_are_cut() -> None:
 
 @pytest.mark.promise("What the cache keeps", "Managed fields are dropped, unless asked for.")
 def test_managed_fields_are_kept_where_asked_for() -> None:
-    snapshot = Intake(core.ConfigMap, keep_managed_fields=True).snapshot(raw())
+    snapshot = SnapshotDecoder(core.ConfigMap, keep_managed_fields=True).snapshot(raw())
     assert snapshot.raw == raw()
     assert snapshot.object().metadata.managed_fields[0].manager == "kubewright"
 
@@ -196,7 +196,7 @@ def test_a_transform_changes_what_is_kept_and_the_header_with_it() -> None:
         obj["metadata"]["labels"] = {"kept": "yes"}
         return obj
 
-    snapshot = Intake(core.ConfigMap, transform=transform_json(drop)).snapshot(raw())
+    snapshot = SnapshotDecoder(core.ConfigMap, transform=transform_json(drop)).snapshot(raw())
     assert snapshot.object().data is None
     assert snapshot.labels == {"kept": "yes"}
 
@@ -216,7 +216,7 @@ def test_a_transform_changes_what_is_kept_and_the_header_with_it() -> None:
     ],
 )
 def test_a_transform_that_fails_spoils_its_own_object_only(transform: Any, reason: str) -> None:
-    snapshot = Intake(core.ConfigMap, transform=transform).snapshot(raw())
+    snapshot = SnapshotDecoder(core.ConfigMap, transform=transform).snapshot(raw())
     assert snapshot.key == ("shop", "web")
     assert snapshot.resource_version == 42
     with pytest.raises(DecodeError, match=reason):
@@ -225,9 +225,9 @@ def test_a_transform_that_fails_spoils_its_own_object_only(transform: Any, reaso
 
 @pytest.mark.promise("What the cache keeps", "The metadata alone can be fetched and kept, also of custom resources.")
 def test_only_the_metadata_is_kept_where_that_is_enough() -> None:
-    intake = Intake(core.ConfigMap, metadata_only=True)
+    decoder = SnapshotDecoder(core.ConfigMap, metadata_only=True)
     partial = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": OBJECT["metadata"]}
-    from_partial, from_whole = intake.snapshot(raw(partial)), intake.snapshot(raw())
+    from_partial, from_whole = decoder.snapshot(raw(partial)), decoder.snapshot(raw())
     assert json.loads(from_partial.raw) == json.loads(from_whole.raw)
     assert json.loads(from_partial.raw).keys() == {"kind", "apiVersion", "metadata"}
     assert json.loads(from_partial.raw)["kind"] == "ConfigMap"
@@ -235,17 +235,17 @@ def test_only_the_metadata_is_kept_where_that_is_enough() -> None:
 
 @pytest.mark.promise("What the cache keeps", "Items of a built-in list get the names that the server leaves out.")
 def test_items_of_lists_get_the_names_that_they_lack() -> None:
-    intake = Intake(core.ConfigMap)
+    decoder = SnapshotDecoder(core.ConfigMap)
     bare = {"metadata": OBJECT["metadata"], "data": {}}
-    assert json.loads(intake.named(raw(bare))) == {"apiVersion": "v1", "kind": "ConfigMap", **bare}
-    assert intake.named(raw()) == raw()
+    assert json.loads(decoder.named(raw(bare))) == {"apiVersion": "v1", "kind": "ConfigMap", **bare}
+    assert decoder.named(raw()) == raw()
     late = {"metadata": {"name": "n"}, "kind": "ConfigMap", "apiVersion": "v1"}
-    assert intake.named(raw(late)) == raw(late)
+    assert decoder.named(raw(late)) == raw(late)
 
 
 @pytest.mark.promise("What the cache keeps", "An object that does not fit its model spoils no list and stops no watch.")
 def test_an_object_whose_header_is_broken_keeps_its_place() -> None:
-    snapshot = Intake(core.ConfigMap).snapshot(raw(with_metadata(labels={"a": 1})))
+    snapshot = SnapshotDecoder(core.ConfigMap).snapshot(raw(with_metadata(labels={"a": 1})))
     assert snapshot.key == ("shop", "web")
     assert snapshot.resource_version == 42
     with pytest.raises(DecodeError, match=r"ConfigMap shop/web: metadata: Expected `str`, got `int`"):
@@ -255,7 +255,7 @@ def test_an_object_whose_header_is_broken_keeps_its_place() -> None:
 @pytest.mark.parametrize("text", [b"", b"[]", b'{"metadata":{}}', b"{"])
 def test_what_has_no_name_is_no_object(text: bytes) -> None:
     with pytest.raises(UnreadableObject):
-        Intake(core.ConfigMap).snapshot(text)
+        SnapshotDecoder(core.ConfigMap).snapshot(text)
 
 
 # Events

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import Selector, core
-from kubewright.cache import Change, Intake, ObjectKey, Store
+from kubewright.cache import Change, ObjectKey, SnapshotDecoder, Store
 from tests.cache.memory_server import MemoryServer, informed
 from tests.patience import PATIENCE
 
@@ -81,7 +81,7 @@ async def test_a_read_carries_the_fields_that_the_model_does_not_know() -> None:
 def test_a_text_alone_is_one_value_of_an_index_and_not_its_letters() -> None:
     store = Store[core.ConfigMap]({"zone": lambda found: (found.data or {})["zone"]})
     content = {"metadata": {"name": "a", "namespace": "b"}, "data": {"zone": "north"}}
-    store.put(Intake(core.ConfigMap).snapshot(json.dumps(content).encode()))
+    store.put(SnapshotDecoder(core.ConfigMap).snapshot(json.dumps(content).encode()))
     assert store.index("zone").as_dict() == {"north": {("b", "a")}}
 
 
@@ -89,18 +89,18 @@ def test_a_text_alone_is_one_value_of_an_index_and_not_its_letters() -> None:
 def test_what_is_no_text_is_in_no_index_and_the_log_says_why(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
     """By a number nobody finds it: questions are texts."""
     store = Store[core.ConfigMap]({"size": lambda found: answer})
-    store.put(Intake(core.ConfigMap).snapshot(b'{"metadata":{"name":"a","namespace":"b"}}'))
+    store.put(SnapshotDecoder(core.ConfigMap).snapshot(b'{"metadata":{"name":"a","namespace":"b"}}'))
     assert store.index("size").as_dict() == {}
     assert "is not in the index 'size': TypeError: the function of an index answers texts, not " in caplog.text
 
 
 def test_the_function_of_an_index_may_read_the_store() -> None:
     """Its first question builds other indexes, while the object is being put: they have the object, too."""
-    intake, store = Intake(core.ConfigMap), Store[core.ConfigMap]()
+    decoder, store = SnapshotDecoder(core.ConfigMap), Store[core.ConfigMap]()
 
     def put(name: str, app: str) -> None:
         metadata = {"name": name, "namespace": "n", "labels": {"app": app}}
-        store.put(intake.snapshot(json.dumps({"metadata": metadata}).encode()))
+        store.put(decoder.snapshot(json.dumps({"metadata": metadata}).encode()))
 
     def twins(found: core.ConfigMap) -> list[str]:
         alike = Selector.parse(f"app={found.metadata.labels['app']}")
@@ -122,21 +122,21 @@ def test_the_function_of_an_index_may_read_the_store() -> None:
 
 def test_keys_of_a_namespace_are_found_without_an_index_that_nobody_asked_for() -> None:
     """A cache of one namespace asks for its keys at each list of the server's. The index would hold them all again."""
-    intake, store = Intake(core.ConfigMap), Store[core.ConfigMap]()
+    decoder, store = SnapshotDecoder(core.ConfigMap), Store[core.ConfigMap]()
     for namespace, name in (("b", "1"), ("a", "2"), ("b", "0")):
         metadata = {"name": name, "namespace": namespace}
-        store.put(intake.snapshot(json.dumps({"metadata": metadata}).encode()))
+        store.put(decoder.snapshot(json.dumps({"metadata": metadata}).encode()))
     assert store.ordered_keys("b") == [("b", "0"), ("b", "1")]
     assert store._all_indexes == ()
 
 
 @pytest.mark.promise("Reading the cache", "A selector is answered from the smallest index that can.")
 def test_a_selector_looks_only_at_what_the_smallest_index_names() -> None:
-    intake, store = Intake(core.ConfigMap), Store[core.ConfigMap]()
+    decoder, store = SnapshotDecoder(core.ConfigMap), Store[core.ConfigMap]()
     for number in range(300):
         labels = {"app": "web", "shard": str(number % 100)}
         metadata = {"name": f"o-{number}", "namespace": f"n-{number % 2}", "labels": labels}
-        store.put(intake.snapshot(json.dumps({"metadata": metadata}).encode()))
+        store.put(decoder.snapshot(json.dumps({"metadata": metadata}).encode()))
 
     def looked_at(namespace: str | None, selector: str) -> int:
         return len(store._candidates(namespace, Selector.parse(selector)))
@@ -155,10 +155,10 @@ def test_a_selector_looks_only_at_what_the_smallest_index_names() -> None:
 )
 def test_labels_beyond_the_thirty_second_are_found_without_an_index_of_their_own() -> None:
     """An index for every label that somebody ever asks for would take more memory than the objects."""
-    intake, store = Intake(core.ConfigMap), Store[core.ConfigMap]()
+    decoder, store = SnapshotDecoder(core.ConfigMap), Store[core.ConfigMap]()
     for number in range(40):
         metadata = {"name": f"o-{number}", "namespace": "n", "labels": {f"label-{number}": "yes", "all": "yes"}}
-        store.put(intake.snapshot(json.dumps({"metadata": metadata}).encode()))
+        store.put(decoder.snapshot(json.dumps({"metadata": metadata}).encode()))
 
     def found(selector: str) -> tuple[int, list[str]]:
         parsed = Selector.parse(selector)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubewright.api import Untyped
-from kubewright.cache import Intake, Snapshot
+from kubewright.cache import Snapshot, SnapshotDecoder
 from kubewright.console._events import About, EventIndex, lines_of, time_of
 
 EVENT = Untyped.kind_of("v1", "Event", plural="events")
@@ -29,7 +29,7 @@ def event(name: str, about: dict[str, Any] | None = None, **fields: Any) -> dict
 
 def snapshot(content: dict[str, Any], revision: int = 1) -> Snapshot[Any]:
     content = {**content, "metadata": {**content["metadata"], "resourceVersion": str(revision)}}
-    return Intake(EVENT).snapshot(msgspec.json.encode(content))
+    return SnapshotDecoder(EVENT).snapshot(msgspec.json.encode(content))
 
 
 def at(second: int) -> str:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from kubewright.api import Untyped
-from kubewright.cache import Intake, ObjectKey, Snapshot
+from kubewright.cache import ObjectKey, Snapshot, SnapshotDecoder
 from kubewright.console._kinds import Kind
 from kubewright.console._owned import Node, kinds_below, tree_of
 from kubewright.console._states import State
@@ -57,7 +57,7 @@ def thing(kind: Kind, name: str, owner: str, namespace: str = "default", **conte
     reference = {"apiVersion": "v1", "kind": "Any", "name": owner, "uid": f"uid-{owner}"}
     metadata = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "ownerReferences": [reference]}
     raw = msgspec.json.encode({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, **content})
-    return Intake(kind.resource).snapshot(raw)
+    return SnapshotDecoder(kind.resource).snapshot(raw)
 
 
 def everybody(kind: Kind, key: ObjectKey) -> bool:
@@ -125,7 +125,7 @@ def test_a_tree_has_an_end() -> None:
 
 @pytest.mark.parametrize("raw", [b'{"metadata":{"name":"a","namespace":"default","uid":"u"},"status":7,"spec":[]}'])
 def test_an_odd_object_has_a_state_all_the_same(raw: bytes) -> None:
-    snapshot = Intake(PODS.resource).snapshot(raw)
+    snapshot = SnapshotDecoder(PODS.resource).snapshot(raw)
     shelf = Shelf(PODS)
     shelf.owned_by = lambda uid: [snapshot] if uid == "uid-one" else []  # type: ignore[method-assign]
     [node] = tree_of(ONE, "uid-one", [shelf], everybody).children

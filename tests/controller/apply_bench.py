@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from kubewright.api import Object, apps, core, meta
-from kubewright.cache import Intake, ObjectKey, Snapshot
+from kubewright.cache import ObjectKey, Snapshot, SnapshotDecoder
 from kubewright.client import Client, NotFound, Request, StrategicPatch
 from kubewright.cluster import Cluster
 from kubewright.controller._apply import Applier
@@ -38,7 +38,7 @@ class Mirror:
     def written(self, obj: Object) -> None:
         assert obj.metadata.origin is not None
         raw = obj.metadata.origin.raw
-        self.snapshots[type(obj), ObjectKey.of(obj)] = Intake(type(obj), field_manager=MANAGER).snapshot(raw)
+        self.snapshots[type(obj), ObjectKey.of(obj)] = SnapshotDecoder(type(obj), field_manager=MANAGER).snapshot(raw)
 
     def removed(self, kind: type[Object], key: ObjectKey, uid: str) -> None:
         self.snapshots.pop((kind, key), None)

@@ -14,7 +14,7 @@ from kubewright import resource
 from kubewright.api import Model, Object, ObjectMeta, Resource, encode, to_dict
 from kubewright.api.kinds import new_status
 from kubewright.cache import Informer, ObjectKey
-from kubewright.cache._feed import Feed
+from kubewright.cache._store_writer import StoreWriter
 from kubewright.client import Client, Request, Response, Transport
 from kubewright.clock import Clock, VirtualClock
 from kubewright.controller import Applier, Controller, Environment
@@ -100,13 +100,13 @@ class Stage:
         """The server has this state now."""
         obj.metadata.resource_version = str(next(self._revisions))
         informer = self.informers[type(obj)]
-        self._feed(informer).put(informer._intake.snapshot(raw or stored(obj)), initial=initial)
+        self._writer(informer).put(informer._decoder.snapshot(raw or stored(obj)), initial=initial)
 
     def remove(self, obj: Object) -> None:
         """The server has deleted the object."""
         obj.metadata.resource_version = str(next(self._revisions))
         informer = self.informers[type(obj)]
-        self._feed(informer).remove(informer._intake.snapshot(encode(obj)))
+        self._writer(informer).remove(informer._decoder.snapshot(encode(obj)))
 
     def synced(self) -> None:
         """The initial list is complete; resyncs begin."""
@@ -114,8 +114,8 @@ class Stage:
             informer._handlers.synced = True
             informer._handlers.start()
 
-    def _feed(self, informer: Informer[Any]) -> Feed[Any]:
-        return Feed(informer._store, informer._overlay, informer._handlers)
+    def _writer(self, informer: Informer[Any]) -> StoreWriter[Any]:
+        return StoreWriter(informer._store, informer._overlay, informer._handlers)
 
     def recorded(self) -> list[tuple[str, str]]:
         """The events that wait to be written."""

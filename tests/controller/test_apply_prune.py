@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from kubewright.api import Object, core, meta
-from kubewright.cache import Intake, ObjectKey, Snapshot
+from kubewright.cache import ObjectKey, Snapshot, SnapshotDecoder
 from kubewright.client import Client, MergePatch, NotFound
 from kubewright.cluster import Cluster
 from kubewright.controller._apply import Applier
@@ -39,7 +39,7 @@ class OwnWrites:
 
     def written(self, obj: Object) -> None:
         assert obj.metadata.origin is not None
-        made = Intake(type(obj), field_manager=MANAGER).snapshot(obj.metadata.origin.raw)
+        made = SnapshotDecoder(type(obj), field_manager=MANAGER).snapshot(obj.metadata.origin.raw)
         self.snapshots[made.kind, made.key] = made
 
     def removed(self, kind: type[Object], key: ObjectKey, uid: str) -> None:

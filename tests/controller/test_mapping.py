@@ -7,8 +7,8 @@ import pytest
 from kubewright import resource
 from kubewright.api import Model, ObjectMeta, OwnerReference, Resource, Untyped, encode, info_of
 from kubewright.cache import Change, ObjectKey, Snapshot
-from kubewright.cache._intake import Intake
 from kubewright.cache import Change, Intake, ObjectKey, Snapshot
+from kubewright.cache import Change, ObjectKey, Snapshot, SnapshotDecoder
 from kubewright.controller import Watch, owner_keys
 from kubewright.controller._environment import CachedKinds
 from kubewright.controller._mapping import as_key, as_key_of
@@ -26,7 +26,7 @@ class Empty(Model):
 
 def part(*owners: OwnerReference) -> Snapshot[Part]:
     meta = ObjectMeta(name="p", namespace="default", uid="u", resource_version="1", owner_references=list(owners))
-    return Intake(Part).snapshot(encode(Part(metadata=meta, spec=ThingSpec())))
+    return SnapshotDecoder(Part).snapshot(encode(Part(metadata=meta, spec=ThingSpec())))
 
 
 def owner(name: str, kind: str = "Thing", api: str = "example.com/v1", controller: bool = True) -> OwnerReference:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import encode
-from kubewright.cache import Change, Intake, Snapshot
+from kubewright.cache import Change, Snapshot, SnapshotDecoder
 from kubewright.controller import (
     annotations_changed,
     generation_changed,
@@ -19,7 +19,7 @@ from tests.controller.conftest import Thing, key, thing
 
 
 def snapshot(version: int = 1, **meta: Any) -> Snapshot[Thing]:
-    return Intake(Thing).snapshot(encode(thing(resource_version=str(version), **meta)))
+    return SnapshotDecoder(Thing).snapshot(encode(thing(resource_version=str(version), **meta)))
 
 
 def update(old: Snapshot[Thing], new: Snapshot[Thing]) -> Change[Thing]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import ObjectMeta, encode
-from kubewright.cache import Change, Intake, ObjectKey
+from kubewright.cache import Change, ObjectKey, SnapshotDecoder
 from kubewright.clock import VirtualClock
 from kubewright.controller._own_writes import OwnWrites
 from kubewright.controller._write_loops import FIRST_PAUSE, LIMIT, LONGEST_PAUSE, Part, WriteLoops, part_of
@@ -30,7 +30,7 @@ def state(version: int, **changes: Any) -> Any:
     obj = thing(**{name: value for name, value in changes.items() if name != "ready"})
     obj.metadata.resource_version = str(version)
     obj.status = ThingStatus(ready=changes.get("ready", 0))
-    return Intake(Thing).snapshot(encode(obj))
+    return SnapshotDecoder(Thing).snapshot(encode(obj))
 
 
 def updated(old: Any, new: Any) -> Change[Any]:

@@ -18,13 +18,13 @@ A cache that does not fill says why: `CacheSyncError` names the kind, and the ve
 from __future__ import annotations
 
 from kubewright.cache._caches import Caches
+from kubewright.cache._decoding import SnapshotDecoder, Transform, transform_json
 from kubewright.cache._errors import CacheSyncError
 from kubewright.cache._handlers import Handler, HandlerRegistration
 from kubewright.cache._header import applied_digest, creator_of
 from kubewright.cache._health import WatchHealth, WatchState, combined
 from kubewright.cache._indexes import IndexFunction
 from kubewright.cache._informer import Fields, Informer
-from kubewright.cache._intake import Intake, Transform, transform_json
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._lister import Labels, Lister, selector_of
 from kubewright.cache._snapshot import Change, ChangeType, Owner, Snapshot
@@ -42,12 +42,12 @@ __all__ = [
     "HandlerRegistration",
     "IndexFunction",
     "Informer",
-    "Intake",
     "Labels",
     "Lister",
     "ObjectKey",
     "Owner",
     "Snapshot",
+    "SnapshotDecoder",
     "Store",
     "Transform",
     "WatchHealth",

@@ -9,10 +9,10 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar, cast
 
 from kubewright.api import FieldSelector, Object, info_of
+from kubewright.cache._decoding import Transform
 from kubewright.cache._errors import CacheSyncError
 from kubewright.cache._indexes import IndexFunction
 from kubewright.cache._informer import Fields, Informer
-from kubewright.cache._intake import Transform
 from kubewright.cache._lister import Labels, Lister, selector_of
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock

@@ -11,20 +11,20 @@ from typing import Any, Generic, Self, TypeVar, cast
 
 from kubewright.api import DecodeError, FieldSelector, Object, ResourceInfo, encode, info_of
 from kubewright.api.wire import is_kept
+from kubewright.cache._decoding import SnapshotDecoder, Transform, metadata_kind
 from kubewright.cache._errors import CacheSyncError
-from kubewright.cache._feed import Feed
 from kubewright.cache._handlers import Handler, HandlerRegistration, Handlers
 from kubewright.cache._header import labels_of
 from kubewright.cache._health import WatchHealth, combined
 from kubewright.cache._indexes import IndexFunction
-from kubewright.cache._intake import Intake, Transform, metadata_kind
 from kubewright.cache._key import ObjectKey
+from kubewright.cache._list_watch import ListWatch
 from kubewright.cache._lister import Labels, Lister, selector_of
 from kubewright.cache._overlay import Overlay
 from kubewright.cache._reflector import Reflector
 from kubewright.cache._snapshot import Snapshot
-from kubewright.cache._source import Source
 from kubewright.cache._store import Store
+from kubewright.cache._store_writer import StoreWriter
 from kubewright.causes import ungrouped
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock
@@ -107,18 +107,18 @@ class Informer(Generic[R]):
         self._store: Store[R] = Store(indexes)
         self._overlay = Overlay(self._store)
         self._handlers = Handlers(self._store, self._clock)
-        self._intake = Intake(
+        self._decoder = SnapshotDecoder(
             self.kind,
             metadata_only=metadata_only,
             field_manager=field_manager,
             keep_managed_fields=keep_managed_fields,
             transform=transform,
         )
-        feed = Feed(self._store, self._overlay, self._handlers)
+        writer = StoreWriter(self._store, self._overlay, self._handlers)
         rng = rng or random.Random()  # noqa: S311  # jitter, not a secret
         self._reflectors = [
             Reflector(
-                Source(
+                ListWatch(
                     client,
                     self.kind,
                     namespace,
@@ -126,8 +126,8 @@ class Informer(Generic[R]):
                     fields=self._fields or None,
                     metadata_only=metadata_only,
                 ),
-                self._intake,
-                feed,
+                self._decoder,
+                writer,
                 clock=self._clock,
                 rng=rng,
                 stall_timeout=stall_timeout,
@@ -226,7 +226,7 @@ class Informer(Generic[R]):
         listed: dict[ObjectKey, int] = {}
         for reflector in self._reflectors:
             for raw in await reflector.listed():
-                snapshot = self._intake.snapshot(raw)
+                snapshot = self._decoder.snapshot(raw)
                 listed[snapshot.key] = snapshot.resource_version
         return len(listed.items() ^ states.items())
 
@@ -268,7 +268,7 @@ class Informer(Generic[R]):
     def written(self, answer: R | bytes) -> None:
         """Show the server's answer to a write of ours in all reads, until the watch delivers it."""
         raw = _json_of(answer)
-        snapshot = self._intake.snapshot(raw)
+        snapshot = self._decoder.snapshot(raw)
         key = snapshot.key
         if self.namespaces and key.namespace not in self.namespaces:
             return

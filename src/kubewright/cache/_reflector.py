@@ -24,15 +24,15 @@ from kubewright.api import Object, info_of
 from kubewright.api.wire import UNREADABLE
 from kubewright.api._codec import UNREADABLE
 from kubewright.backoff import Backoff
+from kubewright.cache._decoding import SnapshotDecoder, UnreadableObject, split_event
 from kubewright.cache._errors import explain
-from kubewright.cache._feed import Feed
 from kubewright.cache._header import bookmark_decoder, revision_of
 from kubewright.cache._health import WatchHealth
-from kubewright.cache._intake import Intake, UnreadableObject, split_event
 from kubewright.cache._key import ObjectKey
+from kubewright.cache._list_watch import PAGE_SIZE, ListWatch
 from kubewright.cache._overlay import Tombstones
 from kubewright.cache._snapshot import Snapshot
-from kubewright.cache._source import PAGE_SIZE, Source
+from kubewright.cache._store_writer import StoreWriter
 from kubewright.cache._watchdog import Stalled, Watchdog
 from kubewright.client import ApiError, ConfigError, Expired, Forbidden, Gone, Invalid, NotFound, Status, WatchStream
 from kubewright.clock import Clock
@@ -70,13 +70,13 @@ class _List(Generic[R]):
 
 
 class Reflector(Generic[R]):
-    """One stream from the server into a feed. `run` does not end by itself, and survives everything the server does."""
+    """One stream from the server into a store. `run` does not end by itself and survives all errors of the server."""
 
     def __init__(
         self,
-        source: Source[R],
-        intake: Intake[R],
-        feed: Feed[R],
+        source: ListWatch[R],
+        decoder: SnapshotDecoder[R],
+        writer: StoreWriter[R],
         *,
         clock: Clock,
         rng: random.Random,
@@ -84,8 +84,8 @@ class Reflector(Generic[R]):
         on_synced: Callable[[], None],
     ) -> None:
         self._source = source
-        self._intake = intake
-        self._feed = feed
+        self._decoder = decoder
+        self._writer = writer
         self._clock = clock
         self._rng = rng
         self._stall_timeout = stall_timeout
@@ -142,7 +142,7 @@ class Reflector(Generic[R]):
     async def listed(self) -> list[bytes]:
         """Ask the server for the objects that the store is to hold."""
         page = await self._source.page("", None)
-        return [self._intake.named(bytes(item)) for item in page.items or ()]
+        return [self._decoder.named(bytes(item)) for item in page.items or ()]
 
     # Failures
 
@@ -234,7 +234,7 @@ class Reflector(Generic[R]):
             self._heard()
             for item in page.items or ():
                 try:
-                    self._put(self._snapshot(self._intake.named(bytes(item))))
+                    self._put(self._snapshot(self._decoder.named(bytes(item))))
                 except UnreadableObject as error:
                     self._unreadable(error)
             token = page.metadata.continue_
@@ -306,7 +306,7 @@ class Reflector(Generic[R]):
             elif self._list is not None:
                 self._list.deleted[snapshot.key] = snapshot
             else:
-                self._feed.remove(snapshot)
+                self._writer.remove(snapshot)
             if self._list is None and snapshot.resource_version:
                 self._position = str(snapshot.resource_version)
 
@@ -333,7 +333,7 @@ class Reflector(Generic[R]):
     # Into the store
 
     def _snapshot(self, raw: bytes) -> Snapshot[R]:
-        snapshot = self._intake.snapshot(raw)
+        snapshot = self._decoder.snapshot(raw)
         if snapshot.problem:
             self.health.undecodable += 1
             logger.warning("%s cannot be used: %s", snapshot, snapshot.problem)
@@ -344,18 +344,18 @@ class Reflector(Generic[R]):
             self._list.deleted.pop(snapshot.key, None)
             if self._list.seen is not None:
                 self._list.seen.add(snapshot.key)
-        self._feed.put(snapshot, initial=not self.synced)
+        self._writer.put(snapshot, initial=not self.synced)
 
     def _unreadable(self, error: UnreadableObject) -> None:
         self.health.undecodable += 1
         logger.error("%s: the server sent something unreadable, which is left out: %s", self, error)
 
     def _tombstones(self) -> Tombstones:
-        return self._feed.overlay.tombstones(self._source.namespace)
+        return self._writer.overlay.tombstones(self._source.namespace)
 
     def _begin_list(self, tombstones: Tombstones) -> None:
         # A list that broke off has left objects in the store, so "nothing was ever listed" is not "empty".
-        anything = bool(self._feed.store.ordered_keys(self._source.namespace))
+        anything = bool(self._writer.store.ordered_keys(self._source.namespace))
         self._list = _List(anything_to_lose=anything, tombstones=tombstones)
 
     def _end_list(self, resource_version: str) -> None:
@@ -366,19 +366,19 @@ class Reflector(Generic[R]):
             self.health.relists += 1
         revision = revision_of(resource_version)
         if revision < revision_of(self.health.resource_version):
-            self._feed.overlay.clear(self._source.namespace)
+            self._writer.overlay.clear(self._source.namespace)
         for last in reading.deleted.values():
-            self._feed.remove(last)
+            self._writer.remove(last)
         if reading.seen is not None:
-            self._feed.remove_all_but(reading.seen, self._source.namespace, revision)
-        self._feed.reveal(reading.tombstones)
+            self._writer.remove_all_but(reading.seen, self._source.namespace, revision)
+        self._writer.reveal(reading.tombstones)
         self._position = resource_version
         self._passed()
 
     def _passed(self) -> None:
         """Everything up to the position is in the store."""
         self.health.resource_version = self._position
-        self._feed.overlay.passed(self._source.namespace, revision_of(self._position))
+        self._writer.overlay.passed(self._source.namespace, revision_of(self._position))
 
     def _mark_synced(self) -> None:
         if not self.synced:

@@ -22,7 +22,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from kubewright.api import Object, controller_of, info_of
-from kubewright.cache import Intake, ObjectKey, Snapshot, creator_of
+from kubewright.cache import ObjectKey, Snapshot, SnapshotDecoder, creator_of
 from kubewright.client import AlreadyExists, Client, Conflict, Invalid, JsonPatch, NotFound
 from kubewright.clock import Clock, SystemClock
 from kubewright.controller._contests import Contests, Place, Rivals, rivals_of
@@ -371,7 +371,7 @@ class Applier:
         return self._snapshot(live)
 
     def _snapshot(self, obj: R) -> Snapshot[R]:
-        return Intake(type(obj), field_manager=self._manager, keep_managed_fields=True).snapshot(_raw_of(obj))
+        return SnapshotDecoder(type(obj), field_manager=self._manager, keep_managed_fields=True).snapshot(_raw_of(obj))
 
     # One object that is not wanted
 

@@ -1,4 +1,4 @@
-"""`Intake`: from the bytes of the server to snapshots."""
+"""`SnapshotDecoder`: from the bytes of the server to snapshots."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kubewright.cache._snapshot import Owner, Snapshot
 from kubewright.interning import InternTable
 from kubewright.user_code import has_to_pass
 
-__all__ = ["Intake", "Transform", "UnreadableObject", "metadata_kind", "split_event", "transform_json"]
+__all__ = ["SnapshotDecoder", "Transform", "UnreadableObject", "metadata_kind", "split_event", "transform_json"]
 
 R = TypeVar("R", bound=Object)
 
@@ -92,7 +92,7 @@ def metadata_kind(kind: type[Object]) -> type[Object]:
     return made
 
 
-class Intake(Generic[R]):
+class SnapshotDecoder(Generic[R]):
     """Makes the snapshots of one kind. What many objects have in common, their labels and owners say, is kept once."""
 
     def __init__(

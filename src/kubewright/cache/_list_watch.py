@@ -1,4 +1,4 @@
-"""`Source`: the requests behind a cache, for one kind in one namespace or in all."""
+"""`ListWatch`: the requests behind a cache, for one kind in one namespace or in all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, Generic, TypeVar
 from kubewright.api import Object
 from kubewright.client import Client, Forbidden, RawPage, Selection, WatchStream
 
-__all__ = ["PAGE_SIZE", "Source"]
+__all__ = ["PAGE_SIZE", "ListWatch"]
 
 R = TypeVar("R", bound=Object)
 
@@ -18,7 +18,7 @@ _METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1
 _METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 
 
-class Source(Generic[R]):
+class ListWatch(Generic[R]):
     """Lists and watches of what a cache is to hold."""
 
     def __init__(

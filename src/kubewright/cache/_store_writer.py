@@ -1,4 +1,4 @@
-"""`Feed`: the one way into a store. It tells handlers what a new state means, compared with the old one."""
+"""`StoreWriter`: the one way into a store. It tells handlers what a new state means, compared with the old one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kubewright.cache._overlay import Overlay, Tombstones
 from kubewright.cache._snapshot import Change, Snapshot
 from kubewright.cache._store import Store
 
-__all__ = ["Feed"]
+__all__ = ["StoreWriter"]
 
 R = TypeVar("R", bound=Object)
 
 
-class Feed(Generic[R]):
+class StoreWriter(Generic[R]):
     """Puts confirmed states into the store, in the order of the stream, and tells the overlay and the handlers."""
 
     def __init__(self, store: Store[R], overlay: Overlay[R], handlers: Handlers[R]) -> None:
