@@ -49,7 +49,7 @@ def _python(name: str, module: str) -> Program:
 
 
 def _build_go() -> Program:
-    from kubewright.testing._go import find_go
+    from kubewright.testing.binaries import find_go
 
     go = find_go()
     _GO_PROGRAM.parent.mkdir(parents=True, exist_ok=True)

@@ -12,9 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.testing import SetupError
-from kubewright.testing._cache import cache_directory, lock, scratch
-from kubewright.testing._go import Go, find_go
-from kubewright.testing._versions import platform_name
+from kubewright.testing.binaries import Go, cache_directory, find_go, lock, platform_name, scratch
 
 __all__ = ["GoProgram"]
 

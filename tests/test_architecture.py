@@ -28,7 +28,7 @@ FLOORS = [
     {"client"},
     {"diff", "rbac"},
     {"api"},
-    {"http"},
+    {"http", "progress"},
     {"causes", "clock", "durations", "lazy"},
     {"arguments", "redaction", "structs"},
     {"certificates", "files", "yaml"},

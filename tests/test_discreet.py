@@ -21,7 +21,7 @@ from kubewright.cluster.admission._review import Response
 from kubewright.console.forms._merging import Clash, Merged
 from kubewright.console.forms._writing import Written
 from kubewright.controller._desired import Desired
-from kubewright.operator._http_server import Asked
+from kubewright.operator.endpoints import PageRequest
 from kubewright.webhook._reviews import AdmissionAnswer
 
 SECRET = core.Secret(metadata=ObjectMeta(name="key", namespace="n"), string_data={"password": "s3cret"})
@@ -56,7 +56,7 @@ CARRIERS: dict[str, tuple[Any, str]] = {
     "a merge patch": (MergePatch({"data": {"a": "s3cret"}}), "data"),
     "a strategic patch": (StrategicPatch({"data": {"a": "s3cret"}}), "data"),
     "what is applied": (Desired.of(None, SECRET, "n"), "key"),
-    "a question to a page": (Asked("/ping", headers={"Authorization": "Bearer s3cret"}), "/ping"),
+    "a question to a page": (PageRequest("/ping", headers={"Authorization": "Bearer s3cret"}), "/ping"),
     "the answer of a webhook": (AdmissionAnswer("the-uid", True, patch=b"s3cret"), "the-uid"),
     "the answer to a webhook": (Response("the-uid", True, patch=b"s3cret"), "the-uid"),
     "an admitted write": (

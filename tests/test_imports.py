@@ -61,7 +61,7 @@ def test_an_operator_enters_no_room_that_it_does_not_use() -> None:
         "import kubewright as kw\n"
         "from kubewright.api import core, meta\n"
         "from kubewright.client import ClientConfig\n"
-        "import kubewright.events, kubewright.operator._run\n"
+        "import kubewright.events, kubewright.operator.process._run\n"
         "kw.Operator('quiet').running()\n"
         "kw.Client(ClientConfig(server='http://127.0.0.1:1'))._sender\n"
     )
@@ -75,7 +75,7 @@ def test_an_operator_enters_no_room_that_it_does_not_use() -> None:
 def test_what_an_operator_starts_with_has_structs_and_no_dataclasses() -> None:
     """A dataclass takes a millisecond to define, a struct a twentieth of that; there were 63 of them."""
     program = (
-        "import kubewright as kw, kubewright.operator._run, kubewright.client._http\n"
+        "import kubewright as kw, kubewright.operator.process._run, kubewright.client._http\n"
         "kw.Operator\n"
         "import sys\n"
         "ours = [module for name, module in sys.modules.items() if name.startswith('kubewright')]\n"

@@ -20,7 +20,7 @@ import pytest
 from kubewright.api import Model, Object, apps, decode, encode, events, info_of, policy
 from kubewright.api.wire import dec_hook
 from kubewright.testing import KUBERNETES_VERSION
-from kubewright.testing._go import download_module
+from kubewright.testing.binaries import download_module
 
 GroupVersionKind = tuple[str, str, str]
 

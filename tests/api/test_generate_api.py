@@ -14,7 +14,7 @@ from kubewright.api import Model, Object, apps, autoscaling, core, decode, encod
 from kubewright.api.apiextensions.v1 import CustomResourceDefinition, JSONSchemaProps
 from kubewright.api.resource.v1 import DeviceAttribute
 from kubewright.testing import KUBERNETES_VERSION
-from kubewright.testing._go import download_module
+from kubewright.testing.binaries import download_module
 from tools.generate_api import __main__ as generator
 from tools.generate_api._document import Document, Module
 from tools.generate_api._names import attribute_name

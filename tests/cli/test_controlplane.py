@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.testing import find_binaries
-from kubewright.testing._versions import BINARIES
+from kubewright.testing.binaries import BINARIES
 
 COMMAND = [sys.executable, "-m", "kubewright.cli", "controlplane"]
 

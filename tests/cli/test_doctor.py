@@ -14,7 +14,7 @@ from kubewright.cluster import Cluster
 from kubewright.crd import install
 from kubewright.deployment import Finding, examine
 from kubewright.testing import RealCluster
-from kubewright.webhook._configurations import conversion_by
+from kubewright.webhook.configurations import conversion_by
 
 pytestmark = pytest.mark.clusters
 

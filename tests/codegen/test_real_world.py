@@ -24,7 +24,7 @@ from kubewright.api import Object
 from kubewright.client import Client
 from kubewright.codegen import KindSource, generate, read_sources, write
 from kubewright.crd import crd_of
-from kubewright.testing._go import Go
+from kubewright.testing.binaries import Go
 from tests.codegen.round_trip import classes_of, differences
 
 HERE = Path(__file__).parent

@@ -13,7 +13,7 @@ from kubewright.clock import VirtualClock
 from kubewright.controller import Context, TerminalError
 from kubewright.controller._failures import Failures
 from kubewright.operator import Operator
-from kubewright.operator._logs import JsonFormatter, PrettyFormatter
+from kubewright.operator.logs import JsonFormatter, PrettyFormatter
 from tests.controller.conftest import Thing, thing, working
 
 

@@ -12,7 +12,7 @@ import pytest
 from kubewright.clock import VirtualClock
 from kubewright.development._sources import Sources, program_files
 from kubewright.development._targets import check_targets, folders_of, paths_of
-from kubewright.operator._load import LoadError
+from kubewright.operator.loading import LoadError
 
 
 @pytest.fixture

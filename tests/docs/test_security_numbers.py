@@ -15,7 +15,8 @@ from kubewright.cluster.merge._json_patch import MOST_COPIED, MOST_OPERATIONS
 from kubewright.console import Limits, _sessions, _throttle
 from kubewright.console._app import PAGES_PER_VIEWER
 from kubewright.http import ServerLimits
-from kubewright.operator import _authorization, _http_server
+from kubewright.operator.endpoints import _authorization
+from kubewright.operator.endpoints import _server as _endpoint_server
 from kubewright.webhook import _bodies, _server
 from kubewright.yaml import MAX_DEPTH, MAX_NODES, MAX_SIZE
 
@@ -29,7 +30,7 @@ def row(*cells: object) -> str:
 
 def test_servers_have_the_bounds_of_the_page() -> None:
     shared, console, cluster = ServerLimits(), Limits(), cluster_serving._LIMITS
-    pages = _http_server._CONNECTIONS
+    pages = _endpoint_server._CONNECTIONS
     kib = f"{shared.header_bytes // KIB} KiB"
     head = f"{shared.header_seconds:g} s"
     slow, ahead, idle = f"{shared.write_seconds:g} s", shared.pipelined, f"{shared.idle_seconds:g} s"

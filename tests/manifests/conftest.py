@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 
 from kubewright.client import Request
-from kubewright.operator._gate import Gate, listeners
+from kubewright.operator.access import DeclaredAccess, observing_calls
 from tests.patience import PATIENCE
 
 T = TypeVar("T")
@@ -40,12 +40,11 @@ class Answers:
 def answers() -> Iterator[Answers]:
     heard = Answers()
 
-    def hear(_gate: Gate, request: Request, status: int) -> None:
+    def hear(_access: DeclaredAccess, request: Request, status: int) -> None:
         heard.all.append((str(request), status))
 
-    listeners.append(hear)
-    yield heard
-    listeners.remove(hear)
+    with observing_calls(hear):
+        yield heard
 
 
 async def until(check: Callable[[], Awaitable[T | None]]) -> T:

@@ -16,7 +16,7 @@ import kubewright as kw
 from kubewright.api import apps, to_dict
 from kubewright.manifests import Project, chart_files, kustomize_files, objects, write
 from kubewright.testing import ControlPlane
-from kubewright.testing._go import download_module
+from kubewright.testing.binaries import download_module
 from tests.manifests.helm import BUILD_SECONDS, helm
 from tests.manifests.projects import FULL, operator
 from tests.patience import PATIENCE

@@ -11,7 +11,7 @@ import pytest
 from kubewright.api import ResourceInfo
 from kubewright.cache import ObjectKey
 from kubewright.observe import LogBook, LogBookBounds, LogLine, Reconcile
-from kubewright.operator._logbook import keeping_logs
+from kubewright.operator.logs import keeping_logs
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ONE, TWO = ObjectKey("default", "one"), ObjectKey("default", "two")

@@ -21,7 +21,7 @@ from kubewright.console.operators import OperatorAway, Remote
 from kubewright.controller import Context
 from kubewright.observe import OperatorAddress, OperatorClient, OperatorError, OperatorTrust, tokens_of
 from kubewright.operator import Operator
-from kubewright.operator._http_server import Asked, HttpServer, Page
+from kubewright.operator.endpoints import HttpServer, Page, PageRequest
 from tests.operator.conftest import until
 
 
@@ -193,9 +193,9 @@ async def test_console_verifies_and_authenticates(served: Served) -> None:
     "`why` and the console verify an operator's certificate, and send a token to nothing else.",
 )
 async def test_sends_no_token_over_plain_http() -> None:
-    seen: list[Asked] = []
+    seen: list[PageRequest] = []
 
-    async def page(asked: Asked) -> Page:
+    async def page(asked: PageRequest) -> Page:
         seen.append(asked)
         return Page(b"{}")
 

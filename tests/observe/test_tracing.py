@@ -19,8 +19,8 @@ from kubewright.clock import VirtualClock
 from kubewright.controller import BlockingContext, Context, TerminalError
 from kubewright.observe import Observer, Tracing
 from kubewright.operator import Operator, SettingError
-from kubewright.operator._settings import Settings
 from kubewright.operator._tracing import tracing_of
+from kubewright.operator.settings import Settings
 from tests.controller.conftest import Thing, ThingStatus, thing, until, working
 from tests.observe.conftest import Agreeable
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from kubewright.testing._go import Go, download_module
+from kubewright.testing.binaries import Go, download_module
 from tests.go_programs import GoProgram
 
 __all__ = ["BUILD_SECONDS", "Verdict", "olm_definitions", "theirs"]

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 import pytest
 
 from kubewright.clock import VirtualClock
-from kubewright.operator._authorization import (
+from kubewright.operator.endpoints import Page, PageRequest
+from kubewright.operator.endpoints._authorization import (
     ALLOW_SECONDS,
     ALLOWED,
     DENY_SECONDS,
@@ -19,7 +20,6 @@ from kubewright.operator._authorization import (
     authorized,
     bearer_token,
 )
-from kubewright.operator._http_server import Asked, Page
 
 DENIED = Decision(401, "invalid")
 
@@ -210,13 +210,13 @@ async def test_page_answers_by_decision() -> None:
     decisions = {"good": ALLOWED, "poor": Decision(403, "poor may not"), "late": Decision(503, "away")}
     authorizer = Authorizer(Reviews(decisions), VirtualClock())
 
-    async def page(asked: Asked) -> Page:
+    async def page(asked: PageRequest) -> Page:
         return Page(f"secret{asked.below}".encode())
 
     guarded = authorized(page, "/metrics", authorizer)
 
     async def ask(**headers: str) -> Page:
-        return await guarded(Asked("/below", headers=headers))
+        return await guarded(PageRequest("/below", headers=headers))
 
     assert (await ask(Authorization="Bearer good")).body == b"secret/below"
     nobody = await ask()

@@ -13,7 +13,7 @@ from kubewright.controller import Context, Watch
 from kubewright.crd import InstallError, install
 from kubewright.operator import ExitCode, Operator
 from kubewright.operator._kinds import defined_kinds
-from kubewright.operator._run import _explain
+from kubewright.operator.process._run import _explain
 
 
 @resource("defining.example.com/v1", plural="definables")

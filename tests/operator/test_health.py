@@ -14,15 +14,14 @@ import pytest
 
 from kubewright.clock import SystemClock, VirtualClock
 from kubewright.operator import Operator, SettingError
-from kubewright.operator._health import Check, HealthPage
-from kubewright.operator._http_server import Asked, HttpServer, Page, Query
+from kubewright.operator.endpoints import Check, HealthPage, HttpServer, Page, PageRequest, Query
 from tests.patience import PATIENCE
 
 
 async def page(
     checks: Mapping[str, Check], below: str = "", query: Query | None = None, name: str = "readyz"
 ) -> tuple[int, str]:
-    answer = await HealthPage(name, checks, SystemClock())(Asked(below, query or {}))
+    answer = await HealthPage(name, checks, SystemClock())(PageRequest(below, query or {}))
     return answer.status, answer.body.decode()
 
 
@@ -107,7 +106,7 @@ async def test_a_check_that_does_not_answer_has_failed_and_the_others_are_told()
     async def hang() -> None:
         await asyncio.Event().wait()
 
-    answer = await clock.run(HealthPage("readyz", {"hangs": hang, "caches": lambda: None}, clock)(Asked("")))
+    answer = await clock.run(HealthPage("readyz", {"hangs": hang, "caches": lambda: None}, clock)(PageRequest("")))
     assert b"[-]hangs failed: no answer within 5s\n[+]caches ok\n" in answer.body
     assert clock.monotonic() == 5.0
 
@@ -119,7 +118,7 @@ async def test_the_log_is_told_once_when_a_check_begins_to_fail_and_when_it_is_w
     answers: list[str | None] = ["full", "full", "fuller", None, None]
     shown = HealthPage("healthz", {"disk": lambda: answers.pop(0)}, SystemClock())
     for _ in range(5):
-        await shown(Asked(""))
+        await shown(PageRequest(""))
     assert caplog.messages == [
         "healthz: disk failed: full",
         "healthz: disk failed: fuller",
@@ -161,14 +160,14 @@ def get(port: int, path: str, method: str = "GET", timeout: float = PATIENCE) ->
             return error.code, error.read().decode(), dict(error.headers)
 
 
-async def echo(asked: Asked) -> Page:
+async def echo(asked: PageRequest) -> Page:
     if asked.below == "/broken":
         raise RuntimeError("secret")
     return Page(f"{asked.below} {sorted(asked.query.items())}".encode(), content_type="text/x")
 
 
 async def test_it_answers_the_paths_that_it_knows_and_those_below_them() -> None:
-    async def other(asked: Asked) -> Page:
+    async def other(asked: PageRequest) -> Page:
         return Page(b"other")
 
     async with HttpServer("127.0.0.1:0", {"/a": echo, "/a/b": other}) as server:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.operator._load import LoadError, load_operator
+from kubewright.operator.loading import LoadError, load_operator
 
 ONE = 'import kubewright as kw\noperator = kw.Operator("one")\n'
 

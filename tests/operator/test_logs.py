@@ -17,7 +17,7 @@ from kubewright.clock import VirtualClock
 from kubewright.controller import Context
 from kubewright.controller._session import ObjectLogger
 from kubewright.operator import Operator, Settings
-from kubewright.operator._logs import JsonFormatter, PrettyFormatter, set_up_logging
+from kubewright.operator.logs import JsonFormatter, PrettyFormatter, set_up_logging
 from tests.controller.conftest import Thing, thing, working
 
 TOKEN = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJzeXN0ZW0ifQ.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg"

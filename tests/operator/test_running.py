@@ -355,7 +355,7 @@ async def test_the_second_signal_ends_the_process_although_a_plain_reconciler_is
 HANGING = """
 import asyncio
 import contextlib
-import kubewright.operator._run
+import kubewright.operator.process._run
 import kubewright as kw
 from kubewright.api import core
 
@@ -370,7 +370,7 @@ async def stubborn(running):
     await asyncio.Event().wait()
 
 operator.attach(stubborn)
-kubewright.operator._run._FAREWELL = 0.2
+kubewright.operator.process._run._FAREWELL = 0.2
 operator.run(kubeconfig={kubeconfig!r}, namespaces=[{namespace!r}], lease_namespace={namespace!r}, retry_period=0.2)
 """
 

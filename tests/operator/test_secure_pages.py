@@ -24,8 +24,8 @@ from kubewright.cluster import Cluster
 from kubewright.controller import Context
 from kubewright.key_pair import KeyPair
 from kubewright.operator import Operator, Options, Running, SettingError
-from kubewright.operator._pages import is_secure, sites_of
-from kubewright.operator._serving_certificate import SelfSignedCertificate, fingerprint_of, issue, issue_elsewhere
+from kubewright.operator.endpoints import is_secure, sites_of
+from kubewright.operator.endpoints._certificate import SelfSignedCertificate, fingerprint_of, issue, issue_elsewhere
 from kubewright.testing import RealCluster, operator_client
 from kubewright.webhook._tls import why_refused
 from tests.operator.conftest import until
@@ -284,7 +284,7 @@ def test_makes_certificate_without_cryptography_in_memory() -> None:
     """In a process of its own, in which no other test has imported it."""
     program = """
 import asyncio, datetime, sys
-from kubewright.operator._serving_certificate import SelfSignedCertificate
+from kubewright.operator.endpoints._certificate import SelfSignedCertificate
 from kubewright.clock import SystemClock
 from kubewright.webhook import serving_context
 async def main():

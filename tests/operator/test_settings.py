@@ -15,9 +15,8 @@ from kubewright.api import core
 from kubewright.cli._run import command
 from kubewright.controller import Context
 from kubewright.operator import Operator, Options, SettingError, Settings
-from kubewright.operator._run import settings_of
-from kubewright.operator._settings import TABLE, from_environment, misspelled
-from kubewright.operator._values import split_address
+from kubewright.operator.process import resolve_settings
+from kubewright.operator.settings import SETTINGS, from_environment, misspelled, split_address
 from tests.controller.conftest import Thing
 
 AGREED = """--kubeconfig --master --context --namespace --concurrency --leader-elect --no-leader-elect --lease-name
@@ -29,14 +28,14 @@ AGREED = """--kubeconfig --master --context --namespace --concurrency --leader-e
     "Every setting is a flag, a variable and an argument, in this order of precedence.",
 )
 def test_every_setting_is_an_argument_a_variable_and_a_flag_and_nothing_else_is() -> None:
-    names = set(TABLE)
+    names = set(SETTINGS)
     assert set(Options.__annotations__) == names
     assert set(typing.get_type_hints(Settings)) == names
-    assert {setting.variable for setting in TABLE.values()} == {f"KUBEWRIGHT_{name.upper()}" for name in names}
+    assert {setting.variable for setting in SETTINGS.values()} == {f"KUBEWRIGHT_{name.upper()}" for name in names}
     flags = {option.name: option for option in command.params if isinstance(option, click.Option)}
     # The console is served by the command, which is above the operator: an operator knows none.
     assert set(flags) - {"help", "verbose", "console_bind"} == names
-    for name, setting in TABLE.items():
+    for name, setting in SETTINGS.items():
         assert set(setting.flags) <= set(flags[name].opts)
         assert f"[{setting.variable}]" in (flags[name].help or "")
 
@@ -48,7 +47,7 @@ def test_the_flags_are_those_that_were_agreed() -> None:
 
 def test_each_setting_is_described_where_operators_are_made() -> None:
     described = inspect.getdoc(Operator) or ""
-    assert [name for name in TABLE if f"    {name}: " not in described] == []
+    assert [name for name in SETTINGS if f"    {name}: " not in described] == []
 
 
 @pytest.mark.promise(
@@ -58,14 +57,14 @@ def test_each_setting_is_described_where_operators_are_made() -> None:
 def test_a_flag_wins_over_a_variable_and_that_over_an_argument_and_that_over_the_default() -> None:
     operator = Operator("mine", grace=1, concurrency=1, lease_name="argument")
     environ = {"KUBEWRIGHT_GRACE": "2s", "KUBEWRIGHT_CONCURRENCY": "2"}
-    found = settings_of(operator, {"grace": 3.0}, environ)
+    found = resolve_settings(operator, {"grace": 3.0}, environ)
     assert (found.grace, found.concurrency, found.lease_name, found.sync_timeout) == (3.0, 2, "argument", 120.0)
     assert operator.settings.grace == 1.0, "the operator itself stays as it was made"
 
 
 def test_a_flag_can_also_take_something_back() -> None:
     operator = Operator("mine", resync=60, health_bind="8081")
-    found = settings_of(operator, {"resync": None, "health_bind": None}, {})
+    found = resolve_settings(operator, {"resync": None, "health_bind": None}, {})
     assert (found.resync, found.health_bind) == (None, None)
 
 
@@ -219,7 +218,7 @@ def test_each_controller_works_on_ten_keys_at_a_time_unless_the_operator_or_itse
         return [(made.concurrency, made.resync) for made in operator.registrations(settings)]
 
     assert numbers() == [(10, None), (2, 60.0), (10, None)]
-    assert numbers(settings_of(operator, {"concurrency": 5}, {"KUBEWRIGHT_RESYNC": "10m"})) == [
+    assert numbers(resolve_settings(operator, {"concurrency": 5}, {"KUBEWRIGHT_RESYNC": "10m"})) == [
         (5, 600.0),
         (2, 60.0),
         (5, 600.0),
@@ -235,8 +234,8 @@ def test_the_page_has_every_setting_with_its_flags_its_variable_and_its_default(
     lines = page.read_text(encoding="utf-8").splitlines()
     rows = [line.split(" | ")[:4] for line in lines if line.startswith("|") and "`KUBEWRIGHT_" in line]
     shown = {row[2]: row for row in rows}
-    assert set(shown) == {f"`{name}`" for name in TABLE}
-    for name, setting in TABLE.items():
+    assert set(shown) == {f"`{name}`" for name in SETTINGS}
+    for name, setting in SETTINGS.items():
         flags, variable, _, default = shown[f"`{name}`"]
         assert all(f"`{flag}`" in flags for flag in setting.flags)
         assert variable == f"`{setting.variable}`"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.operator._settings import TABLE
+from kubewright.operator.settings import SETTINGS
 
 PROGRAM = (
     'import kubewright as kw\n\noperator = kw.Operator("asked")\n\nif __name__ == "__main__":\n    operator.run()\n'
@@ -22,4 +22,4 @@ def test_a_program_tells_how_it_is_run_instead_of_running(flag: str, tmp_path: P
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"Usage: {Path(sys.executable).name} foo.py\n\nRuns the operator asked until")
     assert "`kubewright run foo.py` does" in done.stdout
-    assert [setting.variable for setting in TABLE.values() if setting.variable not in done.stdout] == []
+    assert [setting.variable for setting in SETTINGS.values() if setting.variable not in done.stdout] == []

@@ -63,8 +63,8 @@ def test_the_wheel_has_what_is_no_code(wheel: Path) -> None:
         "kubewright/scaffold/templates/project/Makefile.template",
         "kubewright/scaffold/templates/project/.github/workflows/ci.yaml.template",
         "kubewright/cluster/schema/builtin.bin",
-        "kubewright/testing/_gomodule/go.mod",
-        "kubewright/testing/_gomodule/go.sum",
+        "kubewright/testing/binaries/_gomodule/go.mod",
+        "kubewright/testing/binaries/_gomodule/go.sum",
     ):
         assert name in names
     assert not [name for name in names if re.search(r"__pycache__|\.pyc$|(^|/)test_[^@]*\.py$|\.so$", name)]

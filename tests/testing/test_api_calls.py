@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubewright.client import Request
-from kubewright.testing._api_calls import ApiCall, calls_of
+from kubewright.testing.rbac import ApiCall, calls_of
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from kubewright.progress import Progress
 from kubewright.testing import ETCD_VERSION, KUBERNETES_VERSION, SetupError, find_binaries, setup_binaries
-from kubewright.testing._binaries import binaries_folder
-from kubewright.testing._progress import Progress
-from kubewright.testing._versions import BINARIES, platform_name
+from kubewright.testing.binaries import BINARIES, binaries_folder, platform_name
 
 ENVTEST_BINARIES = ("etcd", "kube-apiserver", "kubectl")
 

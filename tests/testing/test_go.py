@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from kubewright.progress import Progress
 from kubewright.testing import SetupError
-from kubewright.testing._go import Go, download_module, find_go
-from kubewright.testing._progress import Progress
+from kubewright.testing.binaries import Go, download_module, find_go
 
 
 def write_go(folder: Path, version: str) -> Path:

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from kubewright.testing._progress import Progress
+from kubewright.progress import Progress
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.testing import ETCD_VERSION, KUBERNETES_VERSION, SetupError
-from kubewright.testing._cache import cache_directory
-from kubewright.testing._versions import platform_name
+from kubewright.testing.binaries import cache_directory, platform_name
 
 
 @pytest.mark.parametrize(
@@ -46,7 +45,7 @@ def test_the_cache_directory_is_ours_or_the_users(
 
 
 def test_the_go_module_builds_the_pinned_versions() -> None:
-    module = (resources.files("kubewright.testing") / "_gomodule" / "go.mod").read_text()
+    module = (resources.files("kubewright.testing.binaries") / "_gomodule" / "go.mod").read_text()
     staging = KUBERNETES_VERSION.replace("1.", "0.", 1)
     assert f"k8s.io/kubernetes v{KUBERNETES_VERSION}" in module
     assert f"go.etcd.io/etcd/server/v3 v{ETCD_VERSION}" in module

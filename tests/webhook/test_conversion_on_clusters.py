@@ -12,7 +12,7 @@ from kubewright.api import Object, ObjectMeta, apiextensions
 from kubewright.client import ApiError, Client
 from kubewright.cluster import Cluster
 from kubewright.testing import RealCluster, setup_binaries
-from kubewright.testing._versions import KUBECTL
+from kubewright.testing.binaries import KUBECTL
 from kubewright.webhook import ConversionError
 from tests.patience import PATIENCE
 

@@ -23,8 +23,8 @@ from kubewright.clock import SystemClock, VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.manifests import Project, objects
 from kubewright.operator import Running, SettingError
-from kubewright.operator._run import _stop
 from kubewright.operator._webhooks import STILL_ASKED
+from kubewright.operator.process._run import _stop
 from kubewright.testing import ControlPlane
 from kubewright.webhook import Refused
 from kubewright.webhook._server import _LAST_SECONDS
@@ -156,7 +156,7 @@ async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 async def _impatient(operator: kw.Operator, client: Client) -> None:
-    from kubewright.webhook import _installing
+    from kubewright.webhook.configurations import _installing
 
     patience, _installing._PATIENCE = _installing._PATIENCE, 0.0
     try:

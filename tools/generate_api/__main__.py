@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from kubewright.testing import KUBERNETES_VERSION
-from kubewright.testing._go import download_module
+from kubewright.testing.binaries import download_module
 from tools.generate_api._document import Document
 from tools.generate_api._render import is_generated, render
 

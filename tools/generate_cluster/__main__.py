@@ -15,7 +15,7 @@ from kubewright.testing import ControlPlane
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "src/kubewright/cluster/_data"
-GO_MODULE = ROOT / "src/kubewright/testing/_gomodule"
+GO_MODULE = ROOT / "src/kubewright/testing/binaries/_gomodule"
 
 
 def main() -> None:

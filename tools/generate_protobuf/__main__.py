@@ -12,7 +12,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "src/kubewright/cluster/protobuf/messages.bin"
-GO_MODULE = ROOT / "src/kubewright/testing/_gomodule"
+GO_MODULE = ROOT / "src/kubewright/testing/binaries/_gomodule"
 
 
 def main() -> None:

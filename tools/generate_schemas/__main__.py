@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kubewright.testing import KUBERNETES_VERSION
-from kubewright.testing._go import download_module
+from kubewright.testing.binaries import download_module
 from tools.generate_schemas._documents import Documents
 from tools.generate_schemas._gotypes import GoTypes
 from tools.generate_schemas._pack import pack, unpack

@@ -89,7 +89,7 @@ def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | No
     from kubewright.certificates import write_private
     from kubewright.files import remove_own
     from kubewright.testing import ControlPlane, setup_binaries
-    from kubewright.testing._versions import KUBECTL
+    from kubewright.testing.binaries import KUBECTL
 
     if write_kubeconfig is not None:
         check_replaceable(write_kubeconfig)

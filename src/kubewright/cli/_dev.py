@@ -18,7 +18,7 @@ from kubewright.cli._exit_codes import CommandExit, WrongUse
 from kubewright.cli._numbers import PORT, up_to
 from kubewright.cli._projects import targets_argument, targets_or_project
 from kubewright.cli._standing import ProjectCommand
-from kubewright.operator._load import LoadError
+from kubewright.operator.loading import LoadError
 
 __all__ = ["command"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from kubewright.operator._load import LoadError
+from kubewright.operator.loading import LoadError
 
 __all__ = ["importing"]
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import click
 
+from kubewright.progress import Progress, Step
 from kubewright.redaction import visible
-from kubewright.testing._progress import Progress, Step
 
 __all__ = ["Output", "output_option"]
 

@@ -12,9 +12,9 @@ from kubewright.cli._completing import files
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._importing import importing
 from kubewright.cli._standing import nowhere
-from kubewright.operator._load import LoadError
+from kubewright.operator.loading import LoadError
+from kubewright.progress import Progress
 from kubewright.scaffold import Record, ScaffoldError
-from kubewright.testing._progress import Progress
 
 if TYPE_CHECKING:
     from kubewright.crd import Descriptions

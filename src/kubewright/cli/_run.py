@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
+from kubewright.arguments import Unsuitable
 from kubewright.cli._completing import Complete, contexts, files, one_of
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._importing import importing
 from kubewright.cli._projects import targets_or_project
 from kubewright.cli._standing import ProjectCommand
 from kubewright.operator import Operator, SettingError
-from kubewright.operator import _values as values
-from kubewright.operator._load import LoadError, load_operator
-from kubewright.operator._settings import TABLE, Setting
+from kubewright.operator.loading import LoadError, load_operator
+from kubewright.operator.settings import SETTINGS, Setting, split_address
 
 __all__ = ["command"]
 
@@ -46,9 +46,9 @@ def _offered(setting: Setting) -> Complete | None:
 
 
 def _option(setting: Setting) -> Callable[[Any], Any]:
-    flags, several = setting.flags, setting.kind is values.names
+    flags, several = setting.flags, setting.repeatable
     shown: str | None = setting.kind.metavar
-    if setting.kind is values.switch:
+    if setting.is_switch:
         flags, shown = (f"{flags[0]}/--no-{flags[0][2:]}",), None
     elif setting.kind.choices:
         shown = "|".join(setting.kind.choices)
@@ -66,7 +66,7 @@ def _option(setting: Setting) -> Callable[[Any], Any]:
 
 def _settings(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command every setting of operators as a flag, in the table's order."""
-    for setting in reversed([*TABLE.values()]):
+    for setting in reversed([*SETTINGS.values()]):
         command = _option(setting)(command)
     return command
 
@@ -116,8 +116,8 @@ def _attach_console(operator: Operator, bind: str) -> None:
     from kubewright.cli._ui import MISSING, console_installed
 
     try:
-        host, port = values.split_address(bind)
-    except values.Unsuitable as error:
+        host, port = split_address(bind)
+    except Unsuitable as error:
         raise click.UsageError(f"--console-bind is {error}, not {bind!r}") from None
     if not console_installed():
         raise click.ClickException(MISSING)

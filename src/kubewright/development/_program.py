@@ -30,8 +30,8 @@ from kubewright.development._sources import program_files
 from kubewright.manifests import Program, load
 from kubewright.observe import HistoryEntry
 from kubewright.operator import ExitCode, Operator, Running
-from kubewright.operator._load import LoadError
-from kubewright.operator._run import run, settings_of
+from kubewright.operator.loading import LoadError
+from kubewright.operator.process import resolve_settings, run
 
 __all__ = ["main"]
 
@@ -139,7 +139,7 @@ def _options(operator: Operator, orders: Orders) -> dict[str, Any]:
         kubeconfig = str(asyncio.run(account_for(operator, kubeconfig, Path(orders.account_folder))))
     options: dict[str, Any] = {"kubeconfig": kubeconfig, "context": context, "server": None, "grace": _GRACE}
     options |= {"log_level": "debug"} if orders.verbose else {}
-    if settings_of(operator, options, os.environ).health_bind is None:
+    if resolve_settings(operator, options, os.environ).health_bind is None:
         options["health_bind"] = orders.pages if _is_free(orders.pages) else _FREE
     return options
 

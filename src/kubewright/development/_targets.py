@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 
-from kubewright.operator._load import LoadError, is_file, missing, split_target
+from kubewright.operator.loading import LoadError, is_file, not_found_message, split_target
 
 __all__ = ["check_targets", "folders_of", "paths_of"]
 
@@ -17,9 +17,9 @@ def check_targets(targets: Sequence[str]) -> None:
         where, _ = split_target(target)
         if is_file(where):
             if not Path(where).is_file():
-                raise LoadError(missing(where))
+                raise LoadError(not_found_message(where))
         elif not paths_of([target]) and not _is_installed(where):
-            raise LoadError(missing(where))
+            raise LoadError(not_found_message(where))
 
 
 def paths_of(targets: Sequence[str]) -> list[Path]:

@@ -51,7 +51,7 @@ from kubewright.manifests._write import (
     write,
     yaml_file,
 )
-from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration, rule_for
+from kubewright.webhook import ConversionDeclaration, WebhookDeclaration, rule_for
 
 __all__ = [
     "MARK",

@@ -10,7 +10,7 @@ from typing import Any
 from kubewright.crd import Descriptions
 from kubewright.manifests._program import Program
 from kubewright.manifests._project import Project
-from kubewright.operator._load import LoadError
+from kubewright.operator.loading import LoadError
 
 __all__ = ["project_of"]
 

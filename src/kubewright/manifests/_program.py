@@ -9,7 +9,7 @@ from types import ModuleType
 from kubewright.api import Object, info_of
 from kubewright.manifests._project import Project, definition_name
 from kubewright.operator import Operator
-from kubewright.operator._load import LoadError, load_module, operator_in, split_target
+from kubewright.operator.loading import LoadError, load_module, operator_in, split_target
 
 __all__ = ["Program", "load"]
 

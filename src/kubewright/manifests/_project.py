@@ -14,7 +14,7 @@ from kubewright.crd import Descriptions
 from kubewright.manifests._image import Image
 from kubewright.manifests._rules import labels_of, system_namespace
 from kubewright.operator import Operator
-from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration
+from kubewright.webhook import ConversionDeclaration, WebhookDeclaration
 
 __all__ = ["Certificates", "MetricsCertificates", "Project", "definition_name"]
 

@@ -8,7 +8,7 @@ from typing import Final
 from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core, info_of
 from kubewright.manifests._manager import Addition
 from kubewright.manifests._project import Project
-from kubewright.webhook import ConversionDeclaration, _configurations
+from kubewright.webhook import ConversionDeclaration, configurations
 
 __all__ = [
     "WEBHOOK_PORT",
@@ -67,13 +67,13 @@ def webhook_service(project: Project) -> core.Service:
 def validating_configuration(project: Project) -> admissionregistration.ValidatingWebhookConfiguration:
     """Everything that only says yes or no."""
     where = partial(_client_config, project)
-    return _configurations.validating_configuration(project.prefix, project.webhooks, where, project.labels)
+    return configurations.validating_configuration(project.prefix, project.webhooks, where, project.labels)
 
 
 def mutating_configuration(project: Project) -> admissionregistration.MutatingWebhookConfiguration:
     """Everything that may change objects."""
     where = partial(_client_config, project)
-    return _configurations.mutating_configuration(project.prefix, project.webhooks, where, project.labels)
+    return configurations.mutating_configuration(project.prefix, project.webhooks, where, project.labels)
 
 
 def _client_config(project: Project, path: str) -> admissionregistration.WebhookClientConfig:
@@ -97,7 +97,7 @@ def with_conversion(
 
 
 def _conversion(project: Project, conversion: ConversionDeclaration) -> apiextensions.CustomResourceConversion:
-    return _configurations.conversion_by(
+    return configurations.conversion_by(
         apiextensions.WebhookClientConfig(
             ca_bundle=project.ca_bundle,
             service=apiextensions.ServiceReference(

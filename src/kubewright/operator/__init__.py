@@ -21,18 +21,18 @@ Handlers belong to their `Operator`; there is no registry behind it. What is pro
 
 from __future__ import annotations
 
-from kubewright.operator._at_rest import NotAtRest
-from kubewright.operator._exit import ExitCode
 from kubewright.operator._has_webhooks import HasWebhooks
+from kubewright.operator._idempotence import NotIdempotent
 from kubewright.operator._operator import Operator
-from kubewright.operator._permissions import for_installing, for_reviewing
 from kubewright.operator._running import Running
-from kubewright.operator._settings import Options, SettingError, Settings
+from kubewright.operator.access import for_installing, for_reviewing
+from kubewright.operator.process import ExitCode
+from kubewright.operator.settings import Options, SettingError, Settings
 
 __all__ = [
     "ExitCode",
     "HasWebhooks",
-    "NotAtRest",
+    "NotIdempotent",
     "Operator",
     "Options",
     "Running",

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from kubewright.controller import Dependency
-from kubewright.operator._health import Check, check_check
 from kubewright.operator._stages import STAGES, Component, Stage, check_component, check_stage
+from kubewright.operator.endpoints import Check, check_check
 
 __all__ = ["HasComponents"]
 

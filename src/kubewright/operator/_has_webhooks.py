@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, Unpack
 from kubewright.api import Object
 
 if TYPE_CHECKING:
-    from kubewright.webhook import AdmissionOptions, Webhooks
-    from kubewright.webhook._decorators import ConvertDecorator, DefaultDecorator, ValidateDecorator
+    from kubewright.webhook import AdmissionOptions, ConvertDecorator, DefaultDecorator, ValidateDecorator, Webhooks
 
 __all__ = ["HasWebhooks"]
 

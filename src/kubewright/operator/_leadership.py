@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubewright.client import Client
 from kubewright.clock import Clock
-from kubewright.operator._settings import SettingError, Settings
+from kubewright.operator.settings import SettingError, Settings
 
 if TYPE_CHECKING:
     from kubewright.election import ElectionEvent, LeaderElector

@@ -40,10 +40,10 @@ from kubewright.operator._decorators import ObjectDecorator, ReconcileDecorator
 from kubewright.operator._has_components import HasComponents
 from kubewright.operator._has_webhooks import HasWebhooks
 from kubewright.operator._kinds import defined_kinds
-from kubewright.operator._pages import is_secure
-from kubewright.operator._permissions import for_installing, for_leading, for_reviewing, needed, permissions_of
 from kubewright.operator._running import Running
-from kubewright.operator._settings import Options, Settings, check_options
+from kubewright.operator.access import for_installing, for_leading, for_reviewing, needed, permissions_of
+from kubewright.operator.endpoints import is_secure
+from kubewright.operator.settings import Options, Settings, check_options
 from kubewright.queue import RateLimiter
 from kubewright.rbac import Permission, check_verbs
 from kubewright.signatures import can_take, is_async, name_of
@@ -382,6 +382,6 @@ class Operator(HasWebhooks, HasComponents):
         Settings count in this order: the arguments given here, environment variables, the arguments of `Operator`.
         Returns after a graceful stop. Everything else ends in one line of the log and `SystemExit` with an `ExitCode`.
         """
-        from kubewright.operator._run import run
+        from kubewright.operator.process import run
 
         run(self, check_options("run", options))

@@ -28,20 +28,19 @@ from kubewright.controller._environment import CachedKinds
 from kubewright.controller._mapping import as_key_of
 from kubewright.durations import format_duration
 from kubewright.observe import Inspection, LogBook, Observer, Sources
-from kubewright.operator._at_rest import check_at_rest
 from kubewright.operator._clusters import HasClient, HasKubeconfig, check_cluster, makes_clients
-from kubewright.operator._gate import Gate
-from kubewright.operator._http_server import HttpServer
+from kubewright.operator._idempotence import check_idempotent
 from kubewright.operator._kinds import cached_kinds, define_kinds
 from kubewright.operator._leadership import make_elector, record_election
-from kubewright.operator._logbook import keeping_logs
-from kubewright.operator._serving import serve_pages
-from kubewright.operator._settings import SettingError, Settings
 from kubewright.operator._settling import wait_until_settled
 from kubewright.operator._stages import Stage
 from kubewright.operator._syncing import reach, sync
 from kubewright.operator._tracing import tracing_of
 from kubewright.operator._webhooks import WebhookRun
+from kubewright.operator.access import DeclaredAccess
+from kubewright.operator.endpoints import HttpServer, serve_endpoints
+from kubewright.operator.logs import keeping_logs
+from kubewright.operator.settings import SettingError, Settings
 
 if TYPE_CHECKING:
     from kubewright.election import ElectionEvent, LeaderElector
@@ -140,7 +139,7 @@ class Running:
         )
         operator.metrics.sources = self.sources
         self._stack.callback(operator.metrics.leave, self.sources)
-        self.servers += await serve_pages(operator, self, client, self._stack)
+        self.servers += await serve_endpoints(operator, self, client, self._stack)
         self._dependencies = await start_dependencies(operator.dependencies, self._replaced, self._stack)
         await self.webhooks.serve(client, self._stack)
         await self._enter("webhooks")
@@ -157,7 +156,7 @@ class Running:
                 absent_ones=not self._reach_first,
             )
         await self.webhooks.tell(client, self._stack)
-        client = Gate(operator, settings).around(client)
+        client = DeclaredAccess(operator, settings).limit(client)
         self.caches = caches = Caches(
             client, namespaces=settings.namespaces, field_manager=operator.name, clock=clock, rng=operator.rng
         )
@@ -372,14 +371,14 @@ class Running:
             timeout=timeout,
         )
 
-    async def check_at_rest(self, timeout: float = 30.0) -> None:
-        """Reconcile every object once more; raises `NotAtRest` if that writes anything or fails.
+    async def check_idempotent(self, timeout: float = 30.0) -> None:
+        """Reconcile every object once more; raises `NotIdempotent` if that writes anything or fails.
 
         For the end of a test: an operator that writes although nothing has changed does so at every resync. It waits
         for `settled` before and after, and lets no virtual time pass. Objects that wait for a backoff are reconciled,
         too.
         """
-        await check_at_rest(self.controllers, lambda: self.settled(timeout))
+        await check_idempotent(self.controllers, lambda: self.settled(timeout))
 
     @property
     def client(self) -> Client:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from kubewright.observe import Tracing
-from kubewright.operator._settings import SettingError, Settings
+from kubewright.operator.settings import SettingError, Settings
 
 __all__ = ["tracing_of"]
 

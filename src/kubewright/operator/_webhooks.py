@@ -24,15 +24,14 @@ from urllib.parse import urlsplit
 from kubewright.api import Object, info_of
 from kubewright.client import Client, NotFound
 from kubewright.clock import Clock
-from kubewright.operator._gate import Gate
-from kubewright.operator._settings import SettingError, Settings
-from kubewright.operator._values import split_address
+from kubewright.operator.access import DeclaredAccess
+from kubewright.operator.settings import SettingError, Settings, split_address
 
 if TYPE_CHECKING:
     from kubewright.api.apiextensions.v1 import CustomResourceConversion
     from kubewright.operator._operator import Operator
     from kubewright.webhook import CertificateSource, Served, WebhookServer
-    from kubewright.webhook._installing import Reachable
+    from kubewright.webhook.configurations import WebhookAddress
 
 __all__ = ["OFF", "STILL_ASKED", "WebhookRun"]
 
@@ -56,7 +55,7 @@ class WebhookRun:
         self.wanted = operator.has_webhooks and settings.webhook_bind != OFF
         self._turned: list[tuple[type[Object], type[Object]]] = []
         self.server: WebhookServer | None = None
-        self.reachable: Reachable | None = None
+        self.reachable: WebhookAddress | None = None
         """How the API server is told to reach them by this run; None when somebody else tells it."""
         self._clock = clock
         self._behind_service = False
@@ -79,17 +78,19 @@ class WebhookRun:
                 host=host,
                 port=port,
                 client_ca=settings.webhook_client_ca,
-                client=Gate(operator, settings).around(client),
+                client=DeclaredAccess(operator, settings).limit(client),
                 clock=self._clock,
             )
             self.server = await stack.enter_async_context(server)
         except OSError as error:
             raise SettingError(str(error.strerror or error)) from None
         if self._testing or settings.webhook_url:
-            from kubewright.webhook._installing import Reachable  # with all of two API groups: not needed in production
+            from kubewright.webhook.configurations import (
+                WebhookAddress,  # with all of two API groups: not needed in production
+            )
 
             url = settings.webhook_url or f"https://127.0.0.1:{self.server.port}"
-            self.reachable = Reachable(url, source.ca_bundle or b"")
+            self.reachable = WebhookAddress(url, source.ca_bundle or b"")
         elif client.in_cluster:
             self._behind_service = True
         else:
@@ -149,7 +150,7 @@ class WebhookRun:
 
     def _by_service(self, client: Client, source: CertificateSource) -> CustomResourceConversion:
         from kubewright.api.apiextensions.v1 import ServiceReference, WebhookClientConfig
-        from kubewright.webhook._configurations import conversion_by
+        from kubewright.webhook.configurations import conversion_by
 
         served = self._served(client)
         service = ServiceReference(name=served.service, namespace=served.namespace, path="/convert", port=443)
@@ -159,7 +160,7 @@ class WebhookRun:
         """Tell the API server to ask this run, until the stack unwinds; nothing where others have told it."""
         if self.reachable is None or self.server is None:
             return
-        from kubewright.webhook._installing import NotReached, installed
+        from kubewright.webhook.configurations import WebhooksUnreachable, installed
 
         telling = installed(
             client,
@@ -172,7 +173,7 @@ class WebhookRun:
         )
         try:
             await stack.enter_async_context(telling)
-        except NotReached as error:
+        except WebhooksUnreachable as error:
             raise SettingError(str(error)) from None
 
     def expect_end(self) -> None:

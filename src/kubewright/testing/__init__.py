@@ -23,18 +23,24 @@ from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from kubewright.cluster.nodes import FakeNode, PodPlan
-    from kubewright.testing._binaries import find_binaries, setup_binaries
     from kubewright.testing._controlplane import ControlPlane
     from kubewright.testing._errors import ControlPlaneError, SetupError
     from kubewright.testing._gateway import Exchange, Fault, Gateway, Refusal, every
     from kubewright.testing._objects import objects_of
     from kubewright.testing._proxy import Proxy
-    from kubewright.testing._rbac import ApiCall, CallRecorder, RbacError, RbacReport, verified_rbac
-    from kubewright.testing._rbac_account import add_operator_account, operator_client
     from kubewright.testing._real_cluster import RealCluster
     from kubewright.testing._round_trips import check_round_trips
     from kubewright.testing._service_account import ServiceAccount
-    from kubewright.testing._versions import ETCD_VERSION, KUBERNETES_VERSION
+    from kubewright.testing.binaries import ETCD_VERSION, KUBERNETES_VERSION, find_binaries, setup_binaries
+    from kubewright.testing.rbac import (
+        ApiCall,
+        CallRecorder,
+        RbacError,
+        RbacReport,
+        add_operator_account,
+        operator_client,
+        verified_rbac,
+    )
 
 __all__ = [
     "ETCD_VERSION",
@@ -67,10 +73,10 @@ __all__ = [
 
 # Behind a door that opens on first use: the plugin and the command line are loaded far more often than they are used.
 _HOMES = {
-    "ETCD_VERSION": "_versions",
-    "KUBERNETES_VERSION": "_versions",
-    "ApiCall": "_api_calls",
-    "CallRecorder": "_rbac",
+    "ETCD_VERSION": "kubewright.testing.binaries",
+    "KUBERNETES_VERSION": "kubewright.testing.binaries",
+    "ApiCall": "kubewright.testing.rbac",
+    "CallRecorder": "kubewright.testing.rbac",
     "ControlPlane": "_controlplane",
     "ControlPlaneError": "_errors",
     "Exchange": "_gateway",
@@ -80,19 +86,19 @@ _HOMES = {
     "PodPlan": "kubewright.cluster.nodes",
     "Proxy": "_proxy",
     "RealCluster": "_real_cluster",
-    "RbacError": "_rbac",
-    "RbacReport": "_rbac",
+    "RbacError": "kubewright.testing.rbac",
+    "RbacReport": "kubewright.testing.rbac",
     "Refusal": "_gateway",
     "ServiceAccount": "_service_account",
     "SetupError": "_errors",
-    "add_operator_account": "_rbac_account",
+    "add_operator_account": "kubewright.testing.rbac",
     "check_round_trips": "_round_trips",
     "every": "_gateway",
-    "find_binaries": "_binaries",
+    "find_binaries": "kubewright.testing.binaries",
     "objects_of": "_objects",
-    "operator_client": "_rbac_account",
-    "setup_binaries": "_binaries",
-    "verified_rbac": "_rbac",
+    "operator_client": "kubewright.testing.rbac",
+    "setup_binaries": "kubewright.testing.binaries",
+    "verified_rbac": "kubewright.testing.rbac",
 }
 
 if not TYPE_CHECKING:  # who checks types is told of names that are not there

@@ -16,15 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from kubewright.durations import format_duration
-from kubewright.testing._binaries import setup_binaries
+from kubewright.progress import Progress
 from kubewright.testing._errors import ControlPlaneError
 from kubewright.testing._flags import Flags, apiserver_flags, command, controller_manager_flags, etcd_flags
 from kubewright.testing._https import Https
 from kubewright.testing._ports import free_port
 from kubewright.testing._processes import Supervisor
-from kubewright.testing._progress import Progress
 from kubewright.testing._proxy import Proxy
-from kubewright.testing._versions import ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER
+from kubewright.testing.binaries import ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, setup_binaries
 
 if TYPE_CHECKING:
     from kubewright.certificates import CertificateAuthority, KeyPair

@@ -102,7 +102,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--kubewright-rbac"):
         if getattr(config.option, "numprocesses", None):
             raise pytest.UsageError("--kubewright-rbac needs all tests in one process: leave out -n")
-        from kubewright.testing._rbac_plugin import RbacPlugin
+        from kubewright.testing.rbac import RbacPlugin
 
         config.pluginmanager.register(RbacPlugin(config.getoption("--kubewright-rbac-operator")), "kubewright-rbac")
 

@@ -29,6 +29,7 @@ from __future__ import annotations
 from kubewright.webhook._certificates_protocol import CertificateSource, Served
 from kubewright.webhook._conversion import ConversionError, Conversions
 from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration, rule_for
+from kubewright.webhook._decorators import ConvertDecorator, DefaultDecorator, ValidateDecorator
 from kubewright.webhook._refusals import AdmissionWarning, FieldError, Refused
 from kubewright.webhook._registering import AdmissionOptions, Webhooks
 from kubewright.webhook._request import AdmissionRequest, Operation
@@ -45,6 +46,8 @@ __all__ = [
     "ConversionDeclaration",
     "ConversionError",
     "Conversions",
+    "ConvertDecorator",
+    "DefaultDecorator",
     "FieldError",
     "GroupVersionKind",
     "GroupVersionResource",
@@ -53,6 +56,7 @@ __all__ = [
     "Served",
     "ThrowAwayCertificate",
     "User",
+    "ValidateDecorator",
     "WebhookDeclaration",
     "WebhookServer",
     "Webhooks",

@@ -6,7 +6,7 @@ import functools
 import shutil
 from pathlib import Path
 
-from kubewright.testing._go import Go, download_module
+from kubewright.testing.binaries import Go, download_module
 from tests.go_programs import GoProgram
 
 VERSION = "v0.36.3"

@@ -15,7 +15,7 @@ import yaml
 
 from kubewright.cluster import Cluster
 from kubewright.testing import RealCluster, setup_binaries
-from kubewright.testing._versions import KUBECTL
+from kubewright.testing.binaries import KUBECTL
 from tests.cluster.clients.kubectl import HERE, Kubectl, Printed, Section, normalised, sections
 
 KNOWN: dict[str, list[dict[str, str]]] = yaml.safe_load((HERE / "known_differences.yaml").read_text())

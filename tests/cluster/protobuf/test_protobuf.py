@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kubewright.cluster.protobuf import ProtobufError, decode
 from kubewright.testing import KUBERNETES_VERSION
-from kubewright.testing._go import download_module
+from kubewright.testing.binaries import download_module
 
 # Kinds that are answers or belong to webhooks, never the body of a request; WatchEvent does not even name itself.
 NEVER_SENT = {

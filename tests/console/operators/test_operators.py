@@ -25,7 +25,7 @@ from kubewright.console.operators import (
 from kubewright.controller import Context
 from kubewright.observe import ControllerReport, LogLine, OperatorReport
 from kubewright.operator import Operator
-from kubewright.operator._http_server import Asked, HttpServer, Page
+from kubewright.operator.endpoints import HttpServer, Page, PageRequest
 from tests.operator.conftest import settled
 
 
@@ -121,7 +121,7 @@ async def test_an_operator_tells_the_same_in_this_process_and_from_elsewhere(
     ],
 )
 async def test_what_is_no_operator_is_told_so(body: bytes, status: int, expected: str) -> None:
-    async def page(asked: Asked) -> Page:
+    async def page(asked: PageRequest) -> Page:
         return Page(body, status)
 
     async with HttpServer("127.0.0.1:0", {"/debug": page}) as server:

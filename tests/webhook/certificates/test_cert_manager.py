@@ -18,7 +18,7 @@ from kubewright.manifests import Project
 from kubewright.manifests._certificates import cert_manager_objects
 from kubewright.manifests._objects import configurations
 from kubewright.testing import ControlPlane
-from kubewright.testing._go import download_module
+from kubewright.testing.binaries import download_module
 from tests.cluster.clients.processes import running
 from tests.webhook.certificates.ca_injector import CERT_MANAGER, ca_injector
 from tests.webhook.certificates.objects import until

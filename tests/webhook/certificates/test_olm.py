@@ -12,7 +12,7 @@ import yaml
 from kubewright.api import Untyped, from_dict, to_dict
 from kubewright.client import Client, NotFound
 from kubewright.manifests import objects, webhook_definitions
-from kubewright.testing._go import download_module
+from kubewright.testing.binaries import download_module
 from tests.manifests.projects import FULL, WEBHOOKS
 from tests.webhook.certificates.objects import until
 

@@ -14,7 +14,7 @@ from kubewright.certificates import CertificateAuthority
 from kubewright.clock import SystemClock
 from kubewright.cluster import Cluster
 from kubewright.operator import ExitCode
-from kubewright.operator._run import _explain
+from kubewright.operator.process._run import _explain
 from kubewright.webhook.certificates import WAYS, CertificateError, source_for
 from tests.webhook.certificates.authorities import served
 

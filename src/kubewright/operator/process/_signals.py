@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, Self
 
 from kubewright.durations import format_duration
-from kubewright.operator._exit import ExitCode
+from kubewright.operator.process._exit_codes import ExitCode
 
 __all__ = ["Signals"]
 

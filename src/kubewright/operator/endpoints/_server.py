@@ -14,13 +14,13 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
-from kubewright.operator._values import split_address
+from kubewright.operator.settings import split_address
 from kubewright.redaction import Redacted
 
 if TYPE_CHECKING:
     from kubewright.http import Server, ServerRequest, ServerResponse
 
-__all__ = ["Asked", "Handler", "HttpServer", "Page", "Query"]
+__all__ = ["Handler", "HttpServer", "Page", "PageRequest", "Query"]
 
 logger = logging.getLogger("kubewright.operator")
 
@@ -41,7 +41,7 @@ class Page(msgspec.Struct, frozen=True):
     headers: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
-class Asked(Redacted, msgspec.Struct, frozen=True):
+class PageRequest(Redacted, msgspec.Struct, frozen=True):
     """A question."""
 
     redacted = frozenset({"headers"})
@@ -53,7 +53,7 @@ class Asked(Redacted, msgspec.Struct, frozen=True):
     """Names compare without case."""
 
 
-Handler: TypeAlias = Callable[[Asked], Awaitable[Page]]
+Handler: TypeAlias = Callable[[PageRequest], Awaitable[Page]]
 """Makes a page."""
 
 
@@ -134,7 +134,7 @@ class HttpServer:
         for known, handler in self._paths.items():
             if path == known or path.startswith(f"{known}/"):
                 try:
-                    return await handler(Asked(path[len(known) :].rstrip("/"), parameters, headers))
+                    return await handler(PageRequest(path[len(known) :].rstrip("/"), parameters, headers))
                 except Exception:
                     logger.exception("the page %s could not be made", known)
                     return Page(b"internal server error\n", 500)

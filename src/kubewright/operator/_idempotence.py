@@ -9,18 +9,18 @@ from kubewright.cache import ObjectKey
 from kubewright.controller import Controller
 from kubewright.observe import ReconcileRecord
 
-__all__ = ["NotAtRest", "check_at_rest"]
+__all__ = ["NotIdempotent", "check_idempotent"]
 
 _TRIGGER: Final = "check at rest"
 _SHOWN: Final = 10
 
 
-class NotAtRest(AssertionError):
+class NotIdempotent(AssertionError):
     """A reconcile of an object that nothing has changed wrote something or failed. The message names each write."""
 
 
-async def check_at_rest(controllers: Sequence[Controller[Any]], settled: Callable[[], Awaitable[None]]) -> None:
-    """Reconciles every object once more. Raises `NotAtRest` if that writes anything or fails."""
+async def check_idempotent(controllers: Sequence[Controller[Any]], settled: Callable[[], Awaitable[None]]) -> None:
+    """Reconciles every object once more. Raises `NotIdempotent` if that writes anything or fails."""
     await settled()
     asked = [(controller, key) for controller in controllers for key in controller.object_keys()]
     for controller, key in asked:
@@ -30,7 +30,7 @@ async def check_at_rest(controllers: Sequence[Controller[Any]], settled: Callabl
     if problems:
         more = f"\n  and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
         listed = "".join(f"\n  {problem}" for problem in problems[:_SHOWN])
-        raise NotAtRest(f"one more reconcile of unchanged objects is not silent:{listed}{more}")
+        raise NotIdempotent(f"one more reconcile of unchanged objects is not silent:{listed}{more}")
 
 
 def _problems(controller: Controller[Any], key: ObjectKey) -> Iterator[str]:

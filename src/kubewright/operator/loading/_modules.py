@@ -11,7 +11,7 @@ from types import ModuleType
 from kubewright.operator._operator import Operator
 from kubewright.suggestions import nearest
 
-__all__ = ["LoadError", "is_file", "load_module", "load_operator", "missing", "operator_in", "split_target"]
+__all__ = ["LoadError", "is_file", "load_module", "load_operator", "not_found_message", "operator_in", "split_target"]
 
 
 class LoadError(Exception):
@@ -61,7 +61,7 @@ def is_file(where: str) -> bool:
     return where.endswith(".py") or "/" in where or Path(where).is_file()
 
 
-def missing(where: str, folder: Path | None = None) -> str:
+def not_found_message(where: str, folder: Path | None = None) -> str:
     """That there is no such file or module, and which one may have been meant."""
     if is_file(where):
         path = Path(where)
@@ -76,7 +76,7 @@ def missing(where: str, folder: Path | None = None) -> str:
 
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise LoadError(missing(str(path)))
+        raise LoadError(not_found_message(str(path)))
     name, folder = _of_package(path.resolve())
     if name != path.stem and all(part.isidentifier() for part in name.split(".")):
         return _import_module(name, folder)
@@ -109,5 +109,5 @@ def _import_module(name: str, folder: Path | None = None) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-            raise LoadError(missing(name, folder)) from None
+            raise LoadError(not_found_message(name, folder)) from None
         raise

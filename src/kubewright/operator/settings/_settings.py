@@ -16,10 +16,19 @@ import msgspec
 from kubewright.arguments import unknown_name
 from kubewright.controller._registration import DEFAULT_CONCURRENCY
 from kubewright.durations import Duration
-from kubewright.operator import _values as values
+from kubewright.operator.settings import _values as values
 from kubewright.suggestions import nearest
 
-__all__ = ["TABLE", "Duration", "Options", "Setting", "SettingError", "Settings", "check_options", "from_environment"]
+__all__ = [
+    "SETTINGS",
+    "Duration",
+    "Options",
+    "Setting",
+    "SettingError",
+    "Settings",
+    "check_options",
+    "from_environment",
+]
 
 PREFIX = "KUBEWRIGHT_"
 
@@ -204,6 +213,16 @@ class Setting(msgspec.Struct, frozen=True):
         """The environment variable."""
         return PREFIX + self.name.upper()
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether the flag may be given several times."""
+        return self.kind is values.names
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether the value is true or false, so that the flag takes none."""
+        return self.kind is values.switch
+
     def check(self, given: object, where: str) -> Any:
         """A value that was given in Python, as the run will use it."""
         if given is None and self.default is None:
@@ -223,7 +242,7 @@ class Setting(msgspec.Struct, frozen=True):
             raise SettingError(f"{where} is {error}, not {shown}") from None
 
 
-TABLE: Mapping[str, Setting] = {
+SETTINGS: Mapping[str, Setting] = {
     name: Setting(name, kind, default, help_, flags or (f"--{name.replace('_', '-')}",))
     for name, default, (kind, help_, flags) in zip(
         Settings.__struct_fields__, Settings.__struct_defaults__, _described, strict=True
@@ -235,9 +254,9 @@ def check_options(where: str, options: Mapping[str, object]) -> dict[str, Any]:
     """Arguments as a run will use them. A name that does not exist is a `TypeError` that lists those that do."""
     checked = {}
     for name, given in options.items():
-        if name not in TABLE:
-            raise TypeError(unknown_name(where, name, TABLE))
-        checked[name] = TABLE[name].check(given, name)
+        if name not in SETTINGS:
+            raise TypeError(unknown_name(where, name, SETTINGS))
+        checked[name] = SETTINGS[name].check(given, name)
     return checked
 
 
@@ -245,7 +264,7 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     """What the variables say. One that is empty says nothing."""
     return {
         name: setting.read(text, setting.variable)
-        for name, setting in TABLE.items()
+        for name, setting in SETTINGS.items()
         if (text := environ.get(setting.variable, "").strip())
     }
 
@@ -255,6 +274,6 @@ def misspelled(environ: Mapping[str, str]) -> list[tuple[str, str]]:
 
     Not an error: Kubernetes itself makes `KUBEWRIGHT_PORT` and others of a Service that is called kubewright.
     """
-    known = {setting.variable for setting in TABLE.values()}
+    known = {setting.variable for setting in SETTINGS.values()}
     strangers = [name for name in environ if name.startswith(PREFIX) and name not in known]
     return [(name, meant) for name in strangers if (meant := nearest(name, known, likeness=0.85))]

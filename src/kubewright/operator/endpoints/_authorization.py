@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from kubewright.clock import Clock
-from kubewright.operator._http_server import Asked, Handler, Page
+from kubewright.operator.endpoints._server import Handler, Page, PageRequest
 
 __all__ = [
     "ALLOWED",
@@ -151,7 +151,7 @@ def authorized(handler: Handler, path: str, authorizer: Authorizer) -> Handler:
     Clients get 503 if the API server cannot be asked.
     """
 
-    async def page(asked: Asked) -> Page:
+    async def page(asked: PageRequest) -> Page:
         token = bearer_token(asked.headers.get("Authorization", ""))
         decision = _NO_TOKEN if token is None else await authorizer.decide(token, path)
         if decision.allowed:

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kubewright.durations import format_duration
+from kubewright.progress import Progress
 from kubewright.testing._errors import SetupError
-from kubewright.testing._progress import Progress
-from kubewright.testing._versions import BINARIES, KUBERNETES_VERSION, platform_name
+from kubewright.testing.binaries._versions import BINARIES, KUBERNETES_VERSION, platform_name
 from kubewright.yaml import InvalidYAML, load_yaml
 
 __all__ = ["Archive", "fetch_archive", "find_archive"]

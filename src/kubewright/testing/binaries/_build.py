@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
+from kubewright.progress import Progress, Step
 from kubewright.testing._errors import SetupError
-from kubewright.testing._go import Go, find_go
-from kubewright.testing._progress import Progress, Step
-from kubewright.testing._versions import ETCD, KUBERNETES_VERSION
+from kubewright.testing.binaries._go import Go, find_go
+from kubewright.testing.binaries._versions import ETCD, KUBERNETES_VERSION
 
 __all__ = ["build_binaries"]
 
@@ -31,7 +31,7 @@ def build_binaries(names: Iterable[str], folder: Path, progress: Progress) -> li
     """Build those binaries into `folder`, which also holds the working files. Raises SetupError."""
     go = find_go(progress)
     module = folder / "module"
-    with resources.as_file(resources.files("kubewright.testing") / "_gomodule") as template:
+    with resources.as_file(resources.files("kubewright.testing.binaries") / "_gomodule") as template:
         shutil.copytree(template, module)
     wanted = list(names)
     built = []

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from kubewright.observe import DEBUG_PATH, DebugPages, is_loopback
-from kubewright.operator._health import Check, HealthPage
-from kubewright.operator._http_server import Asked, Handler, Page
-from kubewright.operator._settings import SettingError, Settings
-from kubewright.operator._values import split_address
+from kubewright.operator.endpoints._health import Check, HealthPage
+from kubewright.operator.endpoints._server import Handler, Page, PageRequest
+from kubewright.operator.settings import SettingError, Settings, split_address
 
 if TYPE_CHECKING:
     from kubewright.operator._operator import Operator
@@ -94,7 +93,7 @@ def _serves_debug_pages(site: Site, settings: Settings, *, warn: bool) -> bool:
 
 
 def _metrics_page(operator: Operator) -> Handler:
-    async def page(asked: Asked) -> Page:
+    async def page(asked: PageRequest) -> Page:
         if asked.below:
             return Page(b"not found\n", 404)
         content_type, body = operator.metrics.render(asked.headers.get("Accept", ""))
@@ -107,7 +106,7 @@ def _debug_page(operator: Operator, running: Running, *, checks_host: bool) -> H
     debug = DebugPages(running.sources, name=operator.name, started_at=running.started_at, logs=running.logs)
     may_ask: Callable[[str], bool] = debug.may_ask if checks_host else lambda host: True
 
-    async def page(asked: Asked) -> Page:
+    async def page(asked: PageRequest) -> Page:
         # A name that somebody else made lead here would let a web page read what is on this machine.
         if not may_ask(asked.headers.get("Host", "")) and not running.settings.debug_pages:
             return Page(b"ask by an address of this machine, such as 127.0.0.1\n", 403)

@@ -21,8 +21,9 @@ from kubewright.arguments import check_text
 from kubewright.causes import error_text
 from kubewright.clock import Clock, TimeLimitExceeded, within
 from kubewright.durations import format_duration
-from kubewright.operator._http_server import Asked, Page
 from kubewright.user_code import contained, containment
+from kubewright.operator.endpoints._server import Page, PageRequest
+from kubewright.user_code import being_cancelled, contained, containment
 
 __all__ = ["BUILT_IN", "Check", "HealthPage", "check_check"]
 
@@ -58,7 +59,7 @@ class HealthPage:
         self._clock = clock
         self._failing: dict[str, str] = {}
 
-    async def __call__(self, asked: Asked) -> Page:
+    async def __call__(self, asked: PageRequest) -> Page:
         """The page: of all checks, or below it of one. `?verbose` shows each, `?exclude=name` leaves one out."""
         if one := asked.below.removeprefix("/"):
             return await self._page_of_one(one)

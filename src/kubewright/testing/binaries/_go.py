@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kubewright.testing._cache import cache_directory, lock, scratch
+from kubewright.progress import Progress
 from kubewright.testing._errors import SetupError
-from kubewright.testing._progress import Progress
+from kubewright.testing.binaries._cache import cache_directory, lock, scratch
 
 __all__ = ["Go", "download_module", "find_go"]
 

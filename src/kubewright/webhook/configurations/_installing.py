@@ -22,11 +22,11 @@ from kubewright.client import AlreadyExists, ApiError, Client, Conflict, Forbidd
 from kubewright.client.wire import resource_path
 from kubewright.clock import Clock, SystemClock
 from kubewright.redaction import one_line
-from kubewright.webhook._configurations import conversion_by, mutating_configuration, validating_configuration
 from kubewright.webhook._declarations import WebhookDeclaration, rule_for
 from kubewright.webhook._server import PROBES, WebhookServer
+from kubewright.webhook.configurations._objects import conversion_by, mutating_configuration, validating_configuration
 
-__all__ = ["NotReached", "Reachable", "installed"]
+__all__ = ["WebhookAddress", "WebhooksUnreachable", "installed"]
 
 logger = logging.getLogger("kubewright.webhook")
 
@@ -37,7 +37,7 @@ _PROBE = "kubewright.webhook/probe"
 _NAMESPACE = "kubernetes.io/metadata.name"
 
 
-class Reachable:
+class WebhookAddress:
     """Where the API server finds the program: the URL that all paths are below, and the CA to check it by."""
 
     def __init__(self, url: str, ca_bundle: bytes) -> None:
@@ -53,7 +53,7 @@ class Reachable:
         return conversion_by(apiextensions.WebhookClientConfig(url=self.url + path, ca_bundle=self.ca_bundle))
 
 
-class NotReached(Exception):
+class WebhooksUnreachable(Exception):
     """The API server does not ask the program; the text says why, and what to do."""
 
 
@@ -63,7 +63,7 @@ async def installed(
     name: str,
     declarations: Sequence[WebhookDeclaration],
     server: WebhookServer,
-    reachable: Reachable,
+    reachable: WebhookAddress,
     *,
     namespaces: Sequence[str] = (),
     converted: Sequence[tuple[type[Object], type[Object]]] = (),
@@ -72,7 +72,7 @@ async def installed(
     """Install the configurations, wait until the API server heeds them, and take them away at the end.
 
     `namespaces` are the only ones that they are about. `converted` are kinds, each as its stored version and another,
-    whose definitions lead here as of now. Raises `NotReached` when the API server does not find its way.
+    whose definitions lead here as of now. Raises `WebhooksUnreachable` when the API server does not find its way.
     """
     server.probe = f"probe-{secrets.token_hex(8)}"
     declarations = [_kept_to(namespaces, one) for one in declarations]
@@ -156,7 +156,7 @@ class _Waiting:
                 return
             if self._clock.monotonic() > self._late:
                 host = self._client.host
-                raise NotReached(f"the API server of {host} does not reach the webhooks at {self._url}: {why}")
+                raise WebhooksUnreachable(f"the API server of {host} does not reach the webhooks at {self._url}: {why}")
             await self._clock.sleep(_POLL)
 
 

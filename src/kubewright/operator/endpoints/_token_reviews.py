@@ -11,8 +11,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from kubewright.client import ApiError, Client, ConfigError, Forbidden, RetryPolicy
-from kubewright.operator._authorization import ALLOWED, Decision
-from kubewright.operator._permissions import for_reviewing
+from kubewright.operator.access import for_reviewing
+from kubewright.operator.endpoints._authorization import ALLOWED, Decision
 from kubewright.rbac import Permission
 
 __all__ = ["TokenReviews", "missing_permissions", "without_reviews"]

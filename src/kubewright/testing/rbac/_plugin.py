@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kubewright.testing._rbac import CallRecorder, RbacReport
+from kubewright.testing.rbac._recorder import CallRecorder, RbacReport
 
 __all__ = ["RbacPlugin"]
 

@@ -15,7 +15,7 @@ import msgspec
 
 from kubewright.cache import ObjectKey
 from kubewright.observe import LogBook, LogLine
-from kubewright.operator._logs import JsonFormatter
+from kubewright.operator.logs._formatters import JsonFormatter
 
 __all__ = ["keeping_logs"]
 

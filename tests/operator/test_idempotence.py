@@ -1,4 +1,4 @@
-"""`running.check_at_rest()`: one more reconcile of unchanged objects writes nothing."""
+"""`running.check_idempotent()`: one more reconcile of unchanged objects writes nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import kubewright as kw
 from kubewright.api import core, meta
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
-from kubewright.operator import NotAtRest
+from kubewright.operator import NotIdempotent
 
 
 def source(name: str = "a") -> core.ConfigMap:
@@ -23,7 +23,7 @@ async def check(operator: kw.Operator) -> None:
         await client.create(source())
         async with operator.running(cluster, clock=clock) as running:
             await running.settled()
-            await running.check_at_rest()
+            await running.check_idempotent()
 
 
 async def test_passes_for_an_operator_that_writes_only_changes() -> None:
@@ -45,7 +45,7 @@ async def test_names_each_write_of_an_operator_that_never_rests() -> None:
             content = {"a": str(next(numbers))}
             await ctx.apply(core.Secret(metadata=meta.ObjectMeta(name="child"), string_data=content))
 
-    with pytest.raises(NotAtRest, match=r"(?s)is not silent:\n  ConfigMap default/a: \w+ secrets default/child"):
+    with pytest.raises(NotIdempotent, match=r"(?s)is not silent:\n  ConfigMap default/a: \w+ secrets default/child"):
         await check(operator)
 
 
@@ -57,5 +57,5 @@ async def test_names_a_reconcile_that_fails() -> None:
         if ctx.trigger == "check at rest":
             raise RuntimeError("the disk is full")
 
-    with pytest.raises(NotAtRest, match=r"ConfigMap default/a: RuntimeError: the disk is full"):
+    with pytest.raises(NotIdempotent, match=r"ConfigMap default/a: RuntimeError: the disk is full"):
         await check(operator)

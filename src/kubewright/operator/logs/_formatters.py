@@ -23,7 +23,7 @@ import msgspec
 from kubewright.causes import error_text
 from kubewright.client import current_trace
 from kubewright.controller._failures import Repeated
-from kubewright.operator._settings import Settings
+from kubewright.operator.settings import Settings
 from kubewright.redaction import showable, visible
 
 __all__ = ["JsonFormatter", "PrettyFormatter", "set_up_logging"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubewright.operator._settings import TABLE
+from kubewright.operator.settings import SETTINGS
 
 if TYPE_CHECKING:
     from kubewright.operator._operator import Operator
@@ -23,8 +23,8 @@ def asks_for_help(arguments: Sequence[str]) -> bool:
 def usage(operator: Operator, program: str) -> str:
     """How the program of an operator is run, and what can be set."""
     name = Path(program).name
-    width = max(len(setting.variable) for setting in TABLE.values())
-    settings = "\n".join(f"  {setting.variable:<{width}}  {setting.help}" for setting in TABLE.values())
+    width = max(len(setting.variable) for setting in SETTINGS.values())
+    settings = "\n".join(f"  {setting.variable:<{width}}  {setting.help}" for setting in SETTINGS.values())
     return (
         f"Usage: {Path(sys.executable).name} {name}\n\n"
         f"Runs the operator {operator.name} until SIGTERM or SIGINT. It takes no flags: `kubewright run {name}` does,\n"

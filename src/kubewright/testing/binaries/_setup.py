@@ -17,12 +17,19 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from kubewright.testing._archive import fetch_archive, find_archive
-from kubewright.testing._build import build_binaries
-from kubewright.testing._cache import cache_directory, lock, scratch
+from kubewright.progress import Progress
 from kubewright.testing._errors import SetupError
-from kubewright.testing._progress import Progress
-from kubewright.testing._versions import BINARIES, ETCD, ETCD_VERSION, KUBECTL, KUBERNETES_VERSION, platform_name
+from kubewright.testing.binaries._archive import fetch_archive, find_archive
+from kubewright.testing.binaries._build import build_binaries
+from kubewright.testing.binaries._cache import cache_directory, lock, scratch
+from kubewright.testing.binaries._versions import (
+    BINARIES,
+    ETCD,
+    ETCD_VERSION,
+    KUBECTL,
+    KUBERNETES_VERSION,
+    platform_name,
+)
 
 __all__ = ["binaries_folder", "find_binaries", "setup_binaries"]
 

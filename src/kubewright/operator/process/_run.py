@@ -21,17 +21,17 @@ from kubewright.causes import error_text, only_cause
 from kubewright.client import ApiError, ConfigError, NotKubernetes, Unauthorized
 from kubewright.controller._controller import THREADS
 from kubewright.durations import format_duration
-from kubewright.operator._exit import ExitCode
-from kubewright.operator._logs import set_up_logging
 from kubewright.operator._running import Running
-from kubewright.operator._settings import SettingError, Settings, from_environment, misspelled
-from kubewright.operator._signals import Signals
-from kubewright.operator._usage import asks_for_help, usage
+from kubewright.operator.logs import set_up_logging
+from kubewright.operator.process._exit_codes import ExitCode
+from kubewright.operator.process._signals import Signals
+from kubewright.operator.process._usage import asks_for_help, usage
+from kubewright.operator.settings import SettingError, Settings, from_environment, misspelled
 
 if TYPE_CHECKING:
     from kubewright.operator._operator import Operator
 
-__all__ = ["run", "settings_of"]
+__all__ = ["resolve_settings", "run"]
 
 logger = logging.getLogger("kubewright.operator")
 
@@ -59,7 +59,7 @@ def run(
         raise SystemExit(int(code))
 
 
-def settings_of(operator: Operator, options: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
+def resolve_settings(operator: Operator, options: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
     """What counts: what this run was given, else what variables say, else what the operator was made with."""
     return replace(operator.settings, **{**from_environment(environ), **options})
 
@@ -68,7 +68,7 @@ def _run(
     operator: Operator, options: Mapping[str, Any], environ: Mapping[str, str], *, shares_machine: bool
 ) -> ExitCode:
     try:
-        settings = settings_of(operator, options, environ)
+        settings = resolve_settings(operator, options, environ)
     except SettingError as error:
         set_up_logging(operator.settings)
         logger.error("%s", error)

@@ -16,16 +16,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from kubewright.client import Request
 from kubewright.operator import Operator
-from kubewright.operator._gate import Gate, listeners
-from kubewright.operator._settings import Settings
+from kubewright.operator.access import DeclaredAccess, observing_calls
+from kubewright.operator.settings import Settings
 from kubewright.rbac import CLUSTER, OWN, WATCHED, Permission
-from kubewright.testing._api_calls import ApiCall, calls_of
+from kubewright.testing.rbac._api_calls import ApiCall, calls_of
 
 __all__ = ["ApiCall", "CallRecorder", "RbacError", "RbacReport", "verified_rbac"]
 
@@ -69,7 +69,7 @@ class RbacReport:
 
 
 @dataclass(slots=True)
-class _Heard:
+class _Recorded:
     """The calls of one operator in all its runs, or of several that declare the same: a test may load it anew."""
 
     name: str
@@ -81,57 +81,61 @@ class _Heard:
 
 
 class CallRecorder:
-    """Notes the calls of running operators between `start` and `stop`: of all, or of those with certain names."""
+    """Records the calls of runs that start between `start` and `stop`: of all operators, or those with given names."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._names = frozenset(names)
-        self._heard: dict[tuple[object, ...], _Heard] = {}
-        self._runs: WeakKeyDictionary[Gate, _Heard] = WeakKeyDictionary()
+        self._recorded: dict[tuple[object, ...], _Recorded] = {}
+        self._runs: WeakKeyDictionary[DeclaredAccess, _Recorded] = WeakKeyDictionary()
+        self._recording = ExitStack()
+        self._active = False
 
     def start(self) -> None:
-        """Begin to listen."""
-        listeners.append(self._hear)
+        """Starts recording."""
+        self._active = True
+        self._recording.enter_context(observing_calls(self._record))
 
     def stop(self) -> None:
-        """Listen no more."""
-        listeners.remove(self._hear)
+        """Stops recording, also of runs that have not ended."""
+        self._active = False
+        self._recording.close()
 
     def calls(self) -> list[ApiCall]:
         """All different calls, sorted."""
-        return sorted({call for heard in self._heard.values() for call in heard.calls})
+        return sorted({call for recorded in self._recorded.values() for call in recorded.calls})
 
     def reports(self) -> list[RbacReport]:
         """A report for each operator, by name."""
         return [
             RbacReport(
-                heard.name,
-                len(heard.calls),
-                heard.missing,
-                tuple(one for one in heard.permissions if not one.rare and one not in heard.used),
+                recorded.name,
+                len(recorded.calls),
+                recorded.missing,
+                tuple(one for one in recorded.permissions if not one.rare and one not in recorded.used),
             )
-            for heard in sorted(self._heard.values(), key=lambda heard: heard.name)
+            for recorded in sorted(self._recorded.values(), key=lambda recorded: recorded.name)
         ]
 
-    def _hear(self, gate: Gate, request: Request, status: int) -> None:
-        name = gate.operator.name
-        if not gate.operator.has_roles or (self._names and name not in self._names):
+    def _record(self, access: DeclaredAccess, request: Request, status: int) -> None:
+        name = access.operator.name
+        if not self._active or not access.operator.has_roles or (self._names and name not in self._names):
             return
-        heard = self._runs.get(gate) or self._begin(gate)
+        recorded = self._runs.get(access) or self._record_of(access)
         test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
         for call in calls_of(request, status):
-            allowing = [one for one in gate.permissions if _allows(one, call, gate.namespaces)]
-            heard.calls.setdefault(call, test)
-            heard.used.update(allowing)
+            allowing = [one for one in access.permissions if _allows(one, call, access.namespaces)]
+            recorded.calls.setdefault(call, test)
+            recorded.used.update(allowing)
             if not allowing and not _is_free(call):
-                heard.missing.setdefault(call, test)
+                recorded.missing.setdefault(call, test)
 
-    def _begin(self, gate: Gate) -> _Heard:
-        """Hear of a run for the first time."""
-        operator = gate.operator
-        declared = (operator.name, *operator.permissions(Settings()))  # whatever its runs are set to
-        heard = self._runs[gate] = self._heard.setdefault(declared, _Heard(operator.name))
-        heard.permissions |= dict.fromkeys(gate.permissions)
-        return heard
+    def _record_of(self, access: DeclaredAccess) -> _Recorded:
+        """Returns the record for the first call of a run."""
+        operator = access.operator
+        declared = (operator.name, *operator.permissions(Settings()))  # independent of the settings of each run
+        recorded = self._runs[access] = self._recorded.setdefault(declared, _Recorded(operator.name))
+        recorded.permissions |= dict.fromkeys(access.permissions)
+        return recorded
 
 
 @contextmanager

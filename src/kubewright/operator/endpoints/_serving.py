@@ -1,4 +1,4 @@
-"""`serve_pages`: serves the pages of a running operator until it ends."""
+"""`serve_endpoints`: serves the pages of a running operator until it ends."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from kubewright.client import Client
-from kubewright.operator._http_server import HttpServer
-from kubewright.operator._pages import DEBUG_PAGES, Site, sites_of
-from kubewright.operator._settings import SettingError
+from kubewright.operator.endpoints._pages import DEBUG_PAGES, Site, sites_of
+from kubewright.operator.endpoints._server import HttpServer
+from kubewright.operator.settings import SettingError
 
 if TYPE_CHECKING:
     from kubewright.operator._operator import Operator
     from kubewright.operator._running import Running
 
-__all__ = ["serve_pages"]
+__all__ = ["serve_endpoints"]
 
 logger = logging.getLogger("kubewright.operator")
 
 
-async def serve_pages(operator: Operator, running: Running, client: Client, stack: AsyncExitStack) -> list[HttpServer]:
+async def serve_endpoints(
+    operator: Operator, running: Running, client: Client, stack: AsyncExitStack
+) -> list[HttpServer]:
     """Serve all pages of an operator until the stack unwinds; the servers, that of the probes first.
 
     `client` reviews the tokens of requests. Raises `SettingError` for an address that cannot be used.
@@ -45,9 +47,9 @@ def _plain(site: Site) -> HttpServer:
 async def _secured(
     operator: Operator, running: Running, client: Client, site: Site, stack: AsyncExitStack
 ) -> HttpServer:
-    from kubewright.operator._authorization import Authorizer, authorized
-    from kubewright.operator._reviews import TokenReviews
-    from kubewright.operator._serving_certificate import certificate_for
+    from kubewright.operator.endpoints._authorization import Authorizer, authorized
+    from kubewright.operator.endpoints._certificate import certificate_for
+    from kubewright.operator.endpoints._token_reviews import TokenReviews
     from kubewright.webhook import serving_context
 
     clock = running.clock
@@ -63,7 +65,7 @@ async def _secured(
 
 async def _check(client: Client, operator: str) -> None:
     """Log once, at the start, that no client can be authorized; each of its requests gets the same message."""
-    from kubewright.operator._reviews import missing_permissions, without_reviews
+    from kubewright.operator.endpoints._token_reviews import missing_permissions, without_reviews
 
     if await missing_permissions(client):
         logger.warning("%s", without_reviews(operator))
