@@ -15,6 +15,7 @@ import yaml
 
 from kubewright.api import info_of, to_dict
 from kubewright.manifests import (
+    KUSTOMIZE_FOLDERS,
     MARK,
     File,
     Project,
@@ -25,7 +26,6 @@ from kubewright.manifests import (
     objects,
     write,
 )
-from kubewright.manifests._kustomize import FOLDERS
 from kubewright.testing import setup_binaries
 from tests.manifests.helm import BUILD_SECONDS, helm
 from tests.manifests.projects import FULL, PROJECTS, project
@@ -279,7 +279,7 @@ def test_files_are_the_same_each_time_and_carry_the_mark(files_of: Any, tmp_path
 
 @pytest.mark.parametrize("of", PROJECTS.values(), ids=PROJECTS.keys())
 def test_every_file_of_the_tree_is_in_a_folder_of_its_own(of: Project) -> None:
-    assert {file.path.partition("/")[0] for file in kustomize_files(of)} <= FOLDERS
+    assert {file.path.partition("/")[0] for file in kustomize_files(of)} <= KUSTOMIZE_FOLDERS
 
 
 def test_the_tree_has_the_definitions_where_the_command_alone_puts_them() -> None:

@@ -10,10 +10,8 @@ import pytest
 
 from kubewright.api import Object, apps, core, networking, policy, rbac, to_dict
 from kubewright.cli._run import command as run_command
-from kubewright.manifests import Project, objects
-from kubewright.manifests._certificates import metrics_cert_manager_objects
-from kubewright.manifests._image import Image
-from kubewright.manifests._monitoring import ServiceMonitor
+from kubewright.manifests import Image, Project, objects
+from kubewright.manifests.manager import ServiceMonitor, metrics_cert_manager_objects
 from tests.manifests.projects import DIGEST, FULL, PROJECTS, Foo, operator, project
 
 O = TypeVar("O", bound=Object)  # noqa: E741

@@ -203,7 +203,7 @@ async def test_the_operator_group_of_somebody_else_is_used_if_it_fits(
 ) -> None:
     metadata = ObjectMeta(name="theirs", namespace=namespace)
     await client.create(OperatorGroup(metadata=metadata, spec=OperatorGroupSpec(target_namespaces=[namespace])))
-    with pytest.raises(NotInstalled, match=rf"theirs is there, and is for {namespace}, but .* for all namespaces"):
+    with pytest.raises(NotInstalled, match=rf"theirs selects {namespace}, but .* for all namespaces"):
         await run(client, Installation(bundle=bundle, namespace=namespace), Said(), timeout=PATIENCE)
     assert await find(client, Subscription, "shelf-operator", namespace) is None
 

@@ -146,5 +146,5 @@ def test_a_record_that_is_none_is_told(project: Path, text: str, told: str) -> N
 
 def test_kinds_are_known_that_nobody_has_imported_yet() -> None:
     """The types of a group are imported on first use, so a new interpreter has none of them."""
-    asked = "from kubewright.scaffold._owned import find_owned; print(find_owned('deployment'))"
+    asked = "from kubewright.scaffold._builtin_kinds import find_builtin_kind; print(find_builtin_kind('deployment'))"
     assert subprocess.check_output([sys.executable, "-c", asked], text=True) == "apps.Deployment\n"

@@ -13,9 +13,20 @@ from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._projects import project_from, targets_argument, targets_or_project
 from kubewright.cli._standing import ProjectCommand
-from kubewright.development._images import TOOLS, Build, BuildError, Command, Tool, commands, find_containerfile
-from kubewright.development._tools import find_tool, has_buildx, run_commands, tool_to_show
-from kubewright.manifests._image import Image
+from kubewright.development import (
+    TOOLS,
+    Build,
+    BuildError,
+    Command,
+    Tool,
+    commands,
+    find_containerfile,
+    find_tool,
+    has_buildx,
+    run_commands,
+    tool_to_show,
+)
+from kubewright.manifests import Image
 from kubewright.scaffold import RECORD, Plan, Record, ScaffoldError, carry_out
 
 __all__ = ["command"]

@@ -128,7 +128,7 @@ def _project(targets: Sequence[str], image: str | None, version: str | None, out
 
     An image that nobody names is that of the bundle in the folder, while the version is the same.
     """
-    from kubewright.olm._update import remembered_image
+    from kubewright.olm import remembered_image
 
     program = program_of(targets)
     project = project_from(targets, program=program, image=image)
@@ -146,7 +146,7 @@ def _version_here() -> str:
     """The version in `pyproject.toml`, if it is one that OLM takes."""
     import tomllib
 
-    from kubewright.olm._semver import is_semver
+    from kubewright.olm import is_semver
 
     try:
         said = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8")).get("project", {}).get("version", "")
@@ -199,8 +199,8 @@ def _listing(arguments: Mapping[str, Any]) -> Listing:
 
 def _tell_conflicts(update: Update, output: Output) -> None:
     for conflict in update.conflicts:
-        output.line(f"conflict {update.folder}/{update.csv}: {conflict}")
-    output.document(folder=str(update.folder), conflicts=[asdict(conflict) for conflict in update.conflicts])
+        output.line(f"conflict {update.output.folder}/{update.csv}: {conflict}")
+    output.document(folder=str(update.output.folder), conflicts=[asdict(conflict) for conflict in update.conflicts])
     click.echo(
         f"{counted(update.conflicts, 'conflict')}, and nothing is written: undo your change, or decide with --keep mine"
         " or --keep generated.",
@@ -212,12 +212,12 @@ def _tell_conflicts(update: Update, output: Output) -> None:
 def _check(update: Update, output: Output) -> None:
     drifts = update.compare()
     for drift in drifts:
-        output.line(f"{os.path.normpath(update.folder / drift.path)}{str(drift).removeprefix(drift.path)}")
-    output.document(folder=str(update.folder), differ=[asdict(drift) for drift in drifts])
+        output.line(f"{os.path.normpath(update.output.folder / drift.path)}{str(drift).removeprefix(drift.path)}")
+    output.document(folder=str(update.output.folder), differ=[asdict(drift) for drift in drifts])
     if drifts:
         click.echo(f"{counted(drifts, 'file')} not up to date: run the command without --check.", err=True)
         differs()
-    output.line(f"{len(update.files) + 1} files in {update.folder} and beside it are up to date.")
+    output.line(f"{len(update.output.files) + 1} files in {update.output.folder} and beside it are up to date.")
 
 
 def _write(update: Update, output: Output, *, overwrite: bool) -> None:
@@ -228,9 +228,9 @@ def _write(update: Update, output: Output, *, overwrite: bool) -> None:
     except ForeignFile as error:
         raise click.ClickException(f"{error} with --overwrite") from error
     for path in done.written:
-        output.step("wrote", os.path.normpath(update.folder / path))
+        output.step("wrote", os.path.normpath(update.output.folder / path))
     for path in done.removed:
-        output.step("removed", f"{update.folder}/{path}")
+        output.step("removed", f"{update.output.folder}/{path}")
     for path in update.lost:
         click.echo(f"Warning: your edit of {path} is gone, with what it was in.", err=True)
-    output.line(f"{len(update.files)} files in {update.folder}, {len(done.unchanged)} of them unchanged.")
+    output.line(f"{len(update.output.files)} files in {update.output.folder}, {len(done.unchanged)} of them unchanged.")

@@ -53,22 +53,21 @@ def command(
       docker build --tag registry.example.com/guestbook-catalog:latest --file catalog.Dockerfile .
       docker build --build-arg OPM_IMAGE=registry.example.com/opm:latest --file catalog.Dockerfile .
     """
-    from kubewright.manifests import ForeignFile, compare, write
-    from kubewright.olm import Bundle, BundleError, Catalog, catalog_dockerfile
-    from kubewright.olm._beside import check_folder, compare_beside, refuse_beside, write_beside
+    from kubewright.manifests import ForeignFile
+    from kubewright.olm import Bundle, BundleError, Catalog, check_image_folder
 
     folders = list(bundles) or [Path("bundle")]
     image_of = _image_of(bundle_image) if bundle_image else None
     try:
-        check_folder(out)
+        check_image_folder(out)
         catalog = Catalog.of([Bundle.read(folder) for folder in folders], image_of)
+        generated = catalog.image_folder(out)
     except BundleError as error:
         raise WrongUse(str(error)) from error
     for warning in catalog.warnings:
         click.echo(f"Warning: {warning}.", err=True)
-    files, beside = [catalog.file()], catalog_dockerfile(out.name)
     if check:
-        drifts = [*compare(out, files), *compare_beside(out, beside)]
+        drifts = generated.compare()
         for drift in drifts:
             output.line(f"{os.path.normpath(out / drift.path)}{str(drift).removeprefix(drift.path)}")
         output.document(folder=str(out), differ=[drift.path for drift in drifts])
@@ -77,16 +76,11 @@ def command(
         output.line(f"{out} is up to date.")
         return
     try:
-        if not overwrite:
-            refuse_beside(out, beside)
-        done = write(out, files, replace_foreign=overwrite)
-        wrote_beside = write_beside(out, beside)
+        done = generated.write(replace_foreign=overwrite)
     except ForeignFile as error:
         raise click.ClickException(f"{error} with --overwrite") from error
     for path in done.written:
-        output.step("wrote", f"{out}/{path}")
-    if wrote_beside:
-        output.step("wrote", str(out.parent / beside.path))
+        output.step("wrote", os.path.normpath(out / path))
     channels = {name: [entry.name for entry in entries] for name, entries in sorted(catalog.channels.items())}
     output.line(
         f"{catalog.package} in {out}: {', '.join(f'{name} ({len(found)})' for name, found in channels.items())}"

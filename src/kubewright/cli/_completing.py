@@ -53,9 +53,9 @@ def contexts(ctx: click.Context) -> Iterable[str]:
 @one_of
 def owned(_: click.Context) -> Iterable[str]:
     """The kinds of Kubernetes that a reconciler may own."""
-    from kubewright.scaffold._owned import all_owned
+    from kubewright.scaffold import builtin_kinds
 
-    return [one.kind for one in all_owned()]
+    return [one.kind for one in builtin_kinds()]
 
 
 @one_of

@@ -23,9 +23,9 @@ def importing(*targets: str) -> Iterator[None]:
     except (LoadError, click.ClickException):
         raise
     except (Exception, SystemExit) as error:  # a program that leaves must not end the command as if all went well
-        from kubewright.development._failures import told
+        from kubewright.development import user_traceback
 
-        click.echo(told(error), err=True, nl=False)
+        click.echo(user_traceback(error), err=True, nl=False)
         why = ", see above"
         if isinstance(error, SystemExit):
             why = ': it calls sys.exit(), see above. Keep that below `if __name__ == "__main__":`'

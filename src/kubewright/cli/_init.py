@@ -10,8 +10,7 @@ import click
 from kubewright.cli._exit_codes import WrongUse
 from kubewright.cli._output import Output, output_option
 from kubewright.cli._scaffolding import carried_out, tell
-from kubewright.scaffold import RECORD, Plan, Record, ScaffoldError, new_project
-from kubewright.scaffold._plan import read_text
+from kubewright.scaffold import RECORD, Plan, Record, ScaffoldError, new_project, read_text
 
 __all__ = ["command"]
 

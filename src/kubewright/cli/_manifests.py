@@ -105,11 +105,10 @@ def command(
       kubectl apply --server-side -k config/default
       kubewright manifests foo.py --package helm --out chart
     """
-    from kubewright.manifests import ForeignFile, compare, write
-    from kubewright.manifests._kustomize import FOLDERS, is_package
+    from kubewright.manifests import KUSTOMIZE_FOLDERS, ForeignFile, compare, has_kustomize_tree, write
 
     found = None if package else out or Path("config")
-    if found is not None and is_package(found):
+    if found is not None and has_kustomize_tree(found):
         package = "kustomize"  # definitions and roles are parts of it, and are another there
     if image and not package:
         raise click.UsageError("--image goes with --package: definitions and roles name no image")
@@ -122,7 +121,7 @@ def command(
     files = _files(
         targets_or_project(targets), namespace, descriptions, exclude, package, image, policies=policies, kept=found
     )
-    own = FOLDERS if package != "helm" else ()
+    own = KUSTOMIZE_FOLDERS if package != "helm" else ()
     if check:
         drifts = compare(out, files, own=own)
         output.document(out=str(out), files=len(files), differ=drifts)
@@ -160,8 +159,7 @@ def _files(
 ) -> list[File]:
     """The files. `kept` is the folder with the package that was found there, whose image stays."""
     from kubewright.crd import check_rules, crds_of
-    from kubewright.manifests import chart_files, crd_files, kustomize_files, rbac_files
-    from kubewright.manifests._kustomize import image_in
+    from kubewright.manifests import chart_files, crd_files, kustomize_files, kustomize_image, rbac_files
 
     described: Literal["short"] | bool = "short" if descriptions == "short" else descriptions == "full"
     program = program_of(targets, exclude)
@@ -172,7 +170,7 @@ def _files(
     more = _policy_files(program.kinds) if policies else []
     if package:
         if kept is not None and image is None and not program.projects:
-            image = recorded_image(targets) or image_in(kept)
+            image = recorded_image(targets) or kustomize_image(kept)
         project = project_from(targets, program=program, image=image, namespace=namespace, descriptions=described)
         return [*kustomize_files(project), *more] if package == "kustomize" else chart_files(project)
     definitions = crd_files(crds, converted=program.converted)
@@ -181,7 +179,7 @@ def _files(
 
 def _has_policies(out: Path) -> bool:
     """Whether --policies was given before, so that its files stay up to date."""
-    from kubewright.manifests._write import is_generated
+    from kubewright.manifests import is_generated
 
     return any(is_generated(path) for path in (out / "policy").glob("*.yaml"))
 

@@ -61,8 +61,7 @@ def project_from(
     descriptions: Descriptions = True,
 ) -> Project:
     """What is deployed of a program, which is loaded unless given; a warning of it is told."""
-    from kubewright.manifests._image import Image
-    from kubewright.manifests._package import project_of
+    from kubewright.manifests import Image, project_of
 
     program = program or program_of(targets)
     if image is None and not program.projects:  # which say it themselves

@@ -108,11 +108,10 @@ def _installation(
     index_image: str | None,
     opm_image: str | None,
 ) -> Installation:
-    from kubewright.olm import Bundle, BundleError, Installation, validate
-    from kubewright.olm._pull import PullFailed, pulled
+    from kubewright.olm import Bundle, BundleError, Installation, PullError, pull_bundle, validate
 
     try:
-        found = Bundle.read(Path(bundle)) if Path(bundle).is_dir() else pulled(bundle)
+        found = Bundle.read(Path(bundle)) if Path(bundle).is_dir() else pull_bundle(bundle)
         report = validate(found)
         if not report.ok:
             raise BundleError(f"{bundle} is no valid bundle: {report.errors[0]}")
@@ -126,7 +125,7 @@ def _installation(
             index_image=index_image or "",
             **given,
         )
-    except PullFailed as error:
+    except PullError as error:
         raise click.ClickException(str(error)) from error
     except BundleError as error:
         raise WrongUse(str(error)) from error

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from kubewright.cli._exit_codes import WrongUse
-from kubewright.development._testing import TestClusters, has_pytest, run_tests
+from kubewright.development import TestClusters, has_pytest, run_tests
 from kubewright.scaffold import ScaffoldError
 
 __all__ = ["command"]

@@ -17,10 +17,10 @@ Each of them tells what it does as it goes, by a function that it is given. What
 
 from __future__ import annotations
 
-from kubewright.deployment._deploy import deploy
+from kubewright.deployment._deploy import ReportStep, deploy
 from kubewright.deployment._examine import examine
 from kubewright.deployment._finding import Finding
-from kubewright.deployment._ownership import NameTaken, namespace_is_ours
+from kubewright.deployment._ownership import NameTaken, namespace_is_ours, object_title
 from kubewright.deployment._remove import StillThere, undeploy, uninstall
 from kubewright.deployment._serving import NotServed
 from kubewright.deployment._webhooks import NOTHING_RUNS, runs_no_programs
@@ -30,10 +30,12 @@ __all__ = [
     "Finding",
     "NameTaken",
     "NotServed",
+    "ReportStep",
     "StillThere",
     "deploy",
     "examine",
     "namespace_is_ours",
+    "object_title",
     "runs_no_programs",
     "undeploy",
     "uninstall",

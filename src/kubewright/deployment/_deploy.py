@@ -8,18 +8,27 @@ from kubewright.api import apiextensions, core
 from kubewright.client import Client
 from kubewright.crd import wait_for_definition
 from kubewright.deployment._ownership import FIELD_MANAGER, check_names, in_cluster, namespace_is_ours, title, whose
+from kubewright.crd._serving import until_served
+from kubewright.deployment._ownership import (
+    FIELD_MANAGER,
+    check_names,
+    in_cluster,
+    namespace_is_ours,
+    object_title,
+    whose,
+)
 from kubewright.deployment._serving import check_served
 from kubewright.manifests import Project, objects
 
-__all__ = ["Say", "deploy"]
+__all__ = ["ReportStep", "deploy"]
 
-Say = Callable[[str, str], None]
+ReportStep = Callable[[str, str], None]
 """Told of each step: what was done (`applied`, `removed`, `kept`), and to which object."""
 
 _SERVED_WITHIN = 30.0
 
 
-async def deploy(client: Client, project: Project, say: Say) -> None:
+async def deploy(client: Client, project: Project, report: ReportStep) -> None:
     """Apply every object of a project. Definitions are served before anything else needs them.
 
     Raises `NameTaken`, before anything is written, when an object of somebody else has a name that is needed, and
@@ -31,10 +40,10 @@ async def deploy(client: Client, project: Project, say: Say) -> None:
     applying = client.writing_as(FIELD_MANAGER)
     for obj in everything:
         if isinstance(obj, core.Namespace) and (kept := await _of_somebody_else(client, obj, project)) is not None:
-            say("kept", f"{title(obj)}, which was made {whose(kept)}")
+            report("kept", f"{object_title(obj)}, which was made {whose(kept)}")
             continue
         await applying.apply(obj, force=True)
-        say("applied", title(obj))
+        report("applied", object_title(obj))
         if isinstance(obj, apiextensions.CustomResourceDefinition):
             await wait_for_definition(client, obj.metadata.name, obj.spec.names.kind, _SERVED_WITHIN)
 

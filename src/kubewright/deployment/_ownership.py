@@ -15,7 +15,16 @@ from kubewright.client import Client, Forbidden
 from kubewright.crd import check_change
 from kubewright.manifests import Project
 
-__all__ = ["FIELD_MANAGER", "NameTaken", "check_names", "in_cluster", "is_ours", "namespace_is_ours", "title", "whose"]
+__all__ = [
+    "FIELD_MANAGER",
+    "NameTaken",
+    "check_names",
+    "in_cluster",
+    "is_ours",
+    "namespace_is_ours",
+    "object_title",
+    "whose",
+]
 
 FIELD_MANAGER: Final = "kubewright-deploy"
 
@@ -38,7 +47,7 @@ async def check_names(client: Client, project: Project, wanted: Sequence[Object]
             assert isinstance(found, apiextensions.CustomResourceDefinition)
             check_change(found, obj)
         elif not is_ours(found, obj, project):
-            taken.append(f"{title(obj)} is taken {whose(found)}")
+            taken.append(f"{object_title(obj)} is taken {whose(found)}")
     if taken:
         raise NameTaken(
             f"{'; '.join(taken)}: remove what is there, or give the operator another name. Nothing was changed"
@@ -75,7 +84,7 @@ def whose(obj: Object) -> str:
     return f"{told} ({', '.join(labelled)})" if labelled else told
 
 
-def title(obj: Object) -> str:
+def object_title(obj: Object) -> str:
     """An object as people name it: `Deployment guestbook-system/guestbook`."""
     metadata = obj.metadata
     where = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name

@@ -10,6 +10,9 @@ from kubewright.client import Client, NotFound
 from kubewright.crd import describe_blockers, objects_with_finalizers
 from kubewright.deployment._deploy import Say
 from kubewright.deployment._ownership import is_ours, namespace_is_ours, title, whose
+from kubewright.crd._deletion import held_up, waits_for
+from kubewright.deployment._deploy import ReportStep
+from kubewright.deployment._ownership import is_ours, namespace_is_ours, object_title, whose
 from kubewright.durations import format_duration
 from kubewright.manifests import Project, objects
 
@@ -22,17 +25,19 @@ class StillThere(Exception):
     """Objects that were deleted have not gone; the text says what holds them up."""
 
 
-async def uninstall(client: Client, definitions: Sequence[Definition], say: Say, *, timeout: float = 60.0) -> None:
+async def uninstall(
+    client: Client, definitions: Sequence[Definition], report: ReportStep, *, timeout: float = 60.0
+) -> None:
     """Remove definitions and all objects of theirs, and wait until they are gone.
 
     Objects with finalizers wait for the operator that has set them; when it does not come, `StillThere` names them.
     """
-    going = [definition for definition in definitions if await _begin_to_delete(client, definition, say)]
+    going = [definition for definition in definitions if await _begin_to_delete(client, definition, report)]
     try:
         async with asyncio.timeout(timeout):
             for definition in going:
                 await _absent(client, definition)
-                say("removed", title(definition))
+                report("removed", object_title(definition))
     except TimeoutError:
         held = [text for definition in going for text in await objects_with_finalizers(client, definition)]
         raise StillThere(
@@ -40,16 +45,16 @@ async def uninstall(client: Client, definitions: Sequence[Definition], say: Say,
         ) from None
 
 
-async def undeploy(client: Client, project: Project, say: Say, *, timeout: float = 60.0) -> None:
+async def undeploy(client: Client, project: Project, report: ReportStep, *, timeout: float = 60.0) -> None:
     """Remove all that `deploy` makes: the definitions while the operator can still clean up, and then the rest."""
     everything = objects(project)
-    await uninstall(client, [obj for obj in everything if isinstance(obj, Definition)], say, timeout=timeout)
+    await uninstall(client, [obj for obj in everything if isinstance(obj, Definition)], report, timeout=timeout)
     for obj in reversed(everything):
-        if not isinstance(obj, Definition) and await _may_remove(client, obj, project, say):
-            await _delete(client, obj, say)
+        if not isinstance(obj, Definition) and await _may_remove(client, obj, project, report):
+            await _delete(client, obj, report)
 
 
-async def _may_remove(client: Client, obj: Object, project: Project, say: Say) -> bool:
+async def _may_remove(client: Client, obj: Object, project: Project, report: ReportStep) -> bool:
     found = await client.find(type(obj), obj.metadata.name, obj.metadata.namespace or None)
     if found is None:
         return True  # and is told as the others are
@@ -58,21 +63,21 @@ async def _may_remove(client: Client, obj: Object, project: Project, say: Say) -
     else:
         ours, why = is_ours(found, obj, project), f"which is not of this project, but was made {whose(found)}"
     if not ours:
-        say("kept", f"{title(obj)}, {why}")
+        report("kept", f"{object_title(obj)}, {why}")
     return ours
 
 
-async def _delete(client: Client, obj: Object, say: Say) -> None:
-    if await _begin_to_delete(client, obj, say):
-        say("removed", title(obj))
+async def _delete(client: Client, obj: Object, report: ReportStep) -> None:
+    if await _begin_to_delete(client, obj, report):
+        report("removed", object_title(obj))
 
 
-async def _begin_to_delete(client: Client, obj: Object, say: Say) -> bool:
+async def _begin_to_delete(client: Client, obj: Object, report: ReportStep) -> bool:
     """Whether there was something to delete. It may stay for a while."""
     try:
         await client.delete(type(obj), obj.metadata.name or "", obj.metadata.namespace)
     except NotFound:
-        say("absent", title(obj))
+        report("absent", object_title(obj))
         return False
     return True
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from kubewright.development._samples import samples_beside
     from kubewright.development._targets import check_targets
     from kubewright.development._testing import TestClusters, has_pytest, run_tests
-    from kubewright.development._tools import find_tool, has_buildx, run_commands
+    from kubewright.development._tools import find_tool, has_buildx, run_commands, tool_to_show
+    from kubewright.development._tracebacks import user_traceback
     from kubewright.development._views import JsonView, LinesView, LiveView, View, view_for
 
 __all__ = [
@@ -48,6 +49,8 @@ __all__ = [
     "run_commands",
     "run_tests",
     "samples_beside",
+    "tool_to_show",
+    "user_traceback",
     "view_for",
 ]
 
@@ -74,6 +77,8 @@ _HOMES = {
     "run_commands": "_tools",
     "run_tests": "_testing",
     "samples_beside": "_samples",
+    "tool_to_show": "_tools",
+    "user_traceback": "_tracebacks",
     "view_for": "_views",
 }
 

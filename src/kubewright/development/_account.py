@@ -7,8 +7,7 @@ from typing import Final
 
 from kubewright.api import ObjectMeta, core, rbac
 from kubewright.client import Client
-from kubewright.manifests import roles_of
-from kubewright.manifests._rules import service_account_of, system_namespace
+from kubewright.manifests import roles_of, service_account_of, system_namespace
 from kubewright.operator import Operator
 
 __all__ = ["account_for"]

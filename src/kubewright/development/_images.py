@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
-from kubewright.manifests._image import Image
+from kubewright.manifests import Image
 
 __all__ = ["TOOLS", "Build", "BuildError", "Command", "Tool", "commands", "find_containerfile"]
 

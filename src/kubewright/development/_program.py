@@ -23,10 +23,10 @@ from kubewright.cache import ObjectKey
 from kubewright.client import ApiError, Client, ConfigError
 from kubewright.development._account import account_for
 from kubewright.development._channel import Channel
-from kubewright.development._failures import place_of, told
 from kubewright.development._messages import Failed, Installed, KindShown, Loaded, Message, Ready, Reconciled
 from kubewright.development._orders import Orders
 from kubewright.development._sources import program_files
+from kubewright.development._tracebacks import error_location, user_traceback
 from kubewright.manifests import Program, load
 from kubewright.observe import HistoryEntry
 from kubewright.operator import ExitCode, Operator, Running
@@ -62,13 +62,13 @@ def work(orders: Orders, tell: Tell) -> int:
         tell(Failed(what="import", text=str(error), files=program_files(error)))
         return ExitCode.CONFIGURATION
     except (Exception, SystemExit) as error:  # a program may also leave while it is imported
-        file, line = place_of(error)
-        tell(Failed(what="import", text=told(error), file=file, line=line, files=program_files(error)))
+        file, line = error_location(error)
+        tell(Failed(what="import", text=user_traceback(error), file=file, line=line, files=program_files(error)))
         return ExitCode.FAILED
     try:
         kinds = _shown(program.kinds, _reconciled(operator))
     except Exception as error:  # definitions follow from all classes together, after each of them was imported
-        tell(Failed(what="definitions", text=told(error), files=program_files(error)))
+        tell(Failed(what="definitions", text=user_traceback(error), files=program_files(error)))
         return ExitCode.FAILED
     tell(Loaded(operator=operator.name, kinds=kinds, files=program_files()))
     try:

@@ -14,26 +14,26 @@ from typing import Any, Final
 
 from kubewright.api import Object, to_dict
 from kubewright.crd import crds_of, to_yaml
-from kubewright.manifests._access import certificate_access
-from kubewright.manifests._certificates import (
+from kubewright.manifests._files import crd_files, rbac_files
+from kubewright.manifests._image import Image
+from kubewright.manifests._objects import definitions, policy_of, webhook_configurations
+from kubewright.manifests._project import Project, definition_name
+from kubewright.manifests._write import File, is_generated, text_file, yaml_file
+from kubewright.manifests.manager._access import certificate_access
+from kubewright.manifests.manager._certificates import (
     cert_manager_objects,
     certificate_addition,
     injected_from,
     metrics_cert_manager_objects,
 )
-from kubewright.manifests._files import crd_files, rbac_files
-from kubewright.manifests._image import Image
-from kubewright.manifests._manager import Addition, budget, deployment, namespace
-from kubewright.manifests._monitoring import metrics_access, metrics_additions, metrics_service, service_monitor
-from kubewright.manifests._objects import configurations, definitions, policy_of
-from kubewright.manifests._project import Project, definition_name
-from kubewright.manifests._webhooks import webhook_addition, webhook_service
-from kubewright.manifests._write import File, is_generated, text_file, yaml_file
+from kubewright.manifests.manager._deployment import Addition, budget, deployment, namespace
+from kubewright.manifests.manager._metrics import metrics_access, metrics_additions, metrics_service, service_monitor
+from kubewright.manifests.manager._webhooks import webhook_addition, webhook_service
 from kubewright.yaml import load_yaml
 
-__all__ = ["FOLDERS", "image_in", "is_package", "kustomize_files"]
+__all__ = ["KUSTOMIZE_FOLDERS", "has_kustomize_tree", "kustomize_files", "kustomize_image"]
 
-FOLDERS: Final = frozenset(
+KUSTOMIZE_FOLDERS: Final = frozenset(
     [
         "certmanager",
         "crd",
@@ -55,12 +55,12 @@ _PLACEHOLDER: Final = "controller"
 _MANAGER_PATCH: Final = "manager_patch.yaml"
 
 
-def is_package(folder: Path) -> bool:
+def has_kustomize_tree(folder: Path) -> bool:
     """Whether a folder has a generated kustomize tree, and not definitions and roles alone."""
     return is_generated(folder / "default" / "kustomization.yaml")
 
 
-def image_in(folder: Path) -> str | None:
+def kustomize_image(folder: Path) -> str | None:
     """Returns the image of the kustomize tree in a folder, as it was generated or edited; None if there is none."""
     try:
         content = load_yaml((folder / "manager" / "kustomization.yaml").read_bytes())
@@ -129,7 +129,7 @@ def _webhook(project: Project) -> list[File]:
     # The annotations for cert-manager come with its own component.
     plain = replace(project, certificates="self-managed") if _is_injected(project) else project
     files = [yaml_file("webhook/service.yaml", webhook_service(plain))]
-    if made := configurations(plain):
+    if made := webhook_configurations(plain):
         files.append(yaml_file("webhook/manifests.yaml", *made))
     additions = [webhook_addition(project)]
     if not _is_injected(project):
@@ -152,7 +152,7 @@ def _certmanager(project: Project) -> list[File]:
     files = [yaml_file("certmanager/certificate.yaml", *cert_manager_objects(project))]
     annotated = [
         *(one for one in definitions(project) if injected_from(project).items() <= one.metadata.annotations.items()),
-        *configurations(project),
+        *webhook_configurations(project),
     ]
     patches = [
         (

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from kubewright.api import Object, apiextensions
 from kubewright.crd import crds_of
-from kubewright.manifests._access import (
+from kubewright.manifests._project import Project
+from kubewright.manifests.manager._access import (
     certificate_access,
     operator_access,
     people_access,
     service_account,
 )
-from kubewright.manifests._certificates import (
+from kubewright.manifests.manager._certificates import (
     cert_manager_objects,
     certificate_addition,
     injected_from,
     metrics_cert_manager_objects,
 )
-from kubewright.manifests._manager import Addition, budget, deployment, namespace
-from kubewright.manifests._monitoring import metrics_access, metrics_additions, metrics_service, service_monitor
-from kubewright.manifests._network import metrics_ingress, network_policy, webhook_ingress
-from kubewright.manifests._project import Project
-from kubewright.manifests._webhooks import (
+from kubewright.manifests.manager._deployment import Addition, budget, deployment, namespace
+from kubewright.manifests.manager._metrics import metrics_access, metrics_additions, metrics_service, service_monitor
+from kubewright.manifests.manager._network_policy import metrics_ingress, network_policy, webhook_ingress
+from kubewright.manifests.manager._webhooks import (
     has_mutating,
     has_validating,
     mutating_configuration,
@@ -30,7 +30,7 @@ from kubewright.manifests._webhooks import (
     with_conversion,
 )
 
-__all__ = ["access", "configurations", "definitions", "objects", "policy_of"]
+__all__ = ["access", "definitions", "objects", "policy_of", "webhook_configurations"]
 
 
 def objects(project: Project) -> list[Object]:
@@ -45,7 +45,7 @@ def objects(project: Project) -> list[Object]:
         *([budget(project)] if project.replicas > 1 else []),
         *([policy_of(project)] if project.network_policy else []),
         # Last: from here on the API server asks the program.
-        *configurations(project),
+        *webhook_configurations(project),
     ]
 
 
@@ -79,7 +79,7 @@ def additions(project: Project) -> list[Addition]:
     return made
 
 
-def configurations(project: Project) -> list[Object]:
+def webhook_configurations(project: Project) -> list[Object]:
     """The webhook configurations, with the annotation that asks for the CA where cert-manager provides it."""
     made: list[Object] = []
     if has_mutating(project):

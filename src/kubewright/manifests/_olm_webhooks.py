@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kubewright.api import to_dict
 from kubewright.manifests._project import Project, definition_name
-from kubewright.manifests._webhooks import WEBHOOK_PORT
+from kubewright.manifests.manager._webhooks import WEBHOOK_PORT
 from kubewright.webhook import ConversionDeclaration, WebhookDeclaration
 
 __all__ = ["webhook_definitions"]

@@ -22,15 +22,18 @@ from kubewright.olm._catalog import Catalog, catalog_dockerfile
 from kubewright.olm._csv import cluster_service_version, csv_name
 from kubewright.olm._examples import ExampleError, read_samples
 from kubewright.olm._files import bundle_files
+from kubewright.olm._image_folder import ImageFolder, check_image_folder
 from kubewright.olm._kinds import CatalogSource, ClusterServiceVersion, InstallPlan, OperatorGroup, Subscription
 from kubewright.olm._listing import Listing, icon_of
 from kubewright.olm._merge import Conflict, Keep, Merged, merge
 from kubewright.olm._objects import Installation
 from kubewright.olm._problems import Problem
+from kubewright.olm._pull import PullError, pull_bundle
 from kubewright.olm._read import Bundle, BundleError
 from kubewright.olm._run import NotInstalled, remove, run
-from kubewright.olm._update import Update, prepare, remembered
+from kubewright.olm._update import Update, prepare, remembered, remembered_image
 from kubewright.olm._validate import DEFAULT_SUITES, SUITES, Report, Suite, validate
+from kubewright.olm._versions import is_semver
 
 __all__ = [
     "DEFAULT_SUITES",
@@ -42,6 +45,7 @@ __all__ = [
     "ClusterServiceVersion",
     "Conflict",
     "ExampleError",
+    "ImageFolder",
     "InstallPlan",
     "Installation",
     "Keep",
@@ -50,19 +54,24 @@ __all__ = [
     "NotInstalled",
     "OperatorGroup",
     "Problem",
+    "PullError",
     "Report",
     "Subscription",
     "Suite",
     "Update",
     "bundle_files",
     "catalog_dockerfile",
+    "check_image_folder",
     "cluster_service_version",
     "csv_name",
     "icon_of",
+    "is_semver",
     "merge",
     "prepare",
+    "pull_bundle",
     "read_samples",
     "remembered",
+    "remembered_image",
     "remove",
     "run",
     "validate",

@@ -11,13 +11,15 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from kubewright.api import to_yaml
 from kubewright.manifests import MARK, File, text_file
 from kubewright.olm._graph import Entry, check_channel
+from kubewright.olm._image_folder import ImageFolder
 from kubewright.olm._read import Bundle, BundleError
-from kubewright.olm._semver import is_semver, precedence
+from kubewright.olm._versions import is_semver, precedence
 
 __all__ = ["CATALOG_DOCKERFILE", "OPM_IMAGE", "Catalog", "catalog_dockerfile"]
 
@@ -87,6 +89,10 @@ class Catalog:
     def file(self) -> File:
         """The catalog in a folder of its package's name, as catalogs of several packages have it."""
         return File(f"{self.package}/catalog.yaml", self.text())
+
+    def image_folder(self, folder: Path) -> ImageFolder:
+        """Returns the catalog in `folder` and its Dockerfile beside it."""
+        return ImageFolder(folder, [self.file()], catalog_dockerfile(folder.name))
 
 
 def catalog_dockerfile(folder: str) -> File:

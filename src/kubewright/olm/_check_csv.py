@@ -11,8 +11,8 @@ from kubewright.olm._install import INSTALL_MODES
 from kubewright.olm._names import NAME_RULE, is_name
 from kubewright.olm._problems import Level, Problem, problem
 from kubewright.olm._read import Bundle
-from kubewright.olm._semver import is_semver
 from kubewright.olm._shape import misshapen
+from kubewright.olm._versions import is_semver
 
 __all__ = ["check_csv", "provided"]
 

@@ -14,9 +14,7 @@ from msgspec.structs import replace
 
 from kubewright.api import core, to_dict
 from kubewright.manifests import Project, rules_of
-from kubewright.manifests._manager import Addition, deployment
-from kubewright.manifests._monitoring import metrics_additions
-from kubewright.manifests._webhooks import webhook_addition
+from kubewright.manifests.manager import Addition, deployment, metrics_additions, webhook_addition
 from kubewright.operator import for_reviewing
 from kubewright.rbac import CLUSTER, OWN, WATCHED, Permission
 

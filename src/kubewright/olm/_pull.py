@@ -8,22 +8,22 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from kubewright.manifests._image import Image
+from kubewright.manifests import Image
 from kubewright.olm._read import Bundle, BundleError
 
-__all__ = ["PullFailed", "pulled"]
+__all__ = ["PullError", "pull_bundle"]
 
 _TOOLS: Final = ("docker", "podman")
 
 
-class PullFailed(Exception):
+class PullError(Exception):
     """The container tool does not get the image; the text says what it said."""
 
 
-def pulled(image: str) -> Bundle:
+def pull_bundle(image: str) -> Bundle:
     """The bundle in an image, by docker or podman, whichever is there.
 
-    Raises `BundleError` for what is no image of a bundle, and `PullFailed` when the tool fails.
+    Raises `BundleError` for what is no image of a bundle, and `PullError` when the tool fails.
     """
     try:
         parsed = Image.parse(image)
@@ -49,5 +49,5 @@ def _done(tool: str, *arguments: str) -> str:
     done = subprocess.run([tool, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         why = done.stderr.strip().splitlines()[-1:] or ["it does not say why"]
-        raise PullFailed(f"`{Path(tool).name} {arguments[0]}` has failed: {why[0]}")
+        raise PullError(f"`{Path(tool).name} {arguments[0]}` has failed: {why[0]}")
     return done.stdout

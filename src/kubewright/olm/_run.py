@@ -8,9 +8,7 @@ from typing import Final
 
 from kubewright.api import Object, ObjectMeta, apiextensions, core, from_dict
 from kubewright.client import Client, NotFound
-from kubewright.deployment import uninstall
-from kubewright.deployment._deploy import Say
-from kubewright.deployment._ownership import title
+from kubewright.deployment import ReportStep, object_title, uninstall
 from kubewright.durations import format_duration
 from kubewright.olm._diagnosis import what_is_missing
 from kubewright.olm._kinds import (
@@ -32,7 +30,7 @@ class NotInstalled(Exception):
     """OLM has not installed a bundle. The text says how far it has come and what is missing."""
 
 
-async def run(client: Client, installation: Installation, say: Say, *, timeout: float = 300.0) -> None:
+async def run(client: Client, installation: Installation, report: ReportStep, *, timeout: float = 300.0) -> None:
     """Ask OLM for a bundle, and wait until its operator runs: the ClusterServiceVersion has `Succeeded`.
 
     To run it again changes what is different; a newer version that replaces the one there is an upgrade. Raises
@@ -41,16 +39,16 @@ async def run(client: Client, installation: Installation, say: Say, *, timeout: 
     await _require_olm(client, installation)
     applying = client.writing_as(FIELD_MANAGER)
     group = await _other_group(client, installation)
-    await _make_namespace(client, installation, say)
+    await _make_namespace(client, installation, report)
     for obj in installation.objects():
         if group is not None and isinstance(obj, OperatorGroup):
-            say("kept", title(group))
+            report("kept", object_title(group))
             continue
         await applying.apply(obj, force=True)
-        say("applied", title(obj))
+        report("applied", object_title(obj))
     try:
         async with asyncio.timeout(timeout):
-            await _installed(client, installation, say)
+            await _installed(client, installation, report)
     except TimeoutError:
         missing = await what_is_missing(client, installation)
         raise NotInstalled(
@@ -59,7 +57,7 @@ async def run(client: Client, installation: Installation, say: Say, *, timeout: 
 
 
 async def remove(
-    client: Client, installation: Installation, say: Say, *, definitions: bool = True, timeout: float = 60.0
+    client: Client, installation: Installation, report: ReportStep, *, definitions: bool = True, timeout: float = 60.0
 ) -> None:
     """Remove what `run` has made, and what OLM has made of it. What is gone already is no error.
 
@@ -69,18 +67,18 @@ async def remove(
     await _require_olm(client, installation)
     if definitions:
         owned = [from_dict(_Definition, one) for _, one in installation.bundle.of_kind("CustomResourceDefinition")]
-        await uninstall(client, owned, say, timeout=timeout)
+        await uninstall(client, owned, report, timeout=timeout)
     versions = await _versions_of(client, installation)
     # The Subscription first: it would install again what goes.
-    await _delete(client, installation.subscription(), say)
+    await _delete(client, installation.subscription(), report)
     for name in versions:
-        await _delete(client, _version(name, installation.namespace), say)
+        await _delete(client, _version(name, installation.namespace), report)
     for obj in reversed([*installation.catalog_objects(), installation.operator_group()]):
         if not isinstance(obj, OperatorGroup) or await _is_ours(client, obj, installation):
-            await _delete(client, obj, say)
+            await _delete(client, obj, report)
     namespace = _namespace(installation)
     if await _is_ours(client, namespace, installation):
-        await _delete(client, namespace, say)
+        await _delete(client, namespace, report)
 
 
 def _version(name: str, namespace: str) -> ClusterServiceVersion:
@@ -111,7 +109,7 @@ async def _other_group(client: Client, installation: Installation) -> OperatorGr
     said = sorted(others[0].spec.target_namespaces or []) if others[0].spec else []
     if said != (wanted or []):
         raise NotInstalled(
-            f"{title(others[0])} is there, and is for {', '.join(said) or 'all namespaces'}, but the bundle is to be"
+            f"{object_title(others[0])} selects {', '.join(said) or 'all namespaces'}, but the bundle is to be"
             f" installed for {', '.join(wanted or []) or 'all namespaces'}: choose another namespace, or the install"
             " mode that fits"
         )
@@ -122,18 +120,18 @@ def _namespace(installation: Installation) -> core.Namespace:
     return core.Namespace(metadata=ObjectMeta(name=installation.namespace, labels=installation.labels))
 
 
-async def _make_namespace(client: Client, installation: Installation, say: Say) -> None:
+async def _make_namespace(client: Client, installation: Installation, report: ReportStep) -> None:
     try:
         await client.get(core.Namespace, installation.namespace)
     except NotFound:
         namespace = await client.create(_namespace(installation), field_manager=FIELD_MANAGER)
-        say("applied", title(namespace))
+        report("applied", object_title(namespace))
 
 
-async def _installed(client: Client, installation: Installation, say: Say) -> None:
+async def _installed(client: Client, installation: Installation, report: ReportStep) -> None:
     """Follow OLM: Subscription, InstallPlan, ClusterServiceVersion."""
     where, wanted = installation.namespace, installation.bundle.name
-    tell = _Telling(say)
+    tell = _Telling(report)
 
     def is_planned(subscription: Subscription) -> bool:
         status = subscription.status
@@ -159,8 +157,8 @@ async def _installed(client: Client, installation: Installation, say: Say) -> No
 class _Telling:
     """Tells each phase once, as it is reached."""
 
-    def __init__(self, say: Say) -> None:
-        self._say, self._told = say, ""
+    def __init__(self, report: ReportStep) -> None:
+        self._say, self._told = report, ""
 
     def __call__(self, kind: str, name: str | None, phase: str | None, message: str | None = None) -> None:
         text = f"{kind} {name}: {phase or 'no phase yet'}"
@@ -193,10 +191,10 @@ async def _is_ours(client: Client, obj: Object, installation: Installation) -> b
     return (found.metadata.labels or {}).get(PACKAGE_LABEL) == installation.package
 
 
-async def _delete(client: Client, obj: Object, say: Say) -> None:
+async def _delete(client: Client, obj: Object, report: ReportStep) -> None:
     try:
         await client.delete(type(obj), obj.metadata.name or "", obj.metadata.namespace)
     except NotFound:
-        say("absent", title(obj))
+        report("absent", object_title(obj))
     else:
-        say("removed", title(obj))
+        report("removed", object_title(obj))

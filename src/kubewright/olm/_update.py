@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kubewright.manifests import Drift, File, Project, Written, compare, write, yaml_file
-from kubewright.olm._beside import check_folder, compare_beside, refuse_beside, write_beside
+from kubewright.manifests import Drift, File, Project, Written, yaml_file
 from kubewright.olm._files import SCORECARD, bundle_files, csv_file, csv_path, dockerfile
+from kubewright.olm._image_folder import ImageFolder, check_image_folder, read_if_present
 from kubewright.olm._listing import Listing
 from kubewright.olm._merge import Conflict, Keep, Merged, merge
 from kubewright.olm._read import Bundle, BundleError
@@ -30,11 +30,7 @@ GENERATED: Final = ".generated"
 class Update:
     """A bundle as it will be. With conflicts it cannot be written."""
 
-    folder: Path
-    files: Sequence[File]
-    """All files below the folder."""
-    dockerfile: File
-    """Beside the folder."""
+    output: ImageFolder
     csv: str
     """The path of the file that belongs to the user as well."""
     conflicts: Sequence[Conflict]
@@ -44,16 +40,11 @@ class Update:
         """Let the folder hold these files. Raises `BundleError` for conflicts, `ForeignFile` for a file of others."""
         if self.conflicts:
             raise BundleError("; ".join(str(one) for one in self.conflicts))
-        if not replace_foreign:
-            refuse_beside(self.folder, self.dockerfile)
-        done = write(self.folder, self.files, replace_foreign=replace_foreign or [self.csv])
-        if write_beside(self.folder, self.dockerfile):
-            done = replace(done, written=[*done.written, f"../{self.dockerfile.path}"])
-        return done
+        return self.output.write(replace_foreign=replace_foreign or [self.csv])
 
     def compare(self) -> list[Drift]:
         """How the folder, and the file beside it, differ from that."""
-        return [*compare(self.folder, self.files), *compare_beside(self.folder, self.dockerfile)]
+        return self.output.compare()
 
 
 def prepare(
@@ -68,12 +59,12 @@ def prepare(
 
     Raises ValueError for what OLM cannot do, and `BundleError` when the ClusterServiceVersion there cannot be merged.
     """
-    check_folder(folder)
+    check_image_folder(folder)
     generated = bundle_files(project, listing, samples)
     path = csv_path(project)
     kept = yaml_file(f"{GENERATED}/{path.partition('/')[2]}", _csv(generated[0].text, path))
     _refuse_another(folder, path)
-    mine = _text(folder / path)
+    mine = read_if_present(folder / path)
     if mine is None:
         return _update(folder, project, listing, [*generated, kept], Merged({}))
     edited, now = _csv(mine, path), _csv(generated[0].text, path)
@@ -115,21 +106,19 @@ def remembered(folder: Path, project: Project) -> dict[str, Any]:
 
 def _scorecard_image(folder: Path) -> str:
     """The image of the scorecard's first test; "" where there is none."""
-    found = re.search(r"^ +image: (\S+)$", _text(folder / SCORECARD) or "", re.MULTILINE)
+    found = re.search(r"^ +image: (\S+)$", read_if_present(folder / SCORECARD) or "", re.MULTILINE)
     return found[1] if found else ""
 
 
 def _before(folder: Path, project: Project) -> dict[str, Any]:
     """What was generated last."""
     path = f"{GENERATED}/{Path(csv_path(project)).name}"
-    return _csv(_text(folder / path), path)
+    return _csv(read_if_present(folder / path), path)
 
 
 def _update(folder: Path, project: Project, listing: Listing, files: list[File], merged: Merged) -> Update:
     return Update(
-        folder=folder,
-        files=files,
-        dockerfile=dockerfile(project, listing, folder.name),
+        output=ImageFolder(folder, files, dockerfile(project, listing, folder.name)),
         csv=csv_path(project),
         conflicts=merged.conflicts,
         lost=[path.removeprefix(".") for path in merged.lost],
@@ -157,10 +146,3 @@ def _csv(text: str | None, path: str) -> dict[str, Any]:
     if len(documents) != 1 or not isinstance(documents[0], dict):
         raise BundleError(f"{path} is not one object, so it cannot be merged: mend it, or remove it")
     return documents[0]
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):
-        return None

@@ -16,8 +16,9 @@ What is scaffolded is little, because the framework holds the logic: a module fo
 from __future__ import annotations
 
 from kubewright.scaffold._api import new_api
+from kubewright.scaffold._builtin_kinds import BuiltinKind, builtin_kinds
 from kubewright.scaffold._names import ScaffoldError
-from kubewright.scaffold._plan import Done, Plan, carry_out
+from kubewright.scaffold._plan import Done, Plan, carry_out, read_text
 from kubewright.scaffold._project import new_project
 from kubewright.scaffold._record import RECORD, Kind, Record, project_folder
 from kubewright.scaffold._upgrade import FileUpgrade, Upgrade, plan_upgrade
@@ -27,6 +28,7 @@ from kubewright.scaffold._webhook import new_webhook
 __all__ = [
     "CURRENT",
     "RECORD",
+    "BuiltinKind",
     "Done",
     "FileUpgrade",
     "Kind",
@@ -34,10 +36,12 @@ __all__ = [
     "Record",
     "ScaffoldError",
     "Upgrade",
+    "builtin_kinds",
     "carry_out",
     "new_api",
     "new_project",
     "new_webhook",
     "plan_upgrade",
     "project_folder",
+    "read_text",
 ]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from kubewright.api.kinds import pluralize
+from kubewright.scaffold._builtin_kinds import find_builtin_kind
 from kubewright.scaffold._init_module import with_import
 from kubewright.scaffold._names import ScaffoldError, check_group, check_kind, check_version
-from kubewright.scaffold._owned import find_owned
 from kubewright.scaffold._plan import Plan
 from kubewright.scaffold._record import RECORD, Kind, Record
 from kubewright.scaffold._templates import filled
@@ -57,7 +57,7 @@ def new_api(
         module = same.module
     elif clash := next((one for one in record.kinds if one.module == module), None):
         raise ScaffoldError(f"there is {clash.kind} in {clash.api_version}, whose module is {module}.py, too")
-    owned = sorted({find_owned(name) for name in owns})
+    owned = sorted({find_builtin_kind(name) for name in owns})
     if owned and (others or not controller):
         raise ScaffoldError(_nobody_owns(record, kind, version, ", ".join(map(str, owned)), others))
     added = Kind(

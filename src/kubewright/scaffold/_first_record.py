@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
+from kubewright.scaffold._builtin_kinds import find_builtin_kind
 from kubewright.scaffold._names import ScaffoldError, package_of
-from kubewright.scaffold._owned import find_owned
 
 __all__ = ["kinds_of_first"]
 
@@ -37,7 +37,7 @@ def _with_options(kind: dict[str, Any], package: Path) -> dict[str, Any]:
 def _is_owned(name: str) -> bool:
     """Whether the scaffold may have written it; kinds that the user has added since are not built in."""
     try:
-        return str(find_owned(name)) == name
+        return str(find_builtin_kind(name)) == name
     except ScaffoldError:
         return False
 

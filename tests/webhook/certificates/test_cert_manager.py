@@ -14,9 +14,8 @@ import kubewright as kw
 from kubewright.api import ObjectMeta, apiextensions, core, from_dict, meta
 from kubewright.certificates import CertificateAuthority
 from kubewright.client import Client, NotFound
-from kubewright.manifests import Project
-from kubewright.manifests._certificates import cert_manager_objects
-from kubewright.manifests._objects import configurations
+from kubewright.manifests import Project, webhook_configurations
+from kubewright.manifests.manager import cert_manager_objects
 from kubewright.testing import ControlPlane
 from kubewright.testing.binaries import download_module
 from tests.cluster.clients.processes import running
@@ -58,7 +57,7 @@ async def test_the_injector_fills_in_the_authority(
     def check(config: core.ConfigMap) -> None: ...
 
     project = Project(operator=operator, target="program.py", namespace=namespace, certificates="cert-manager")
-    (configuration,) = configurations(project)
+    (configuration,) = webhook_configurations(project)
     (webhook,) = configuration.webhooks  # type: ignore[attr-defined]
     webhook.failure_policy = "Ignore"
     webhook.namespace_selector = meta.LabelSelector(match_labels={"kubernetes.io/metadata.name": namespace})

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 import kubewright as kw
 from kubewright.api import ObjectMeta, core, meta
 from kubewright.client import ApiError, Client, Invalid
-from kubewright.manifests import Project
-from kubewright.manifests._objects import configurations
+from kubewright.manifests import Project, webhook_configurations
 from kubewright.webhook import FieldError
 from tests.webhook.certificates.objects import until
 
@@ -40,7 +39,7 @@ async def test_replicas_look_after_their_certificate_and_are_called_by_the_servi
 ) -> None:
     name = f"of-{namespace}"
     project = Project(operator=operator(name), target="program.py", namespace=namespace)
-    (configuration,) = configurations(project)
+    (configuration,) = webhook_configurations(project)
     service = core.Service(
         metadata=ObjectMeta(name=f"{name}-webhook", namespace=namespace),
         spec=core.ServiceSpec(type="ExternalName", external_name="localhost"),

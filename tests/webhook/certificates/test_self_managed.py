@@ -28,9 +28,8 @@ from kubewright.client import (
     Unavailable,
 )
 from kubewright.clock import SystemClock
-from kubewright.manifests import Project
-from kubewright.manifests._access import certificate_access
-from kubewright.manifests._objects import configurations
+from kubewright.manifests import Project, webhook_configurations
+from kubewright.manifests.manager import certificate_access
 from kubewright.webhook import Served
 from kubewright.webhook.certificates import CertificateError, SelfManaged, Terms, expiry_problem
 from kubewright.webhook.certificates._held import Held
@@ -259,7 +258,7 @@ async def test_the_derived_roles_are_enough_and_no_more(client: Client, namespac
 
     project = Project(operator=program, target="program.py", namespace=namespace)
     account = f"system:serviceaccount:{namespace}:{project.prefix}"
-    made = [*certificate_access(project), *configurations(project)]
+    made = [*certificate_access(project), *webhook_configurations(project)]
     for one in made:
         for webhook in getattr(one, "webhooks", None) or ():
             webhook.failure_policy = "Ignore"

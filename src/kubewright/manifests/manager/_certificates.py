@@ -18,10 +18,10 @@ import msgspec
 
 from kubewright.api import Model, Object, ObjectMeta, Resource, core
 from kubewright.api.kinds import resource
-from kubewright.manifests._manager import Addition
-from kubewright.manifests._monitoring import metrics_service_name
 from kubewright.manifests._project import Project, definition_name
-from kubewright.manifests._webhooks import has_mutating, has_validating, webhook_service_name
+from kubewright.manifests.manager._deployment import Addition
+from kubewright.manifests.manager._metrics import metrics_service_name
+from kubewright.manifests.manager._webhooks import has_mutating, has_validating, webhook_service_name
 from kubewright.rbac import Permission
 from kubewright.webhook import certificates
 

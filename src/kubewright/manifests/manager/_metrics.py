@@ -13,9 +13,9 @@ from typing import Final
 
 from kubewright.api import Model, Object, ObjectMeta, Resource, core, meta, rbac
 from kubewright.api.kinds import resource
-from kubewright.manifests._manager import Addition
 from kubewright.manifests._project import Project
 from kubewright.manifests._rules import rules_of
+from kubewright.manifests.manager._deployment import Addition
 from kubewright.operator import for_reviewing
 
 __all__ = [

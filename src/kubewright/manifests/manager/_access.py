@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kubewright.api import Object, ObjectMeta, core, rbac
-from kubewright.manifests._certificates import certificate_permissions
 from kubewright.manifests._files import people_roles
 from kubewright.manifests._project import Project
 from kubewright.manifests._rules import roles_of, rules_of, service_account_of
+from kubewright.manifests.manager._certificates import certificate_permissions
 from kubewright.rbac import CLUSTER, OWN
 
 __all__ = ["certificate_access", "operator_access", "people_access", "service_account"]

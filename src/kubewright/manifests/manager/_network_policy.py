@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from kubewright.api import ObjectMeta, meta, networking
-from kubewright.manifests._monitoring import METRICS_PORT
 from kubewright.manifests._project import Project
-from kubewright.manifests._webhooks import WEBHOOK_PORT
+from kubewright.manifests.manager._metrics import METRICS_PORT
+from kubewright.manifests.manager._webhooks import WEBHOOK_PORT
 
 __all__ = ["METRICS_LABEL", "metrics_ingress", "network_policy", "webhook_ingress"]
 

@@ -11,11 +11,11 @@ from kubewright.api import Object
 from kubewright.scaffold._names import ScaffoldError
 from kubewright.suggestions import nearest
 
-__all__ = ["OwnedKind", "all_owned", "find_owned"]
+__all__ = ["BuiltinKind", "builtin_kinds", "find_builtin_kind"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class OwnedKind:
+class BuiltinKind:
     """A built-in kind, and the module of `kubewright.api` that has it."""
 
     group: str
@@ -25,10 +25,10 @@ class OwnedKind:
         return f"{self.group}.{self.kind}"
 
 
-def find_owned(name: str) -> OwnedKind:
+def find_builtin_kind(name: str) -> BuiltinKind:
     """The kind of a name such as `Deployment`, or `apps/Deployment` where several groups have one."""
     group, _, kind = name.replace(".", "/").rpartition("/")
-    known = [one for one in all_owned() if not group or one.group == group]
+    known = [one for one in builtin_kinds() if not group or one.group == group]
     found = [one for one in known if one.kind.lower() == kind.lower()]
     if not found:
         kinds = {one.kind.lower(): one.kind for one in known}
@@ -41,7 +41,7 @@ def find_owned(name: str) -> OwnedKind:
     return found[0]
 
 
-def all_owned() -> list[OwnedKind]:
+def builtin_kinds() -> list[BuiltinKind]:
     """All of them, sorted."""
     found = []
     for package in pkgutil.iter_modules(kubewright.api.__path__):
@@ -51,5 +51,5 @@ def all_owned() -> list[OwnedKind]:
         for name in dir(module):  # its types are imported by being asked for, so that `vars` may have none of them
             value = getattr(module, name)
             if isinstance(value, type) and issubclass(value, Object) and hasattr(value, "__resource__"):
-                found.append(OwnedKind(package.name, name))
+                found.append(BuiltinKind(package.name, name))
     return sorted(found)

@@ -20,22 +20,27 @@ from typing import Any, Final, get_args
 from msgspec.structs import replace
 
 from kubewright.api import Object, apiextensions, to_dict
-from kubewright.manifests._access import (
+from kubewright.manifests._objects import definitions, webhook_configurations
+from kubewright.manifests._project import Certificates, Project
+from kubewright.manifests._write import MARK, File, text_file, yaml_file
+from kubewright.manifests.helm._files import helpers, notes
+from kubewright.manifests.helm._template import Splice, Structure, Value, When, hole, template
+from kubewright.manifests.helm._values import values_schema, values_text
+from kubewright.manifests.manager._access import (
     certificate_access,
     operator_access,
     people_access,
     service_account,
 )
-from kubewright.manifests._certificates import (
+from kubewright.manifests.manager._certificates import (
     INJECT,
     cert_manager_objects,
     certificate_addition,
     injected_from,
     metrics_cert_manager_objects,
 )
-from kubewright.manifests._helm_text import helpers, notes
-from kubewright.manifests._manager import Addition, budget, deployment, namespace, spread
-from kubewright.manifests._monitoring import (
+from kubewright.manifests.manager._deployment import Addition, budget, deployment, namespace, spread
+from kubewright.manifests.manager._metrics import (
     metrics_access,
     metrics_addition,
     metrics_certificate_addition,
@@ -44,13 +49,8 @@ from kubewright.manifests._monitoring import (
     metrics_service,
     service_monitor,
 )
-from kubewright.manifests._network import metrics_ingress, network_policy, webhook_ingress
-from kubewright.manifests._objects import configurations, definitions
-from kubewright.manifests._project import Certificates, Project
-from kubewright.manifests._template import Splice, Structure, Value, When, hole, template
-from kubewright.manifests._values import values_schema, values_text
-from kubewright.manifests._webhooks import webhook_addition, webhook_service
-from kubewright.manifests._write import MARK, File, text_file, yaml_file
+from kubewright.manifests.manager._network_policy import metrics_ingress, network_policy, webhook_ingress
+from kubewright.manifests.manager._webhooks import webhook_addition, webhook_service
 
 __all__ = ["chart_files"]
 
@@ -188,7 +188,7 @@ def _definition(project: Project, definition: apiextensions.CustomResourceDefini
 
 
 def _configurations(project: Project) -> Iterator[dict[str, Any]]:
-    for configuration in configurations(_as(project, certificates="self-managed")):
+    for configuration in webhook_configurations(_as(project, certificates="self-managed")):
         tree = _tree(configuration)
         tree["metadata"]["annotations"] = When(_with("cert-manager"), injected_from(project))
         for webhook in tree["webhooks"]:

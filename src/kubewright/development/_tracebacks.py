@@ -11,12 +11,12 @@ from typing import Final
 
 from kubewright.suggestions import nearest
 
-__all__ = ["place_of", "told"]
+__all__ = ["error_location", "user_traceback"]
 
 _OURS: Final = str(Path(__file__).parents[1])
 
 
-def told(error: BaseException) -> str:
+def user_traceback(error: BaseException) -> str:
     """The traceback, from the user's module on and up to its last line; all of it with KUBEWRIGHT_DEBUG."""
     trace = error.__traceback__
     if os.environ.get("KUBEWRIGHT_DEBUG"):
@@ -36,7 +36,7 @@ def _meant(error: BaseException) -> str:
     return f". Did you mean: {meant!r}?" if meant else ""
 
 
-def place_of(error: BaseException) -> tuple[str, int]:
+def error_location(error: BaseException) -> tuple[str, int]:
     """The file and the line: of a syntax error where it is, else of the last line of the user's code that ran."""
     if isinstance(error, SyntaxError) and error.filename:
         return error.filename, error.lineno or 0
