@@ -438,3 +438,13 @@ def test_renames_the_containerfile_of_a_project_that_is_up_to_date_otherwise(pro
     assert (project / "Dockerfile").read_text() == present("project/Dockerfile")
     assert not (project / "Containerfile").exists()
     assert run(["upgrade", "--check"]) == 0
+
+
+def test_a_changed_comment_beside_a_line_of_the_user_is_not_a_conflict(project: Path, templates: Templates) -> None:
+    text = first("project/Makefile")
+    templates({"project/Makefile": text.replace("vet: setup ## ", "vet: setup ## Now: ")})
+    makefile = project / "Makefile"
+    makefile.write_text(makefile.read_text().replace("\t$(PYTHON) -m ruff check .\n", "\ttrue\n", 1))
+    before = makefile.read_text()
+    assert run(["upgrade"]) == 0
+    assert makefile.read_text() == before

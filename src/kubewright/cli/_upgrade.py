@@ -26,6 +26,7 @@ _TOLD = {
     "added": "new in the scaffold",
     "updated": "you had not changed it",
     "merged": "your changes and the scaffold's",
+    "rewritten": "names that Kubewright has renamed",
     "renamed": "the scaffold calls it so now; your changes are kept",
     "removed": "no longer in the scaffold, and you had not changed it",
     "conflict": "you and the scaffold changed the same lines",

@@ -8,12 +8,16 @@ changed differently is a conflict, and is left to a person.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 __all__ = ["Conflict", "Merged", "merge"]
 
 Lines = Sequence[str]
+
+_DOCSTRING: Final = re.compile(r'"""[^"]*"""')
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,15 @@ class Merged:
         """The whole text; a conflict has markers around its sides."""
         return "".join(piece.shown(base, theirs) if isinstance(piece, Conflict) else piece for piece in self.pieces)
 
+    def without_comment_conflicts(self) -> Merged:
+        """Returns the merge with the user's lines wherever the other side changed only comments and docstrings."""
+        return Merged(
+            tuple(
+                piece.ours if isinstance(piece, Conflict) and _code(piece.base) == _code(piece.theirs) else piece
+                for piece in self.pieces
+            )
+        )
+
 
 def merge(base: str, ours: str, theirs: str) -> Merged:
     """Merge what two sides made of `base`."""
@@ -94,6 +107,12 @@ def _kept(base: Lines, side: Lines) -> dict[int, int]:
     """Where the lines of the base are in a side that has kept them."""
     blocks = difflib.SequenceMatcher(None, base, side, autojunk=False).get_matching_blocks()
     return {block.a + step: block.b + step for block in blocks for step in range(block.size)}
+
+
+def _code(text: str) -> list[str]:
+    """Returns the lines without comments and docstrings of one line. `##` begins the help of a make target."""
+    lines = (line.partition(" ## ")[0].strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#") and not _DOCSTRING.fullmatch(line)]
 
 
 def _ended(text: str) -> str:

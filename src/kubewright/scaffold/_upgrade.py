@@ -1,9 +1,12 @@
-"""`plan_upgrade`: what the scaffold of today would change in a project of an earlier one.
+"""`plan_upgrade`: the changes that bring a project to the scaffold of this release.
 
-Three texts of each file are compared: the base, which is what the project's version of the scaffold has written; the
-present version's; and the user's. What only the scaffold changed is taken over, what only the user changed stays, and
-what both changed is merged line by line. Where they changed the same lines, it is a conflict, which nobody but the user
-can solve: nothing of that file is written, unless markers are asked for.
+Three versions of each file are compared: the base, as the project's version of the scaffold wrote it; the file of
+today's scaffold; and the user's file. Changes that only the scaffold made are applied. Changes that only the user made
+stay. If both changed a file, it is merged line by line. If they changed the same lines, the file is a conflict: only
+the user can solve it, and nothing of the file is written unless conflict markers are requested.
+
+Renamed names of Kubewright are rewritten first, in the user's files and in the base, so that a rename is never a
+conflict. This includes files that the scaffold did not write.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
 from kubewright import __version__
@@ -21,25 +24,41 @@ from kubewright.scaffold._plan import Plan, read_text
 from kubewright.scaffold._record import RECORD, Record
 from kubewright.scaffold._replay import scaffolded
 from kubewright.scaffold._versions import CURRENT
+from kubewright.scaffold.codemod import python_files, renames_since, rewrite
 
 __all__ = ["FileUpgrade", "Upgrade", "plan_upgrade"]
 
 _RENAMED: Final = {"Containerfile": "Dockerfile"}
 """Files that earlier releases wrote under another name."""
 
-What = Literal["added", "updated", "merged", "renamed", "removed", "settled", "conflict", "deleted", "kept"]
+What = Literal[
+    "added", "updated", "merged", "rewritten", "renamed", "removed", "settled", "conflict", "deleted", "kept", "skipped"
+]
+_COMMENTED: Final = frozenset([".py", ""])
+"""Python, the Makefile and the Dockerfile: files in which a better comment is not worth a conflict."""
+_WRITTEN: Final[frozenset[What]] = frozenset(["added", "updated", "merged", "rewritten", "renamed"])
 
 
 @dataclass(frozen=True, slots=True)
 class FileUpgrade:
-    """What is to become of one file.
+    """The change of one file.
 
-    `added` is new in the scaffold; `updated` is as the scaffold has it, since the user had not changed it; `merged` has
-    the changes of both; `renamed` has them, under the name that the scaffold uses now; `removed` is no longer in the
-    scaffold, and was not changed. These are written. The others are left alone: one that is `settled`, since it has all
-    of the scaffold's changes already; a `conflict`, which `text` has with markers; a file that the user has `deleted`,
-    which the scaffold has changed; one that is `kept`, although the scaffold no longer has it, since the user had
-    changed it.
+    These are written:
+
+    - `added`: new in the scaffold.
+    - `updated`: as the scaffold has it, because the user had not changed it.
+    - `merged`: has the changes of the user and of the scaffold.
+    - `rewritten`: has the new names of Kubewright, and no other change.
+    - `renamed`: merged, under the name that the scaffold uses now.
+    - `removed`: no longer in the scaffold, and the user had not changed it.
+
+    These are not written:
+
+    - `settled`: has all changes already.
+    - `conflict`: changed differently by both; `text` has both sides between markers.
+    - `deleted`: changed by the scaffold, but the user has deleted it.
+    - `kept`: no longer in the scaffold, but the user had changed it.
+    - `skipped`: not valid Python, so that new names could not be put in.
     """
 
     path: str
@@ -47,9 +66,9 @@ class FileUpgrade:
     text: str | None = None
     conflicts: tuple[Conflict, ...] = ()
     why: str = ""
-    """Of a conflict that has no place in the text: what is in the way."""
+    """The reason for a file that is skipped, or for a conflict that has no line."""
     former: str = ""
-    """The name that the file has until it is written, if the scaffold calls it something else now."""
+    """The current name of the file, if the scaffold has another one for it now."""
 
     def is_among(self, paths: Collection[str]) -> bool:
         """Whether the file is one of these, by either of its names."""
@@ -58,7 +77,7 @@ class FileUpgrade:
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """From one version of the scaffold to another, file by file; a file that stays as it is has no part in it."""
+    """The change from one version of the scaffold to another. Files that stay as they are have no entry."""
 
     record: Record
     files: tuple[FileUpgrade, ...]
@@ -71,31 +90,30 @@ class Upgrade:
 
     @property
     def names(self) -> tuple[str, str]:
-        """What the two versions are called in conflict markers."""
+        """The labels of the two versions in conflict markers."""
         return f"scaffold {self.record.scaffold}", f"scaffold {self.version}"
 
     def conflicts(self, keep: Collection[str] = ()) -> list[FileUpgrade]:
-        """The files that are left to the user, but for those that are to be kept as they are."""
+        """Returns the conflicts, except in files that are kept as they are."""
         return [file for file in self.files if file.what == "conflict" and not file.is_among(keep)]
 
     def plan(self, *, write_conflicts: bool = False, keep: Collection[str] = ()) -> Plan:
-        """What is written. The record says the new version as soon as no conflict is left open.
+        """Returns the files to write. The record gets the new version once no conflict is open.
 
         Args:
             write_conflicts: write conflicts into the files, with markers around both sides.
-            keep: files that stay as they are. One that is no part of the upgrade is a `ScaffoldError`.
+            keep: files that stay as they are. Raises `ScaffoldError` for a file that the upgrade does not change.
         """
         if unknown := {path for path in keep if not any(file.is_among([path]) for file in self.files)}:
             raise ScaffoldError(
                 f"the upgrade does not change {', '.join(sorted(unknown))}, so there is nothing to keep"
             )
-        writes: set[What] = {"added", "updated", "merged", "renamed"}
         changes = {
             file.path: file.text
             for file in self.files
             if not file.is_among(keep)
             and file.text is not None
-            and (file.what in writes or (file.what == "conflict" and write_conflicts))
+            and (file.what in _WRITTEN or (file.what == "conflict" and write_conflicts))
         }
         left = [file for file in self.conflicts(keep) if file.path not in changes]
         if self.needed and not left:
@@ -106,28 +124,33 @@ class Upgrade:
 
 
 def plan_upgrade(folder: Path) -> Upgrade:
-    """Compare the project in a folder with the scaffold of this release. Nothing is written."""
+    """Compares the project in a folder with the scaffold of this release. Writes nothing."""
     record = Record.read(folder)
     if record.scaffold == CURRENT and not _renames(folder):
         return Upgrade(record, ())
-    base = dict(scaffolded(record, scaffold=record.scaffold, kubewright=record.kubewright))
+    base = {
+        path: _with_new_names(path, text, record.scaffold)
+        for path, text in scaffolded(record, scaffold=record.scaffold, kubewright=record.kubewright).items()
+    }
     theirs = scaffolded(record, scaffold=CURRENT, kubewright=__version__)
-    names = (f"scaffold {record.scaffold}", f"scaffold {CURRENT}")
+    project = _Project(folder, record.scaffold)
     files: list[FileUpgrade] = []
     for former, path in _RENAMED.items():
         if path in theirs and (text := base.pop(former, None)) is not None:
             base[path] = text  # where the user has the file, by whichever name
     for former, path in _renames(folder):
         if path in theirs:
-            files.append(_renamed(folder, former, path, base.pop(path), theirs[path], names))
+            files.append(project.rename(former, path, base.pop(path), theirs[path]))
             theirs = {name: text for name, text in theirs.items() if name != path}
     changed = [path for path in sorted({*base, *theirs}) if base.get(path) != theirs.get(path)]
-    files += [_compare(folder, path, base.get(path), theirs.get(path), names) for path in changed]
+    files += [project.compare(path, base.get(path), theirs.get(path)) for path in changed]
+    compared = {file.path for file in files}
+    files += [file for file in project.rewrites() if file.path not in compared]
     return Upgrade(record, tuple(sorted(files, key=lambda file: file.path)))
 
 
 def _renames(folder: Path) -> list[tuple[str, str]]:
-    """The files that the project has under their former names alone, with the names that they have now."""
+    """Returns the files that the project has under their former names only, with their names of today."""
     return [
         (former, path)
         for former, path in _RENAMED.items()
@@ -135,39 +158,83 @@ def _renames(folder: Path) -> list[tuple[str, str]]:
     ]
 
 
-def _renamed(folder: Path, former: str, path: str, base: str, theirs: str, names: tuple[str, str]) -> FileUpgrade:
-    """What happens to a file that gets another name: it keeps the user's changes."""
-    found = _compare(folder, former, base, theirs, names)
-    if found.what == "settled" or base == theirs:  # its text is as it should be
-        return FileUpgrade(path, "renamed", read_text(folder, former), former=former)
-    what: What = "renamed" if found.what in ("updated", "merged") else found.what
-    return replace(found, path=path, what=what, former=former)
+@dataclass(frozen=True, slots=True)
+class _Project:
+    """The user's files."""
+
+    folder: Path
+    scaffold: int
+
+    def rename(self, former: str, path: str, base: str, theirs: str) -> FileUpgrade:
+        """Returns the change of a file that gets another name. It keeps the user's changes."""
+        found = self.compare(former, base, theirs)
+        if found.what == "settled" or base == theirs:
+            return FileUpgrade(path, "renamed", read_text(self.folder, former), former=former)
+        what: What = "renamed" if found.what in ("updated", "merged") else found.what
+        return replace(found, path=path, what=what, former=former)
+
+    def compare(self, path: str, base: str | None, theirs: str | None) -> FileUpgrade:
+        """Returns the change of a file that the scaffold has changed."""
+        try:
+            found = read_text(self.folder, path)
+        except ScaffoldError as error:
+            return FileUpgrade(path, "conflict", why=str(error).partition(": ")[2])
+        plain, ends = _plain(found)
+        ours = None if plain is None else _with_new_names(path, plain, self.scaffold)
+        if plain == theirs:
+            return FileUpgrade(path, "settled")
+        if theirs is None:
+            return FileUpgrade(path, "removed") if ours == base else FileUpgrade(path, "kept")
+        if ours is None:
+            return FileUpgrade(path, "added", theirs) if base is None else FileUpgrade(path, "deleted")
+        if ours in (base, theirs):
+            return FileUpgrade(path, "updated", _with_ends(theirs, ends))
+        merged = merge(base or "", ours, theirs)
+        if PurePosixPath(path).suffix in _COMMENTED:
+            merged = merged.without_comment_conflicts()
+        names = f"scaffold {self.scaffold}", f"scaffold {CURRENT}"
+        text = _with_ends(merged.text(*names), ends)
+        if merged.conflicts:
+            return FileUpgrade(path, "conflict", text, merged.conflicts)
+        return FileUpgrade(path, "settled") if text == found else FileUpgrade(path, "merged", text)
+
+    def rewrites(self) -> list[FileUpgrade]:
+        """Returns the Python files that use names of Kubewright which were renamed."""
+        if not any(renames_since(self.scaffold)):
+            return []
+        files = []
+        for path in python_files(self.folder):
+            try:
+                found = (self.folder / path).read_bytes().decode()
+                plain, ends = _plain(found)
+                assert plain is not None
+                text = _with_ends(_rewritten(plain, self.scaffold), ends)
+            except (SyntaxError, ValueError, RecursionError, OSError) as error:
+                files.append(FileUpgrade(path, "skipped", why=f"it cannot be read as Python ({error})"))
+                continue
+            if text != found:
+                files.append(FileUpgrade(path, "rewritten", text))
+        return files
 
 
-def _compare(folder: Path, path: str, base: str | None, theirs: str | None, names: tuple[str, str]) -> FileUpgrade:
-    """What becomes of a file that the scaffold has changed."""
+def _with_new_names(path: str, text: str, version: int) -> str:
+    """Returns a file with the names of today; text that is not Python is returned unchanged."""
+    if not path.endswith(".py"):
+        return text
     try:
-        found = read_text(folder, path)
-    except ScaffoldError as error:
-        return FileUpgrade(path, "conflict", why=str(error).partition(": ")[2])
-    ours, ends = _plain(found)
-    if ours == theirs:
-        return FileUpgrade(path, "settled")
-    if theirs is None:
-        return FileUpgrade(path, "removed") if ours == base else FileUpgrade(path, "kept")
-    if ours is None:
-        return FileUpgrade(path, "added", theirs) if base is None else FileUpgrade(path, "deleted")
-    if ours == base:
-        return FileUpgrade(path, "updated", _with_ends(theirs, ends))
-    merged = merge(base or "", ours, theirs)
-    text = _with_ends(merged.text(*names), ends)
-    if merged.conflicts:
-        return FileUpgrade(path, "conflict", text, merged.conflicts)
-    return FileUpgrade(path, "settled") if text == found else FileUpgrade(path, "merged", text)
+        return _rewritten(text, version)
+    except (SyntaxError, ValueError, RecursionError):
+        return text
+
+
+def _rewritten(text: str, version: int) -> str:
+    for renames in renames_since(version):
+        text = rewrite(text, renames)
+    return text
 
 
 def _plain(text: str | None) -> tuple[str | None, str]:
-    """A text whose lines end as ours do, and how they ended."""
+    """Returns a file with line feeds alone, and the line ending that it had."""
     if text is None or "\r\n" not in text:
         return text, "\n"
     return text.replace("\r\n", "\n"), "\r\n"

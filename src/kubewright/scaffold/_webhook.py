@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from kubewright.scaffold._api import kind_values, read_file
+from kubewright.scaffold._conversions import alias_of, conversion_functions, conversion_test, sample_conversion_test
 from kubewright.scaffold._init_module import with_import
 from kubewright.scaffold._names import ScaffoldError, check_group
 from kubewright.scaffold._plan import Plan, read_text
 from kubewright.scaffold._record import RECORD, Kind, Record
 from kubewright.scaffold._templates import filled
+from kubewright.scaffold._versions import FIRST
 
 __all__ = ["new_webhook", "webhook_plan"]
 
@@ -108,34 +110,30 @@ def _files(record: Record, kind: Kind, *, example: bool) -> dict[str, str]:
         **has,
         "admission": has["defaulting"] or has["validation"],
         "filling": f"fill_in_{kind.version}" if further else "fill_in",
-        "rules": f"{_alias(kind)}Rules" if further else f"{kind.kind}Rules",
+        "rules": f"{alias_of(kind)}Rules" if further else f"{kind.kind}Rules",
         "example": "yes" if example else "",
         "tested": "".join(_tested(record, [kind, *spokes], kind, example=example)),
         "converting_tests": "".join(
-            _conversion_test(spoke, kind, "kw.Client") if example else _sample_conversion_test(spoke, kind)
+            conversion_test(spoke, kind, record.scaffold) if example else sample_conversion_test(spoke, record.scaffold)
             for spoke in spokes
         ),
-        "converting": "".join(_conversion(spoke, kind) for spoke in spokes),
+        "converting": "".join(conversion_functions(spoke, kind, record.scaffold) for spoke in spokes),
         "blank": has["conversion"] or has["validation"],
         "imported": "".join(_imports(record, kind, spokes, ("Spec", "Status"))).rstrip(),
         # What only the templates of the first version name:
         "test_imports": "".join(_tested(record, spokes, kind)),
-        "conversion_tests": "".join(_conversion_test(spoke, kind, "Client") for spoke in spokes),
-        "conversions": "".join(_first_conversion(spoke, kind) for spoke in spokes),
+        "conversion_tests": "".join(conversion_test(spoke, kind, FIRST) for spoke in spokes),
+        "conversions": "".join(conversion_functions(spoke, kind, FIRST) for spoke in spokes),
         "imports": "".join(_imports(record, kind, spokes, ("Spec",))).rstrip(),
     }
     return filled("webhook", record.scaffold, values)
-
-
-def _alias(kind: Kind) -> str:
-    return f"{kind.kind}{kind.version.capitalize()}"
 
 
 def _tested(record: Record, kinds: Sequence[Kind], hub: Kind, *, example: bool = True) -> list[str]:
     """The imports of these versions in a test; the hub has its own name, and a spec with the example is made there."""
     own = f"{hub.kind}, {hub.kind}Spec\n" if example else f"{hub.kind}\n"
     lines = [
-        f"from {record.package}.{one.module} import " + (own if one == hub else f"{one.kind} as {_alias(one)}\n")
+        f"from {record.package}.{one.module} import " + (own if one == hub else f"{one.kind} as {alias_of(one)}\n")
         for one in kinds
     ]
     return sorted(lines, key=_module)
@@ -147,74 +145,10 @@ def _imports(record: Record, hub: Kind, spokes: Sequence[Kind], parts: Sequence[
     own = ", ".join([kind, *(kind + part for part in parts)]) if spokes else kind
     lines = [f"from {record.package}.{hub.module} import {own}\n", f"from {record.package}.operator import operator\n"]
     for spoke in spokes:
-        module, alias = f"{record.package}.{spoke.module}", _alias(spoke)
+        module, alias = f"{record.package}.{spoke.module}", alias_of(spoke)
         lines.append("".join(f"from {module} import {kind}{part} as {alias}{part}\n" for part in ("", *parts)))
     return sorted(lines, key=_module)
 
 
 def _module(line: str) -> str:
     return line.split()[1]
-
-
-def _conversion(spoke: Kind, hub: Kind) -> str:
-    """Both directions between one version and the stored one. What a function leaves out is gone, the status too."""
-    kind, alias, name = hub.kind, _alias(spoke), hub.kind.lower()
-    return f'''
-
-@operator.converts({alias}, {kind})
-def {name}_from_{spoke.version}(old: {alias}) -> {kind}:
-    """Convert from {spoke.version} to {hub.version}. Metadata is carried over for you."""
-    spec = from_dict({kind}Spec, to_dict(old.spec))
-    status = from_dict({kind}Status, to_dict(old.status))
-    return {kind}(spec=spec, status=status)
-
-
-@operator.converts({kind}, {alias})
-def {name}_to_{spoke.version}(new: {kind}) -> {alias}:
-    """And back. A field that {spoke.version} does not have must not be lost: keep it in an annotation, say."""
-    spec = from_dict({alias}Spec, to_dict(new.spec))
-    status = from_dict({alias}Status, to_dict(new.status))
-    return {alias}(spec=spec, status=status)
-'''
-
-
-def _first_conversion(spoke: Kind, hub: Kind) -> str:
-    """As the first version of the scaffold had it."""
-    kind, alias, name = hub.kind, _alias(spoke), hub.kind.lower()
-    return f'''
-
-@operator.converts({alias}, {kind})
-def {name}_from_{spoke.version}(old: {alias}) -> {kind}:
-    """A {kind} of {spoke.version} as one of {hub.version}. Metadata is carried over for you."""
-    return {kind}(spec=from_dict({kind}Spec, to_dict(old.spec)))
-
-
-@operator.converts({kind}, {alias})
-def {name}_to_{spoke.version}(new: {kind}) -> {alias}:
-    """And back. A field that {spoke.version} does not have must not be lost: keep it in an annotation, say."""
-    return {alias}(spec=from_dict({alias}Spec, to_dict(new.spec)))
-'''
-
-
-def _conversion_test(spoke: Kind, hub: Kind, client: str) -> str:
-    """That an object which has the example is the same one in another version."""
-    return f"""
-
-async def test_one_of_{spoke.version}_is_the_same_{hub.kind.lower()}(client: {client}, namespace: str) -> None:
-    async with operator.running(client):
-        await client.create(named("old", namespace, "bar"))
-        found = await client.get({_alias(spoke)}, "old", namespace)
-    assert found.spec.foo == "bar"
-"""
-
-
-def _sample_conversion_test(spoke: Kind, hub: Kind) -> str:
-    """The same of the sample, of whose fields nothing is known."""
-    return f"""
-
-async def test_the_sample_can_be_read_in_{spoke.version}(client: kw.Client, namespace: str) -> None:
-    async with operator.running(client):
-        made = await client.create(sample(namespace))
-        found = await client.get({_alias(spoke)}, made.metadata.name, made.metadata.namespace)
-    assert found.metadata.uid == made.metadata.uid
-"""

@@ -1,0 +1,43 @@
+"""The public names of Kubewright that were renamed, by version of the scaffold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+__all__ = ["RENAMES", "Renames", "renames_since"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renames:
+    """The names that one version of the scaffold uses and the version before it did not."""
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Modules, classes, functions and constants, by full path: `"kubewright.Owned": "kubewright.Owns"`.
+
+    A name that can be imported from several modules has a line for each. A class attribute is written with its class:
+    `"kubewright.Result.LATER"`. The module may change as well.
+    """
+    keywords: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Keyword arguments, by the full path of the function or class as it is called now."""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """Methods and attributes of objects. Types are not known, so every attribute of that name is rewritten, in files
+    that import Kubewright. Add only names that users are unlikely to have themselves."""
+    method_keywords: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Keyword arguments of methods, by the method's name as it is called now. The same restriction applies."""
+
+
+RENAMES: Final[Mapping[int, Renames]] = {
+    3: Renames(
+        names={
+            "kubewright.Owned": "kubewright.Owns",
+            "kubewright.controller.Owned": "kubewright.controller.Owns",
+        },
+    ),
+}
+
+
+def renames_since(version: int) -> Iterator[Renames]:
+    """Yields the tables of all versions after `version`, oldest first."""
+    return (RENAMES[newer] for newer in sorted(RENAMES) if newer > version)
