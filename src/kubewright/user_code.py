@@ -16,9 +16,21 @@ from concurrent.futures import Executor, Future
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
-__all__ = ["being_cancelled", "contained", "containment", "has_to_pass", "in_thread", "no_exception", "submitted"]
+__all__ = [
+    "THREAD_NAME_PREFIX",
+    "being_cancelled",
+    "contained",
+    "containment",
+    "has_to_pass",
+    "in_thread",
+    "no_exception",
+    "submitted",
+]
 
 T = TypeVar("T")
+
+THREAD_NAME_PREFIX: Final = "reconcile-"
+"""The prefix of the names of threads that run users' plain functions. A stopping operator does not wait for them."""
 
 
 def being_cancelled() -> bool:

@@ -17,7 +17,7 @@ from kubewright.api import core
 from kubewright.cache import ObjectKey
 from kubewright.clock import VirtualClock
 from kubewright.controller import BlockingContext, Context, Owns, Result, Watch, generation_changed
-from kubewright.controller._handlers import form_of
+from kubewright.controller.registration._handlers import check_handler
 from kubewright.operator import Operator
 from tests.controller.conftest import Part, Thing
 
@@ -143,7 +143,7 @@ async def test_the_form_of_a_function_is_seen_from_its_signature() -> None:
     async def more(zone: str, obj: Thing, ctx: Context[Thing]) -> None: ...
 
     def forms(function: Any) -> tuple[bool, bool]:
-        form = form_of(function, Thing)
+        form = check_handler(function, Thing)
         return form.blocking, form.by_key
 
     assert forms(by_object) == (False, False)
@@ -162,7 +162,7 @@ def test_too_few_or_too_many_parameters_are_refused_with_the_shape_that_is_meant
 
     for function in (one, three):
         with pytest.raises(TypeError, match=expected):
-            form_of(function, Thing)
+            check_handler(function, Thing)
 
 
 def test_a_parameter_that_nobody_gives_is_refused_with_what_to_do(operator: Operator) -> None:
@@ -180,7 +180,7 @@ def test_a_function_of_another_kind_is_refused() -> None:
     async def sync(obj: Part, ctx: Context[Part]) -> None: ...
 
     with pytest.raises(TypeError, match="takes a Part, but is handed in for Thing"):
-        form_of(sync, Thing)
+        check_handler(sync, Thing)
 
 
 def test_the_context_must_fit_the_kind_of_function() -> None:
@@ -188,16 +188,16 @@ def test_the_context_must_fit_the_kind_of_function() -> None:
     async def coroutine(obj: Thing, ctx: BlockingContext[Thing]) -> None: ...
 
     with pytest.raises(TypeError, match=r"make it async def, or annotate its context with BlockingContext\[Thing\]"):
-        form_of(plain, Thing)
+        check_handler(plain, Thing)
     with pytest.raises(TypeError, match=r"its context is a Context\[Thing\], not a BlockingContext"):
-        form_of(coroutine, Thing)
+        check_handler(coroutine, Thing)
 
 
 def test_the_object_comes_before_the_context() -> None:
     async def swapped(ctx: Context[Thing], obj: Thing) -> None: ...
 
     with pytest.raises(TypeError, match=r"swapped takes the context first: the object comes first, async def swapped"):
-        form_of(swapped, Thing)
+        check_handler(swapped, Thing)
 
 
 def test_a_generator_is_refused_because_nothing_would_run_it() -> None:
@@ -209,7 +209,7 @@ def test_a_generator_is_refused_because_nothing_would_run_it() -> None:
 
     for function in (coroutine, plain):
         with pytest.raises(TypeError, match="has a yield, so calling it would run nothing"):
-            form_of(function, Thing)
+            check_handler(function, Thing)
 
 
 def test_finalizers_and_deletion_callbacks_need_the_object(operator: Operator) -> None:

@@ -11,7 +11,7 @@ from kubewright.cache import Change, Intake, ObjectKey, Snapshot
 from kubewright.cache import Change, ObjectKey, Snapshot, SnapshotDecoder
 from kubewright.controller import Watch, owner_keys
 from kubewright.controller._environment import CachedKinds
-from kubewright.controller._mapping import as_key, as_key_of
+from kubewright.controller.registration._mapping import key_of_kind, parse_key
 from tests.controller.conftest import Part, Thing, ThingSpec, thing
 
 
@@ -78,12 +78,12 @@ def test_the_last_state_of_a_deleted_object_wakes_its_owner() -> None:
 
 @pytest.mark.parametrize("given", [ObjectKey("default", "one"), "default/one", ("default", "one"), thing("one")])
 def test_a_key_can_be_given_in_several_forms(given: object) -> None:
-    assert as_key(given) == ObjectKey("default", "one")
+    assert parse_key(given) == ObjectKey("default", "one")
 
 
 def test_what_is_no_key_is_refused() -> None:
     with pytest.raises(TypeError, match="expected an ObjectKey"):
-        as_key(7)
+        parse_key(7)
 
 
 @pytest.mark.promise("What wakes a reconciler", "A misspelled option fails at once, with the valid names.")
@@ -133,9 +133,9 @@ def test_rejects_an_object_of_another_kind_as_key() -> None:
     with pytest.raises(
         TypeError, match=r"^Part default/p is not a Thing: .* Return ObjectKey\(namespace, name\) of the"
     ):
-        as_key_of(info_of(Thing), part().object())
+        key_of_kind(info_of(Thing), part().object())
 
 
 def test_accepts_an_object_of_the_same_kind_in_another_version() -> None:
     old = Untyped.kind_of("example.com/v1alpha1", "Thing", plural="things")
-    assert as_key_of(info_of(Thing), old(metadata=ObjectMeta(name="a", namespace="d"))) == ObjectKey("d", "a")
+    assert key_of_kind(info_of(Thing), old(metadata=ObjectMeta(name="a", namespace="d"))) == ObjectKey("d", "a")

@@ -424,9 +424,12 @@ async def test_a_kind_that_is_applied_but_not_declared_is_told_once_for_each_con
         await until(both_done)
     told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert len(told) == 1
-    assert "ctx.apply of a ConfigMap, which controller 'other' does not declare: nobody is woken when it is" in told[0]
     assert (
-        "Write owns=[ConfigMap] where the controller is registered; or, if it is only written, operator.needs"
+        "ctx.apply of a ConfigMap, which controller 'other' does not declare: changes and deletions of it trigger"
+        in told[0]
+    )
+    assert (
+        "Add owns=[ConfigMap] where the controller is registered; or, if the object is only written, operator.needs"
         in (told[0])
     )
 

@@ -222,7 +222,7 @@ async def test_an_object_without_the_labels_of_what_is_owned_is_told_once(
         await until(both_done)
     told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert len(told) == 1
-    assert "ctx.apply of a ConfigMap without the labels that controller 'jar' looks for (app=jars)" in told[0]
+    assert "ctx.apply of a ConfigMap without the labels that controller 'jar' selects (app=jars)" in told[0]
 
 
 def test_subresources_are_names() -> None:

@@ -20,6 +20,8 @@ from kubewright.lazy import lazy_exports
 if TYPE_CHECKING:
     from kubewright.controller._apply import Applied as Applied
     from kubewright.controller._apply import Applier as Applier
+    from kubewright.controller._cached_kinds import CachedKinds as CachedKinds
+    from kubewright.controller._cached_kinds import NotCached as NotCached
     from kubewright.controller._contests import Contested as Contested
     from kubewright.controller._context import BlockingContext as BlockingContext
     from kubewright.controller._context import Context as Context
@@ -31,27 +33,27 @@ if TYPE_CHECKING:
     from kubewright.controller._dependencies import Replacement as Replacement
     from kubewright.controller._dependencies import start_dependencies as start_dependencies
     from kubewright.controller._environment import Environment as Environment
-    from kubewright.controller._environment import NotCached as NotCached
-    from kubewright.controller._mapping import Owned as Owned
-    from kubewright.controller._mapping import Owns as Owns
-    from kubewright.controller._mapping import Reader as Reader
-    from kubewright.controller._mapping import Watch as Watch
-    from kubewright.controller._mapping import owner_keys as owner_keys
     from kubewright.controller._ownership import ApplyError as ApplyError
     from kubewright.controller._ownership import BeingDeleted as BeingDeleted
     from kubewright.controller._ownership import NotOwned as NotOwned
     from kubewright.controller._ownership import Outdated as Outdated
-    from kubewright.controller._predicates import Predicate as Predicate
-    from kubewright.controller._predicates import annotations_changed as annotations_changed
-    from kubewright.controller._predicates import generation_changed as generation_changed
-    from kubewright.controller._predicates import labels_changed as labels_changed
-    from kubewright.controller._predicates import predicate as predicate
-    from kubewright.controller._predicates import resource_version_changed as resource_version_changed
     from kubewright.controller._reconcile import NotDeclared as NotDeclared
     from kubewright.controller._reconcile import ReconcileTimeout as ReconcileTimeout
     from kubewright.controller._reconcile import Result as Result
     from kubewright.controller._reconcile import TerminalError as TerminalError
-    from kubewright.controller._registration import Registration as Registration
+    from kubewright.controller._repeated_errors import RepeatedError as RepeatedError
+    from kubewright.controller.registration import Owned as Owned
+    from kubewright.controller.registration import Owns as Owns
+    from kubewright.controller.registration import Predicate as Predicate
+    from kubewright.controller.registration import Reader as Reader
+    from kubewright.controller.registration import Registration as Registration
+    from kubewright.controller.registration import Watch as Watch
+    from kubewright.controller.registration import annotations_changed as annotations_changed
+    from kubewright.controller.registration import generation_changed as generation_changed
+    from kubewright.controller.registration import labels_changed as labels_changed
+    from kubewright.controller.registration import owner_keys as owner_keys
+    from kubewright.controller.registration import predicate as predicate
+    from kubewright.controller.registration import resource_version_changed as resource_version_changed
     from kubewright.rbac import Permission as Permission
 
 _HOMES = {
@@ -61,34 +63,36 @@ _HOMES = {
     "BeingDeleted": "_ownership",
     "BlockingContext": "_context",
     "Contested": "_contests",
+    "CachedKinds": "_cached_kinds",
     "Context": "_context",
     "Controller": "_controller",
     "ControllerStats": "_controller",
     "Dependencies": "_dependencies",
     "Dependency": "_dependencies",
     "Environment": "_environment",
-    "NotCached": "_environment",
+    "NotCached": "_cached_kinds",
     "NotDeclared": "_reconcile",
     "NotOwned": "_ownership",
     "Outdated": "_ownership",
-    "Owned": "_mapping",
-    "Owns": "_mapping",
+    "Owned": "kubewright.controller.registration",
+    "Owns": "kubewright.controller.registration",
     "Permission": "kubewright.rbac",
-    "Predicate": "_predicates",
-    "Reader": "_mapping",
+    "Predicate": "kubewright.controller.registration",
+    "Reader": "kubewright.controller.registration",
     "ReconcileTimeout": "_reconcile",
-    "Registration": "_registration",
+    "Registration": "kubewright.controller.registration",
+    "RepeatedError": "_repeated_errors",
     "Replacement": "_dependencies",
     "Result": "_reconcile",
     "TerminalError": "_reconcile",
-    "Watch": "_mapping",
-    "annotations_changed": "_predicates",
-    "generation_changed": "_predicates",
-    "labels_changed": "_predicates",
-    "owner_keys": "_mapping",
-    "predicate": "_predicates",
+    "Watch": "kubewright.controller.registration",
+    "annotations_changed": "kubewright.controller.registration",
+    "generation_changed": "kubewright.controller.registration",
+    "labels_changed": "kubewright.controller.registration",
+    "owner_keys": "kubewright.controller.registration",
+    "predicate": "kubewright.controller.registration",
     "replace_status": "_context",
-    "resource_version_changed": "_predicates",
+    "resource_version_changed": "kubewright.controller.registration",
     "start_dependencies": "_dependencies",
 }
 

@@ -20,23 +20,22 @@ from kubewright.clock import Clock
 from kubewright.controller._context import BlockingContext, Context
 from kubewright.controller._deadline import Deadline
 from kubewright.controller._environment import Environment
-from kubewright.controller._failures import Failures, Repeated
 from kubewright.controller._finalizers import add_finalizer, remove_finalizer
-from kubewright.controller._handlers import Form
 from kubewright.controller._hints import add_hint
 from kubewright.controller._loop_report import loop_message, loop_state
 from kubewright.controller._ownership import BeingDeleted, Outdated
-from kubewright.controller._patrol import Patrol
 from kubewright.controller._reconcile import ReconcileTimeout, Result, TerminalError
-from kubewright.controller._registration import Registration
+from kubewright.controller._repeated_errors import RepeatedError, RepeatedErrors
 from kubewright.controller._session import ObjectLogger, Session
 from kubewright.controller._sources import from_owned, from_trigger, from_watched, passes, priority_of
 from kubewright.controller._wakes import Wakes
 from kubewright.controller._write_loops import Loop, Part, Written
+from kubewright.controller.registration._handlers import Handler
+from kubewright.controller.registration._registration import Registration
 from kubewright.durations import format_duration
-from kubewright.observe import BUGS, ControllerStats, Ending, Inspection, Reconcile, inspect
+from kubewright.observe import BUGS, ControllerStats, Ending, Inspection, Reconcile, SlowReconciles, inspect
 from kubewright.queue import WorkQueue
-from kubewright.user_code import being_cancelled, containment, has_to_pass, in_thread, no_exception
+from kubewright.user_code import THREAD_NAME_PREFIX, being_cancelled, containment, has_to_pass, in_thread, no_exception
 
 __all__ = ["Controller", "ControllerStats", "Ending"]
 
@@ -46,9 +45,6 @@ R = TypeVar("R", bound=Object)
 
 _TOLD_AT_MOST = 1_000
 _LONGEST_PAUSE = 1000.0  # seconds: that of the backoff, for servers that ask for more
-
-THREADS = "reconcile-"
-"""How the names of threads begin in which plain functions run."""
 
 
 class Controller(Generic[R]):
@@ -72,13 +68,13 @@ class Controller(Generic[R]):
         if handlers.finalize is not None and registration.class_finalizer is not None:
             self._finalizers.append((registration.class_finalizer, handlers.finalize))
         environment.statuses.add_controller(registration.kind, registration.name)
-        environment.former_finalizers.know(name for name, _ in self._finalizers)
+        environment.former_finalizers.add_known(name for name, _ in self._finalizers)
         self._deleted = [*registration.deleted, *([handlers.deleted] if handlers.deleted is not None else ())]
         self.queue: WorkQueue[ObjectKey] = WorkQueue(
             registration.name, rate_limiter=registration.rate_limiter(), clock=environment.clock
         )
         self.history = environment.observer.history()
-        self._failures = Failures()
+        self._repeated_errors = RepeatedErrors()
         self.wakes = Wakes(self.queue, environment.clock, environment.statuses.is_own)
         self._gone: dict[ObjectKey, list[Snapshot[R]]] = {}
         self._finalized: dict[ObjectKey, set[tuple[str, str]]] = {}
@@ -86,14 +82,16 @@ class Controller(Generic[R]):
         self._undecodable: dict[ObjectKey, tuple[str, int, str]] = {}
         self._session = partial(Session, environment, registration.kind, registration.info, wakes=self.wakes)
         self._sessions: set[Session[R]] = set()
-        self._patrol = Patrol(environment.clock, self._sessions, lambda key: self.queue.state(key).running_for)
+        self._slow_reconciles = SlowReconciles(
+            environment.clock, self._sessions, lambda key: self.queue.state(key).running_for
+        )
         self._handlers: list[HandlerRegistration[Any]] = []
         self._tasks: list[asyncio.Task[None]] = []
         forms = [self._reconcile, *(form for _, form in self._finalizers), *self._deleted]
         self._executor: ThreadPoolExecutor | None = None
         if any(form is not None and form.blocking for form in forms):
             self._executor = ThreadPoolExecutor(
-                registration.concurrency, thread_name_prefix=f"{THREADS}{registration.name}"
+                registration.concurrency, thread_name_prefix=f"{THREAD_NAME_PREFIX}{registration.name}"
             )
 
     # Life
@@ -131,7 +129,7 @@ class Controller(Generic[R]):
                 patience.cancel()
         self.interrupt()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._patrol.end()
+        self._slow_reconciles.stop()
         if self._executor is not None:
             self._executor.shutdown(wait=False)
 
@@ -215,7 +213,7 @@ class Controller(Generic[R]):
         key = change.key
         if change.type == "deleted":
             self._finalized.pop(key, None)
-            self._failures.forget(key)
+            self._repeated_errors.forget(key)
             self.wakes.forget(key)
             if not self._wants_deletion(change):
                 self.queue.forget(key)
@@ -266,8 +264,8 @@ class Controller(Generic[R]):
                 finally:
                     stats.active -= 1
                 ended = now()
-                if self._failures and ending not in _FAILED:
-                    self._failures.forget(key)
+                if self._repeated_errors and ending not in _FAILED:
+                    self._repeated_errors.forget(key)
                     self.wakes.succeeded(key)
                 if (looped := self.wakes.end(key, causes, failed=ending == "error")) is not None:
                     self._slow_down(run, *looped)
@@ -472,10 +470,10 @@ class Controller(Generic[R]):
         if not gone:
             del self._gone[key]
 
-    async def _call(self, form: Form, session: Session[R]) -> Result | None:
+    async def _call(self, form: Handler, session: Session[R]) -> Result | None:
         """Call a function of the user, within the time it has, and write the conditions it has set."""
         self._sessions.add(session)
-        self._patrol.begin()
+        self._slow_reconciles.start()
         session.ended = False
         try:
             timeout = self._registration.timeout
@@ -516,7 +514,7 @@ class Controller(Generic[R]):
             if isinstance(error, TerminalError):
                 raise unwritten from error
 
-    def _invoked(self, form: Form, session: Session[R]) -> Awaitable[Any]:
+    def _invoked(self, form: Handler, session: Session[R]) -> Awaitable[Any]:
         # To be awaited by who calls it, and not in here: a coroutine more for each reconcile would be felt.
         subject: Any = session.key if form.by_key else session.object
         if form.blocking:
@@ -538,12 +536,12 @@ class Controller(Generic[R]):
 
     def _log_failure(self, run: Reconcile, error: BaseException, text: str, *values: object) -> None:
         """A line with the traceback for an error that is new, and without for one that has come again."""
-        times = self._failures.again(run.key, error)
+        times = self._repeated_errors.again(run.key, error)
         if not times:
             self._log(run).error(text, *values, exc_info=error)
             return
         text, count = f"{text} (%s more since its traceback)", "once" if times == 1 else f"{times} times"
-        self._log(run).error(text, *values, count, extra={"repeated": Repeated(error_text(error), times)})
+        self._log(run).error(text, *values, count, extra={"repeated": RepeatedError(error_text(error), times)})
 
     def _due(self, key: ObjectKey) -> str:
         """When the key is reconciled again: after its backoff, or at a resync that comes earlier."""
@@ -567,7 +565,7 @@ class Controller(Generic[R]):
 
     def _tell_former_finalizers(self, snapshot: Snapshot[R], run: Reconcile) -> None:
         clock = self._environment.clock
-        names, wait = self._environment.former_finalizers.news(snapshot, clock.now())
+        names, wait = self._environment.former_finalizers.check(snapshot, clock.now())
         if wait:
             self._look_again_at(run.key, clock.monotonic() + wait)
         for name in names:

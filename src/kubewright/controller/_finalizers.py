@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import TypeVar
 
-from kubewright.api import Object, ResourceInfo
-from kubewright.arguments import check_text
+from kubewright.api import Object
 from kubewright.cache import ObjectKey
 from kubewright.client import Conflict, NotFound
 from kubewright.controller._environment import Environment
 from kubewright.controller._ownership import Outdated
 
-__all__ = ["add_finalizer", "finalizer_name", "remove_finalizer"]
+__all__ = ["add_finalizer", "remove_finalizer"]
 
 R = TypeVar("R", bound=Object)
 
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _TRIES = 5
-
-
-def finalizer_name(info: ResourceInfo, operator: str, name: str | None) -> str:
-    """The finalizer's name: `example.com/sample-controller` unless another is given."""
-    if name is None:
-        if "." not in info.group:
-            raise ValueError(
-                f"the group of {info} is not yours to name a finalizer after: "
-                f'give it a name under your own domain, finalizes({info.kind}, name="example.com/{operator}")'
-            )
-        name = f"{info.group}/{operator}"
-    if not _NAME.fullmatch(check_text(f"finalizes({info.kind}): name", name, "example.com/cleanup")):
-        raise ValueError(f"finalizer {name!r} must be a name under a domain, such as example.com/cleanup")
-    return name
 
 
 async def add_finalizer(environment: Environment, obj: R, name: str) -> R:

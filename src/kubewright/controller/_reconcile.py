@@ -45,23 +45,15 @@ method of a class.
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from kubewright.api import Object
 from kubewright.structs import ExplainingStructMeta
+from kubewright.api._model import Explained
 
-if TYPE_CHECKING:
-    from kubewright.cache import ObjectKey
-    from kubewright.controller._context import BlockingContext, Context
-
-__all__ = ["Handler", "NotDeclared", "ReconcileTimeout", "Reconciler", "Result", "TerminalError"]
-
-R = TypeVar("R", bound=Object)
-R_contra = TypeVar("R_contra", bound=Object, contravariant=True)
+__all__ = ["NotDeclared", "ReconcileTimeout", "Result", "TerminalError"]
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=ExplainingStructMeta):
@@ -108,18 +100,3 @@ class ReconcileTimeout(TimeoutError):
     Raised inside an async reconciler at the point where it waits. A thread cannot be interrupted: a plain one meets
     it at its next call of the context.
     """
-
-
-Handler: TypeAlias = (
-    "Callable[[R, Context[R]], Awaitable[Result | None]] | Callable[[R, BlockingContext[R]], Result | None]"
-    " | Callable[[ObjectKey, Context[R]], Awaitable[Result | None]]"
-    " | Callable[[ObjectKey, BlockingContext[R]], Result | None]"
-)
-"""The functions that reconcile a kind `R`, finalize it or hear of its deletion."""
-
-
-class Reconciler(Protocol[R_contra]):
-    """The class form. `finalize` and `deleted`, of the same shape, are optional methods beside `reconcile`."""
-
-    def reconcile(self, obj: R_contra, ctx: Context[R_contra], /) -> Awaitable[Result | None]:
-        """Make the world match the object."""

@@ -201,7 +201,7 @@ class Session(msgspec.Struct, Generic[R], eq=False):
         self.check()
         owner = (self.object or self.primary()) if owned else None
         placed = self._placed(obj)
-        if advice := self.environment.declared.advice(self.trace.controller, placed):
+        if advice := self.environment.undeclared_writes.check(self.trace.controller, placed):
             self.log.warning("%s", advice)
         before = self.environment.caches.get(type(obj), ObjectKey.of(placed))
         try:

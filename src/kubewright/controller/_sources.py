@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, ObjectKey
 from kubewright.clock import Clock
-from kubewright.controller._mapping import Owns, Reader, Watch, as_key_of, owner_keys
-from kubewright.controller._predicates import Predicate
-from kubewright.controller._registration import Trigger
+from kubewright.controller.registration._mapping import Owns, Reader, Watch, key_of_kind, owner_keys
+from kubewright.controller.registration._predicates import Predicate
+from kubewright.controller.registration._registration import Trigger
 from kubewright.queue import LOW_PRIORITY, ExponentialBackoff
 from kubewright.user_code import has_to_pass
 
@@ -104,7 +104,7 @@ async def from_trigger(trigger: Trigger, info: ResourceInfo, enqueue: Enqueue, c
     def take(value: object) -> None:
         backoff.forget("")
         try:
-            key = as_key_of(info, value)
+            key = key_of_kind(info, value)
         except (TypeError, ValueError) as error:
             logger.error("external trigger %r named no key: %s", trigger, error)
         else:

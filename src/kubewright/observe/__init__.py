@@ -11,6 +11,8 @@ Nothing here is process-wide; all of it belongs to one operator.
   ended and what they wrote. `report` tells of the operator as a whole: controllers and queues, caches and watches,
   leader, webhooks. `LogBook` keeps the last lines of the log about each object. `DebugPages` serves all of it as JSON,
   and `OperatorClient` reads these pages from another process.
+- `SlowReconciles`, `FormerFinalizers` and `UndeclaredWrites` only advise: they find what is worth a warning in the log,
+  and change nothing.
 
 The floor is below the controllers, which report here; so what is looked at (controllers, caches, recorder, electors)
 is taken as it comes, by protocol.
@@ -20,6 +22,8 @@ from __future__ import annotations
 
 from kubewright.observe._debug import DebugPages, is_loopback
 from kubewright.observe._history import History, HistoryBounds, HistoryEntry
+from kubewright.observe._former_finalizers import FormerFinalizers
+from kubewright.observe._history import History, HistoryBounds
 from kubewright.observe._inspection import (
     CachedState,
     FieldChange,
@@ -53,8 +57,10 @@ from kubewright.observe._report import (
     report,
 )
 from kubewright.observe._requests import RequestStats
+from kubewright.observe._slow_reconciles import RunningReconcile, SlowReconciles
 from kubewright.observe._stats import BUGS, ControllerStats, Ending
 from kubewright.observe._tracing import Tracing
+from kubewright.observe._undeclared_writes import DeclaredController, DeclaredKind, UndeclaredWrites
 from kubewright.observe._webhooks import Review, WebhookStats
 
 __all__ = [
@@ -65,8 +71,11 @@ __all__ = [
     "ControllerReport",
     "ControllerStats",
     "DebugPages",
+    "DeclaredController",
+    "DeclaredKind",
     "Ending",
     "FieldChange",
+    "FormerFinalizers",
     "History",
     "HistoryBounds",
     "HistoryEntry",
@@ -89,8 +98,11 @@ __all__ = [
     "ReconcileRecord",
     "RequestStats",
     "Review",
+    "RunningReconcile",
+    "SlowReconciles",
     "Sources",
     "Tracing",
+    "UndeclaredWrites",
     "WebhookReport",
     "WebhookStats",
     "WriteRecord",

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, overload
 from kubewright.api import Object
 from kubewright.cache import ObjectKey
 from kubewright.controller import BlockingContext, Context, Result
-from kubewright.controller._reconcile import Reconciler
+from kubewright.controller.registration import Reconciler
 
 __all__ = ["ObjectDecorator", "ReconcileDecorator"]
 

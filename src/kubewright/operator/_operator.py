@@ -15,15 +15,17 @@ from kubewright.cache import NAMESPACE_INDEX, OWNER_INDEX, IndexFunction, Labels
 from kubewright.client import Client
 from kubewright.clock import Clock, check_clock
 from kubewright.controller import Owns, Registration, Replacement, Watch
-from kubewright.controller._finalizers import finalizer_name
-from kubewright.controller._handlers import Form, Handlers, form_of, handlers_of
-from kubewright.controller._options import check_kind, check_labels
-from kubewright.controller._predicates import PredicateFunction
-from kubewright.controller._registration import (
+from kubewright.controller.registration import (
     DEFAULT_CONCURRENCY,
+    Handler,
+    Handlers,
+    PredicateFunction,
     RateLimiterFactory,
     Trigger,
     check_concurrency,
+    check_handler,
+    check_kind,
+    check_labels,
     check_owns,
     check_rate_limiter,
     check_reads,
@@ -32,6 +34,8 @@ from kubewright.controller._registration import (
     check_triggers,
     check_watches,
     check_when,
+    finalizer_name,
+    handler_factory,
 )
 from kubewright.durations import Duration
 from kubewright.observe import Metrics
@@ -125,8 +129,8 @@ class Operator(HasWebhooks, HasComponents):
         self.settings = Settings(**check_options("Operator", options))
         self._registrations: list[Registration[Any]] = []
         self._unsaid: dict[str, set[str]] = {}
-        self._finalizers: list[tuple[type[Object], str, Form]] = []
-        self._deleted: list[tuple[type[Object], Form]] = []
+        self._finalizers: list[tuple[type[Object], str, Handler]] = []
+        self._deleted: list[tuple[type[Object], Handler]] = []
         self.needed: list[Permission] = []
         self.indexed: list[tuple[type[Object], str, IndexFunction[Any]]] = []
         self.metrics = Metrics()
@@ -219,7 +223,7 @@ class Operator(HasWebhooks, HasComponents):
                     kind=kind,
                     info=info,
                     name=controller,
-                    make_handlers=handlers_of(given, kind),
+                    make_handlers=handler_factory(given, kind),
                     class_finalizer=finalizer,
                     **options,
                 )
@@ -244,7 +248,7 @@ class Operator(HasWebhooks, HasComponents):
             raise ValueError(f"{kind.__name__} has a finalizer {finalizer!r} already: give the second one another name")
 
         def register(function: Any) -> None:
-            self._finalizers.append((kind, finalizer, form_of(function, kind, by_key=False)))
+            self._finalizers.append((kind, finalizer, check_handler(function, kind, by_key=False)))
 
         return ObjectDecorator(register)
 
@@ -258,7 +262,7 @@ class Operator(HasWebhooks, HasComponents):
         check_kind(kind, "deleted")
 
         def register(function: Any) -> None:
-            self._deleted.append((kind, form_of(function, kind, by_key=False)))
+            self._deleted.append((kind, check_handler(function, kind, by_key=False)))
 
         return ObjectDecorator(register)
 

@@ -16,6 +16,7 @@ from kubewright.client import Client, load_config
 from kubewright.clock import Clock, SystemClock, check_clock
 from kubewright.controller import (
     Applier,
+    CachedKinds,
     Controller,
     Dependencies,
     Environment,
@@ -23,11 +24,10 @@ from kubewright.controller import (
     Replacement,
     start_dependencies,
 )
-from kubewright.controller._declared import Declared
-from kubewright.controller._environment import CachedKinds
-from kubewright.controller._mapping import as_key_of
+from kubewright.controller.registration import key_of_kind
 from kubewright.durations import format_duration
 from kubewright.observe import Inspection, LogBook, Observer, Sources
+from kubewright.observe import Inspection, LogBook, Observer, Sources, UndeclaredWrites
 from kubewright.operator._clusters import HasClient, HasKubeconfig, check_cluster, makes_clients
 from kubewright.operator._idempotence import check_idempotent
 from kubewright.operator._kinds import cached_kinds, define_kinds
@@ -212,7 +212,7 @@ class Running:
             loop=asyncio.get_running_loop(),
             rng=operator.rng or random.Random(),  # noqa: S311  # for the ids of traces, which are no secret
             leads=None if elector is None else lambda: elector.is_leader,
-            declared=Declared(registrations, operator.needed),
+            undeclared_writes=UndeclaredWrites(registrations, operator.needed),
             observer=self.observer,
             dependencies=self._dependencies,
         )
@@ -413,7 +413,7 @@ class Running:
 
     def enqueue(self, kind: type[Object], key: ObjectKey | Object | str) -> None:
         """Ask for a reconcile, from any thread. Raises TypeError for what no object of the kind can have as its key."""
-        self.controller(kind).enqueue(as_key_of(info_of(kind), key))
+        self.controller(kind).enqueue(key_of_kind(info_of(kind), key))
 
 
 async def _ended(*tasks: asyncio.Future[Any]) -> None:

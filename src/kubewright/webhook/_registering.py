@@ -10,7 +10,7 @@ import msgspec
 
 from kubewright.api import Object, Untyped, info_of
 from kubewright.arguments import are_texts_by_name, check_text, unknown_name
-from kubewright.controller._options import check_kind
+from kubewright.controller.registration import check_kind
 from kubewright.webhook._conversion import Conversions, check_versions
 from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration, rule_for
 from kubewright.webhook._decorators import ConvertDecorator, DefaultDecorator, ValidateDecorator

@@ -18,8 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 from kubewright.clock import Clock, SystemClock
-from kubewright.controller._controller import THREADS
-from kubewright.user_code import submitted
+from kubewright.user_code import THREAD_NAME_PREFIX, submitted
 
 __all__ = ["HandlerThreads", "Share"]
 
@@ -41,7 +40,7 @@ class HandlerThreads:
         self._at_a_time, self._most = at_a_time, most
         self._clock = clock or SystemClock()
         self._turns = asyncio.Semaphore(at_a_time)
-        self._executor = ThreadPoolExecutor(most, thread_name_prefix=f"{THREADS}webhook")
+        self._executor = ThreadPoolExecutor(most, thread_name_prefix=f"{THREAD_NAME_PREFIX}webhook")
         self._hanging: set[Future[Any]] = set()
 
     def share(self, webhook: str, *, alone: bool) -> Share:

@@ -25,7 +25,7 @@ import msgspec
 from kubewright.api import Object, ResourceInfo
 from kubewright.arguments import are_texts, check_text
 from kubewright.controller import Registration
-from kubewright.controller._options import check_kind
+from kubewright.controller.registration import check_kind
 from kubewright.rbac import CLUSTER, OWN, WATCHED, Permission, check_verbs, permission
 
 if TYPE_CHECKING:

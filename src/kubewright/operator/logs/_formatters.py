@@ -22,8 +22,8 @@ import msgspec
 
 from kubewright.causes import error_text
 from kubewright.client import current_trace
-from kubewright.controller._failures import Repeated
 from kubewright.operator.settings import Settings
+from kubewright.controller import RepeatedError
 from kubewright.redaction import showable, visible
 
 __all__ = ["JsonFormatter", "PrettyFormatter", "set_up_logging"]
@@ -78,7 +78,7 @@ class JsonFormatter(logging.Formatter):
             error = record.exc_info[1]
             line["error"] = _shown(error_text(error))
             line["traceback"] = _shown(self.formatException(record.exc_info))
-        elif isinstance(repeated := getattr(record, "repeated", None), Repeated):
+        elif isinstance(repeated := getattr(record, "repeated", None), RepeatedError):
             line["error"], line["repeated"] = _shown(repeated.error), repeated.times
         if record.stack_info:
             line["stack"] = _shown(self.formatStack(record.stack_info))
@@ -143,7 +143,7 @@ def _joined(about: Mapping[str, Any]) -> str:
 
 def _extra(record: logging.LogRecord) -> Iterator[tuple[str, Any]]:
     for name, value in vars(record).items():
-        if isinstance(value, Repeated):
+        if isinstance(value, RepeatedError):
             continue  # which the message tells
         if name not in _STANDARD and name not in ("controller", "kind", "object", "trace"):
             yield name, _plain(value)

@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from kubewright.cache import CacheSyncError
 from kubewright.causes import error_text, only_cause
 from kubewright.client import ApiError, ConfigError, NotKubernetes, Unauthorized
-from kubewright.controller._controller import THREADS
 from kubewright.durations import format_duration
 from kubewright.operator._running import Running
 from kubewright.operator.logs import set_up_logging
@@ -27,6 +26,7 @@ from kubewright.operator.process._exit_codes import ExitCode
 from kubewright.operator.process._signals import Signals
 from kubewright.operator.process._usage import asks_for_help, usage
 from kubewright.operator.settings import SettingError, Settings, from_environment, misspelled
+from kubewright.user_code import THREAD_NAME_PREFIX
 
 if TYPE_CHECKING:
     from kubewright.operator._operator import Operator
@@ -77,7 +77,7 @@ def _run(
     for variable, meant in misspelled(environ):
         logger.warning("the variable %s means nothing; did you mean %s?", variable, meant)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        threads = ThreadPoolExecutor(thread_name_prefix=f"{THREADS}helper")
+        threads = ThreadPoolExecutor(thread_name_prefix=f"{THREAD_NAME_PREFIX}helper")
         runner.get_loop().set_default_executor(threads)
         try:
             code = runner.run(_main(operator, settings, shares_machine=shares_machine))
@@ -113,7 +113,7 @@ def _leave_threads_behind(code: ExitCode) -> None:
     """End the process although a plain reconciler does not: Python itself would wait for its thread for ever."""
     patience = time.monotonic() + _LAST_SECONDS
     for thread in threading.enumerate():
-        if not thread.name.startswith(THREADS):
+        if not thread.name.startswith(THREAD_NAME_PREFIX):
             continue
         thread.join(max(patience - time.monotonic(), 0.0))
         if thread.is_alive():

@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 import msgspec
 
 from kubewright.arguments import unknown_name
-from kubewright.controller._registration import DEFAULT_CONCURRENCY
+from kubewright.controller.registration import DEFAULT_CONCURRENCY
 from kubewright.durations import Duration
 from kubewright.operator.settings import _values as values
 from kubewright.suggestions import nearest

@@ -13,10 +13,10 @@ import msgspec
 from kubewright.api import Object, ResourceInfo
 from kubewright.arguments import Unsuitable
 from kubewright.cache import Labels, ObjectKey
-from kubewright.controller._handlers import Form, Handlers
-from kubewright.controller._mapping import Owns, Watch
-from kubewright.controller._options import check_kind
-from kubewright.controller._predicates import Predicate, PredicateFunction, predicate
+from kubewright.controller.registration._handlers import Handler, Handlers
+from kubewright.controller.registration._mapping import Owns, Watch
+from kubewright.controller.registration._options import check_kind
+from kubewright.controller.registration._predicates import Predicate, PredicateFunction, predicate
 from kubewright.durations import Duration, more_than_zero, parse_duration
 from kubewright.queue import ExponentialBackoff, RateLimiter
 from kubewright.signatures import can_take, is_async, name_of
@@ -51,8 +51,8 @@ class Registration(msgspec.Struct, Generic[R], kw_only=True):
     resync: float | None = None
     rate_limiter: RateLimiterFactory = ExponentialBackoff
     timeout: float | None = None
-    finalizers: list[tuple[str, Form]] = msgspec.field(default_factory=list)
-    deleted: list[Form] = msgspec.field(default_factory=list)
+    finalizers: list[tuple[str, Handler]] = msgspec.field(default_factory=list)
+    deleted: list[Handler] = msgspec.field(default_factory=list)
     class_finalizer: str | None = None
     """The finalizer for the `finalize` method of the class form."""
     verbs: tuple[str, ...] | None = None

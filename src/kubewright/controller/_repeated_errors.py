@@ -1,4 +1,4 @@
-"""`Failures`: with which error each object failed last, so that the log has the traceback of it once.
+"""`RepeatedErrors`: with which error each object failed last, so that the log has the traceback of it once.
 
 A key that fails is tried again and again, mostly with the same outcome: a thousand tracebacks say no more than one, and
 hide what else is in the log. Errors are the same when they are of the same type and were raised at the same place.
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kubewright.cache import ObjectKey
 
-__all__ = ["Failures", "Repeated"]
+__all__ = ["RepeatedError", "RepeatedErrors"]
 
 _OBJECTS: Final = 10_000
 """Of how many objects the error is remembered; the one that failed least recently is forgotten first."""
@@ -19,7 +19,7 @@ _OBJECTS: Final = 10_000
 _Sameness: TypeAlias = tuple[type[BaseException], int]
 
 
-class Repeated(NamedTuple):
+class RepeatedError(NamedTuple):
     """In a record of the log, as `repeated`: an error whose traceback was logged before."""
 
     error: str
@@ -27,7 +27,7 @@ class Repeated(NamedTuple):
     """Since that traceback."""
 
 
-class Failures:
+class RepeatedErrors:
     """The last error of each object that fails, in bounded memory. True while there is one."""
 
     def __init__(self, objects: int = _OBJECTS) -> None:

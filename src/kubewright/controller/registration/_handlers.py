@@ -7,27 +7,37 @@ kind, the async context in a plain function.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any, get_origin
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol, TypeVar, get_origin
 
 import msgspec
 
 from kubewright.api import Object
 from kubewright.cache import ObjectKey
 from kubewright.controller._context import BlockingContext, Context
+from kubewright.controller._reconcile import Result
 from kubewright.signatures import check_keywords, is_async, is_generator, method_of, name_of, signature_of
 from kubewright.suggestions import nearest
 
-__all__ = ["Form", "Handlers", "form_of", "handlers_of"]
+__all__ = ["Handler", "Handlers", "Reconciler", "check_handler", "handler_factory"]
 
+R_contra = TypeVar("R_contra", bound=Object, contravariant=True)
 
 _METHODS = ("reconcile", "finalize", "deleted")
 
 
-class Form(msgspec.Struct, frozen=True):
+class Reconciler(Protocol[R_contra]):
+    """The class form of a reconciler. `finalize` and `deleted`, of the same shape, are optional methods."""
+
+    def reconcile(self, obj: R_contra, ctx: Context[R_contra], /) -> Awaitable[Result | None]:
+        """Makes the world match the object."""
+
+
+class Handler(msgspec.Struct, frozen=True):
     """A handler and how it wants to be called."""
 
-    function: Callable[[Any, Any], Any]  # one of the shapes of `Handler`; `blocking` and `by_key` say which
+    function: Callable[[Any, Any], Any]
+    """Takes an object or a key, and a `Context` or a `BlockingContext`."""
     name: str
     blocking: bool
     by_key: bool
@@ -36,12 +46,12 @@ class Form(msgspec.Struct, frozen=True):
 class Handlers(msgspec.Struct, frozen=True):
     """What one controller calls."""
 
-    reconcile: Form | None = None
-    finalize: Form | None = None
-    deleted: Form | None = None
+    reconcile: Handler | None = None
+    finalize: Handler | None = None
+    deleted: Handler | None = None
 
 
-def handlers_of(given: Any, kind: type[Object]) -> Callable[[], Handlers]:
+def handler_factory(given: Any, kind: type[Object]) -> Callable[[], Handlers]:
     """What makes the handlers of a function, a class or an instance; called anew each time the operator starts."""
     if isinstance(given, type):
         _check_class(given, kind)
@@ -50,11 +60,11 @@ def handlers_of(given: Any, kind: type[Object]) -> Callable[[], Handlers]:
         _check_method_names(type(given))
         handlers = _bound(given, kind)
         return lambda: handlers
-    form = form_of(given, kind)
+    form = check_handler(given, kind)
     return lambda: Handlers(reconcile=form)
 
 
-def form_of(function: Any, kind: type[Object], *, by_key: bool = True) -> Form:
+def check_handler(function: Any, kind: type[Object], *, by_key: bool = True) -> Handler:
     """How a function wants to be called. `by_key` tells whether it may take the key alone."""
     name = name_of(function)
     if not callable(function):
@@ -76,16 +86,16 @@ def form_of(function: Any, kind: type[Object], *, by_key: bool = True) -> Form:
     if takes_key and not by_key:
         raise TypeError(f"{name} takes the key alone, but only reconcilers can: annotate it with {kind.__name__}")
     _check_context(name, parameters[1].annotation, kind, blocking=blocking)
-    return Form(function=function, name=name, blocking=blocking, by_key=takes_key)
+    return Handler(function=function, name=name, blocking=blocking, by_key=takes_key)
 
 
 def _bound(given: Any, kind: type[Object]) -> Handlers:
     """The handlers of an instance; those of a class only to look at, as its instances will have them."""
 
-    def method(name: str, *, by_key: bool = False) -> Form | None:
+    def method(name: str, *, by_key: bool = False) -> Handler | None:
         if getattr(given, name, None) is None:
             return None
-        return form_of(method_of(given, name), kind, by_key=by_key)
+        return check_handler(method_of(given, name), kind, by_key=by_key)
 
     return Handlers(reconcile=method("reconcile", by_key=True), finalize=method("finalize"), deleted=method("deleted"))
 

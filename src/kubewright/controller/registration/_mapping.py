@@ -14,12 +14,22 @@ from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar, get_args
 from kubewright.api import Object, ResourceInfo
 from kubewright.arguments import known_options
 from kubewright.cache import Change, Labels, ObjectKey, Snapshot
-from kubewright.controller._options import check_kind, check_labels
-from kubewright.controller._predicates import Predicate, PredicateFunction, predicate
+from kubewright.controller.registration._options import check_kind, check_labels
+from kubewright.controller.registration._predicates import Predicate, PredicateFunction, predicate
 from kubewright.rbac import check_verbs
 from kubewright.signatures import can_take, is_async, name_of, place_of, return_annotation_of, signature_of
 
-__all__ = ["MapFunction", "Owned", "Owns", "Reader", "Watch", "as_key", "as_key_of", "keys_of_owners", "owner_keys"]
+__all__ = [
+    "MapFunction",
+    "Owned",
+    "Owns",
+    "Reader",
+    "Watch",
+    "key_of_kind",
+    "keys_of_owners",
+    "owner_keys",
+    "parse_key",
+]
 
 R = TypeVar("R", bound=Object)
 O = TypeVar("O", bound=Object)  # noqa: E741  # another kind than R
@@ -131,7 +141,7 @@ class Watch(Generic[R]):
 
     def key(self, value: object) -> ObjectKey:
         """A key that `map` has answered. Raises TypeError for what no object of the kind that is woken can have."""
-        return as_key(value) if self.wakes is None else as_key_of(self.wakes, value)
+        return parse_key(value) if self.wakes is None else key_of_kind(self.wakes, value)
 
     def __repr__(self) -> str:
         return f"Watch({self.kind.__name__})"
@@ -196,7 +206,7 @@ def keys_of_owners(
             yield ObjectKey(snapshot.namespace if owner.namespaced else "", reference.name)
 
 
-def as_key(value: object) -> ObjectKey:
+def parse_key(value: object) -> ObjectKey:
     """What a map function or trigger named: a key, a (namespace, name) pair, its text, or an object."""
     if isinstance(value, ObjectKey):
         return value
@@ -209,7 +219,7 @@ def as_key(value: object) -> ObjectKey:
     raise TypeError(f'expected an ObjectKey, "namespace/name" or an object, found {value!r}')
 
 
-def as_key_of(info: ResourceInfo, value: object) -> ObjectKey:
+def key_of_kind(info: ResourceInfo, value: object) -> ObjectKey:
     """The same for one kind. Raises TypeError for what no object of it can have."""
     if isinstance(value, Object) and not _is_same_kind(info, type(value)):
         where = "namespace, name" if info.namespaced else '"", name'
@@ -217,7 +227,7 @@ def as_key_of(info: ResourceInfo, value: object) -> ObjectKey:
             f"{value} is not a {info.kind}: only {info.kind} objects are woken here. Return ObjectKey({where}) of the"
             f" {info.kind}, or the {info.kind} itself"
         )
-    found = as_key(value)
+    found = parse_key(value)
     if bool(found.namespace) != info.namespaced:
         where = (
             "in a namespace: answer ObjectKey(namespace, name)"

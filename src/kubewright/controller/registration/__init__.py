@@ -1,0 +1,97 @@
+"""Registration: what a program declares about its controllers, checked where it is written.
+
+- `Registration` holds the declarations of one controller. Nothing runs yet.
+- `Owns` and `Watch` declare other kinds whose changes trigger a reconcile; predicates select the changes.
+- `handler_factory` and `check_handler` check the functions and classes that handle objects.
+- The `check_*` functions check one option each. They raise TypeError or ValueError that names the option and the fix,
+  so that a mistake fails at import and not at the first reconcile.
+"""
+
+from __future__ import annotations
+
+from kubewright.controller.registration._finalizer_names import finalizer_name
+from kubewright.controller.registration._handlers import (
+    Handler,
+    Handlers,
+    Reconciler,
+    check_handler,
+    handler_factory,
+)
+from kubewright.controller.registration._mapping import (
+    MapFunction,
+    Owned,
+    Owns,
+    Reader,
+    Watch,
+    key_of_kind,
+    keys_of_owners,
+    owner_keys,
+    parse_key,
+)
+from kubewright.controller.registration._options import check_kind, check_labels
+from kubewright.controller.registration._predicates import (
+    Predicate,
+    PredicateFunction,
+    annotations_changed,
+    generation_changed,
+    labels_changed,
+    predicate,
+    resource_version_changed,
+)
+from kubewright.controller.registration._registration import (
+    DEFAULT_CONCURRENCY,
+    RateLimiterFactory,
+    Registration,
+    Trigger,
+    check_concurrency,
+    check_list,
+    check_owns,
+    check_rate_limiter,
+    check_reads,
+    check_resync,
+    check_timeout,
+    check_triggers,
+    check_watches,
+    check_when,
+)
+
+__all__ = [
+    "DEFAULT_CONCURRENCY",
+    "Handler",
+    "Handlers",
+    "MapFunction",
+    "Owned",
+    "Owns",
+    "Predicate",
+    "PredicateFunction",
+    "RateLimiterFactory",
+    "Reader",
+    "Reconciler",
+    "Registration",
+    "Trigger",
+    "Watch",
+    "annotations_changed",
+    "check_concurrency",
+    "check_handler",
+    "check_kind",
+    "check_labels",
+    "check_list",
+    "check_owns",
+    "check_rate_limiter",
+    "check_reads",
+    "check_resync",
+    "check_timeout",
+    "check_triggers",
+    "check_watches",
+    "check_when",
+    "finalizer_name",
+    "generation_changed",
+    "handler_factory",
+    "key_of_kind",
+    "keys_of_owners",
+    "labels_changed",
+    "owner_keys",
+    "parse_key",
+    "predicate",
+    "resource_version_changed",
+]

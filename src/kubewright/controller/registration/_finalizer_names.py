@@ -1,0 +1,26 @@
+"""Names of finalizers."""
+
+from __future__ import annotations
+
+import re
+
+from kubewright.api import ResourceInfo
+from kubewright.arguments import check_text
+
+__all__ = ["finalizer_name"]
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+
+
+def finalizer_name(info: ResourceInfo, operator: str, name: str | None) -> str:
+    """The finalizer's name: `example.com/sample-controller` unless another is given."""
+    if name is None:
+        if "." not in info.group:
+            raise ValueError(
+                f"the group of {info} is not yours to name a finalizer after: "
+                f'give it a name under your own domain, finalizes({info.kind}, name="example.com/{operator}")'
+            )
+        name = f"{info.group}/{operator}"
+    if not _NAME.fullmatch(check_text(f"finalizes({info.kind}): name", name, "example.com/cleanup")):
+        raise ValueError(f"finalizer {name!r} must be a name under a domain, such as example.com/cleanup")
+    return name
