@@ -18,8 +18,7 @@ from kubewright.cluster._calls import User
 from kubewright.cluster._storage import Entry as StoredEntry
 from kubewright.cluster.admission._attributes import Attributes
 from kubewright.cluster.admission._review import Response
-from kubewright.console.forms._merging import Clash, Merged
-from kubewright.console.forms._writing import Written
+from kubewright.console.forms import MergeConflict, MergeResult, WriteResult
 from kubewright.controller._desired import Desired
 from kubewright.operator.endpoints import PageRequest
 from kubewright.webhook._reviews import AdmissionAnswer
@@ -64,8 +63,8 @@ CARRIERS: dict[str, tuple[Any, str]] = {
         "jane",
     ),
     "a stored object": (StoredEntry("n", "key", 1, b"s3cret", None), "key"),
-    "a merged object": (Merged({"data": "s3cret"}, [Clash(("data",), "s3cret", "s3cret")]), "data"),
-    "a written object": (Written({"data": "s3cret"}, ["careful"]), "careful"),
+    "a merged object": (MergeResult({"data": "s3cret"}, [MergeConflict(("data",), "s3cret", "s3cret")]), "data"),
+    "a written object": (WriteResult({"data": "s3cret"}, ["careful"]), "careful"),
 }
 
 

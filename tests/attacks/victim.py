@@ -96,9 +96,9 @@ async def operator(kubeconfig: str, console: str = "") -> AsyncIterator[dict[str
 
     pages: list[str] = []
     if console:
-        from kubewright.console import attach
+        from kubewright.console import attach_console
 
-        attach(made, announce=pages.append)
+        attach_console(made, announce=pages.append)
     async with Client(load_config(kubeconfig=kubeconfig)) as client:
         binds = {"health_bind": "127.0.0.1:0", "metrics_bind": "localhost:0"}
         async with made.running(client, install_crds=True, **binds) as running:  # type: ignore[arg-type]

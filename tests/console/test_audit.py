@@ -15,8 +15,7 @@ from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.console import Console, audit_to
 from kubewright.console._audit import Audit
-from kubewright.console.forms import Writer
-from kubewright.console.forms._changed_fields import changed_fields
+from kubewright.console.forms import Writer, changed_fields
 
 SECRET = "czNjcjN0LXZhbHVl"
 

@@ -17,7 +17,7 @@ from kubewright.certificates import CertificateAuthority
 from kubewright.cli._main import run
 from kubewright.client import Client, ClientConfig, Credentials
 from kubewright.cluster import Cluster
-from kubewright.console.operators import OperatorAway, Remote
+from kubewright.console.operators import OperatorUnavailable, Remote
 from kubewright.controller import Context
 from kubewright.observe import OperatorAddress, OperatorClient, OperatorError, OperatorTrust, tokens_of
 from kubewright.operator import Operator
@@ -183,7 +183,7 @@ async def test_console_verifies_and_authenticates(served: Served) -> None:
     finally:
         await remote.close()
     unverified = Remote(served.address, credentials=credentials)
-    with pytest.raises(OperatorAway, match="cannot be verified"):
+    with pytest.raises(OperatorUnavailable, match="cannot be verified"):
         await unverified.report()
     await unverified.close()
 

@@ -121,7 +121,9 @@ def _attach_console(operator: Operator, bind: str) -> None:
         raise click.UsageError(f"--console-bind is {error}, not {bind!r}") from None
     if not console_installed():
         raise click.ClickException(MISSING)
-    from kubewright.console import attach
+    from kubewright.console import attach_console
 
     # Printed, not logged: the address lets in whoever has it.
-    attach(operator, host=host, port=port, announce=lambda url: click.echo(f"The console is at {url}", err=True))
+    attach_console(
+        operator, host=host, port=port, announce=lambda url: click.echo(f"The console is at {url}", err=True)
+    )

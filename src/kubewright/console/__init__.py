@@ -8,36 +8,34 @@ console in a process.
 
 - Whoever looks is a `Viewer`, with credentials of his own. What he does is done with them; what he sees is filtered by
   them.
-- Objects come from `Shelf`s: one cache per kind, shared by all pages. The API server pays for one watch per kind.
+- Objects come from `ObjectCache`s: one cache per kind, shared by all pages. The API server pays for one watch per kind.
 - What an operator knows comes from an operator in this process, or from the pages that one serves elsewhere.
 """
 
 from __future__ import annotations
 
-from kubewright.console._access import ALL, Sight
-from kubewright.console._app import Console
-from kubewright.console._attach import attach
 from kubewright.console._audit import audit_to
-from kubewright.console._columns import Column
-from kubewright.console._connections import Limits
-from kubewright.console._kinds import Kind
-from kubewright.console._shelves import Batch, Row, Shelf, ShelfHealth, Subscription
-from kubewright.console._viewers import SignInError, Viewer
+from kubewright.console._console import Console
+from kubewright.console._limits import Limits
+from kubewright.console._operator_console import attach_console
+from kubewright.console.access import ALL, SignInError, Viewer, Visibility
+from kubewright.console.caches import Batch, CacheHealth, ObjectCache, Row, Subscription
+from kubewright.console.kinds import Column, Kind
 
 __all__ = [
     "ALL",
     "Batch",
+    "CacheHealth",
     "Column",
     "Console",
     "Kind",
     "Limits",
+    "ObjectCache",
     "Row",
-    "Shelf",
-    "ShelfHealth",
-    "Sight",
     "SignInError",
     "Subscription",
     "Viewer",
-    "attach",
+    "Visibility",
+    "attach_console",
     "audit_to",
 ]

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from kubewright.clock import Clock
-from kubewright.console._kinds import Kind
+from kubewright.console.kinds import Kind
 
 if TYPE_CHECKING:
-    from kubewright.console.forms import Record
+    from kubewright.console.forms import RecordWrite
 
 __all__ = ["Audit", "audit_to"]
 
@@ -47,7 +47,7 @@ class Audit:
         """Records that a user signed out."""
         self._write(user=user, verb="sign-out", outcome="ok")
 
-    def of(self, user: str, kind: Kind) -> Record:
+    def of(self, user: str, kind: Kind) -> RecordWrite:
         """Returns what records the writes of a user to objects of a kind."""
 
         def record(verb: str, namespace: str | None, name: str, fields: Sequence[str], outcome: str) -> None:

@@ -9,41 +9,41 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote, unquote
 
 from kubewright.client import Client, ConfigError, context_names, load_config
 
-if TYPE_CHECKING:
-    from kubewright.console._app import Console
+T = TypeVar("T", bound=AbstractAsyncContextManager[Any])
 
-__all__ = ["CONTEXTS", "Contexts", "context_at", "way_to"]
+__all__ = ["CONTEXTS", "Contexts", "context_of", "context_prefix"]
 
 CONTEXTS: Final = "/contexts/"
 """What the addresses begin with that name one."""
 
 
-def way_to(context: str) -> str:
+def context_prefix(context: str) -> str:
     """What all addresses in a context begin with; "" for none."""
     return CONTEXTS + quote(context, safe="") if context else ""
 
 
-def context_at(way: str) -> str:
-    """The context of what `way_to` gives."""
-    return unquote(way.removeprefix(CONTEXTS))
+def context_of(prefix: str) -> str:
+    """The context of what `context_prefix` gives."""
+    return unquote(prefix.removeprefix(CONTEXTS))
 
 
-class Contexts:
+class Contexts(Generic[T]):
     """What whoever started the console may choose from. Consoles are opened on first use, and closed with the first."""
 
     def __init__(
-        self, kubeconfig: str | os.PathLike[str] | None, first: str, make: Callable[[Client, str], Console]
+        self, kubeconfig: str | os.PathLike[str] | None, default: str, make: Callable[[Client, str], T]
     ) -> None:
         """`first` is the context of the console that there is already; `make` makes one for another."""
         self._kubeconfig = kubeconfig
-        self.first = first
+        self.default = default
         self._make = make
-        self._opened: dict[str, Console] = {}
+        self._opened: dict[str, T] = {}
         self._opening = asyncio.Lock()
 
     @property
@@ -52,13 +52,11 @@ class Contexts:
         try:
             return context_names(self._kubeconfig)
         except ConfigError:
-            return [self.first]
+            return [self.default]
 
-    async def console(self, name: str, first: Console) -> Console:
+    async def open(self, name: str) -> T:
         """The console of a context. Raises `ConfigError` when there is no such context."""
         async with self._opening:
-            if name == self.first:
-                return first
             if name not in self._opened:
                 client = Client(load_config(kubeconfig=self._kubeconfig, context=name))
                 self._opened[name] = await self._make(client, name).__aenter__()

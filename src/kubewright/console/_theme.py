@@ -1,6 +1,6 @@
-"""The console's colours, in light and in dark, as custom properties of CSS.
+"""The console's colors, in light and in dark, as custom properties of CSS.
 
-One accent; five colours for states, which never speak alone: an icon and a word stand beside each. Every text colour
+One accent; five colors for states, which never speak alone: an icon and a word stand beside each. Every text color
 has a contrast of 4.5 to 1 or more against the surfaces it stands on (WCAG 2.2, AA); the tests compute it.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubewright.console._states import State
+from kubewright.console.objects import State
 
 __all__ = ["DARK", "ICONS", "LIGHT", "SURFACES", "TEXTS", "custom_properties"]
 
@@ -30,7 +30,7 @@ LIGHT: Final = {
     "unknown": "#556270",
     "flash": "#cfe8ea",
 }
-"""The colours of the light theme."""
+"""The colors of the light theme."""
 
 DARK: Final = {
     "page": "#11161c",
@@ -50,7 +50,7 @@ DARK: Final = {
     "unknown": "#a3afbc",
     "flash": "#1d4a4e",
 }
-"""The colours of the dark theme."""
+"""The colors of the dark theme."""
 
 SURFACES: Final = ("page", "surface", "raised", "hover", "selected")
 """What text stands on."""
@@ -70,6 +70,6 @@ ICONS: Final = {
 
 def custom_properties() -> str:
     """Both themes as CSS; `body--dark` is the class that Quasar gives a dark page."""
-    light = "".join(f"--kw-{name}:{colour};" for name, colour in LIGHT.items())
-    dark = "".join(f"--kw-{name}:{colour};" for name, colour in DARK.items())
+    light = "".join(f"--kw-{name}:{color};" for name, color in LIGHT.items())
+    dark = "".join(f"--kw-{name}:{color};" for name, color in DARK.items())
     return f"body{{{light}color-scheme:light}}\nbody.body--dark{{{dark}color-scheme:dark}}\n"

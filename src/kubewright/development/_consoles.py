@@ -60,7 +60,7 @@ class ConsoleBeside:
             return
         try:
             # It takes seconds, in which the cluster must go on answering.
-            await asyncio.to_thread(importlib.import_module, "kubewright.console._server")
+            await asyncio.to_thread(importlib.import_module, "kubewright.console.server")
             from kubewright.console import Console
 
             console = Console.connect(kubeconfig=self._place.kubeconfig, context=self._place.context)

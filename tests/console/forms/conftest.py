@@ -13,7 +13,7 @@ from kubewright.api.apiextensions.v1 import CustomResourceDefinition
 from kubewright.client import Client, NotFound
 from kubewright.console import Console, Viewer
 from tests.console.forms.kinds import EVERYTHING, GROUP, definition
-from tests.console.kinds import AnyCluster
+from tests.console.gadgets import AnyCluster
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ async def signed_in_as(
         limited = cluster.client_as(user)
         clients.append(limited)
         viewer = Viewer(user, limited, namespaces=console.all_namespaces)
-        _, secret = console.sessions.begin(viewer, console)
+        _, secret = console.sessions.begin(viewer)
         page = await open_page(signed_in=False)
         port = console_url.rpartition(":")[2]
         await page.context.add_cookies([{"name": f"kubewright-{port}", "value": secret, "url": console_url}])

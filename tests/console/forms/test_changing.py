@@ -127,7 +127,7 @@ async def test_what_others_change_meanwhile_is_never_lost(
     await review(page)
     await client.patch(everything, "shared", MergePatch({"spec": {"size": 5}}), home)  # after the review
     await page.get_by_role("button", name="Apply", exact=True).click()
-    await expect(page.get_by_test_id("told")).to_contain_text("Somebody changed the object a moment ago")
+    await expect(page.get_by_test_id("notice")).to_contain_text("Somebody changed the object a moment ago")
     assert (await spec_of(client, everything, "shared", home))["size"] == 5  # nothing was written over it
     diff = await review(page)
     await expect(diff).to_contain_text("size: 5")

@@ -9,18 +9,26 @@ import pytest
 from kubewright.api import DecodeError
 from kubewright.client import ApiError, BadRequest, Conflict, Forbidden, Invalid, Status
 from kubewright.client._errors import error_from
-from kubewright.console.forms import Checker, Problem, example_in, form_of, minimal, olm_examples, problems_in
-from kubewright.console.forms._schemas import inlined
+from kubewright.console.forms import (
+    Checker,
+    Problem,
+    explain_rejection,
+    form_for,
+    inline_references,
+    minimal_object,
+    olm_examples,
+    schema_example,
+)
 from tests.console.forms.kinds import EVERYTHING, an_object
 
-FORM = form_of("Everything", EVERYTHING, namespaced=True)
+FORM = form_for("Everything", EVERYTHING, namespaced=True)
 CHECKER = Checker(FORM, namespaced=True)
 
 
 def told(value: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, str]:
-    from kubewright.console.forms import shown
+    from kubewright.console.forms import format_path
 
-    return {shown(problem.path): problem.message for problem in CHECKER.check(value, old)}
+    return {format_path(problem.path): problem.message for problem in CHECKER.check(value, old)}
 
 
 def test_an_object_without_faults_has_no_problems() -> None:
@@ -108,7 +116,7 @@ def test_what_may_be_unknown_is_no_problem() -> None:
 
 
 def test_a_kind_without_a_schema_checks_its_metadata() -> None:
-    form = form_of("Blob", None, namespaced=False)
+    form = form_for("Blob", None, namespaced=False)
     assert Checker(form, namespaced=False).check({"metadata": {}, "data": {"a": 1}}) == [
         Problem(("metadata", "name"), "is required")
     ]
@@ -136,9 +144,9 @@ def test_the_causes_of_a_refusal_are_at_their_fields() -> None:
         {"field": "spec.unheard.of", "message": "what?"},
     )
     value = an_object(ports=[{"name": "a"}, {"name": "b"}], limits={"a.b/c": -1})
-    refusal = problems_in(error, FORM, value)
-    assert refusal.title == "The server refuses this object."
-    assert refusal.problems == [
+    rejection = explain_rejection(error, FORM, value)
+    assert rejection.title == "The server refuses this object."
+    assert rejection.problems == [
         Problem(("spec", "ports", 1, "number"), "Invalid value: 0"),
         Problem(("spec", "limits", "a.b/c"), "Invalid value: -1"),
         Problem((), "something as a whole"),
@@ -148,8 +156,8 @@ def test_the_causes_of_a_refusal_are_at_their_fields() -> None:
 
 def test_unknown_fields_are_read_from_the_servers_message() -> None:
     error = BadRequest(Status(code=400, message='strict decoding error: unknown field "spec.nonsense"'))
-    refusal = problems_in(error, FORM, an_object(nonsense=1))
-    assert refusal.problems == [Problem(("spec", "nonsense"), "is not a field of this kind")]
+    rejection = explain_rejection(error, FORM, an_object(nonsense=1))
+    assert rejection.problems == [Problem(("spec", "nonsense"), "is not a field of this kind")]
 
 
 @pytest.mark.parametrize(
@@ -169,23 +177,23 @@ def test_unknown_fields_are_read_from_the_servers_message() -> None:
 def test_who_refuses_is_named(message: str, title: str) -> None:
     error = Forbidden(Status(code=403, reason="Forbidden", message=message))
     error.verb, error.resource = "create", "everythings"
-    assert problems_in(error, FORM, an_object()).title == title
+    assert explain_rejection(error, FORM, an_object()).title == title
 
 
 def test_other_failures_say_what_to_do() -> None:
-    assert "changed meanwhile" in problems_in(Conflict(Status(code=409, message="x")), FORM, {}).title
+    assert "changed meanwhile" in explain_rejection(Conflict(Status(code=409, message="x")), FORM, {}).title
     assert (
         "This is not an object"
-        in problems_in(DecodeError("Everything one", "metadata.labels", "expected a text"), FORM, {}).title
+        in explain_rejection(DecodeError("Everything one", "metadata.labels", "expected a text"), FORM, {}).title
     )
-    assert "refuses this object: odd" in problems_in(Invalid(Status(code=422, message="odd")), FORM, {}).title
+    assert "refuses this object: odd" in explain_rejection(Invalid(Status(code=422, message="odd")), FORM, {}).title
 
 
 # Samples
 
 
 def test_a_new_object_has_what_is_required() -> None:
-    assert minimal("forms.example.com/v1", "Everything", FORM, "default") == {
+    assert minimal_object("forms.example.com/v1", "Everything", FORM, "default") == {
         "apiVersion": "forms.example.com/v1",
         "kind": "Everything",
         "metadata": {"name": "", "namespace": "default"},
@@ -195,8 +203,8 @@ def test_a_new_object_has_what_is_required() -> None:
 
 def test_defaults_are_left_to_the_server() -> None:
     spec = {"type": "object", "default": {"size": 1}, "properties": {"size": {"type": "integer", "default": 1}}}
-    form = form_of("Mild", {"type": "object", "properties": {"spec": spec}}, namespaced=False)
-    assert minimal("a/v1", "Mild", form, None)["spec"] == {}
+    form = form_for("Mild", {"type": "object", "properties": {"spec": spec}}, namespaced=False)
+    assert minimal_object("a/v1", "Mild", form, None)["spec"] == {}
 
 
 def test_metadata_inside_an_object_needs_no_name() -> None:
@@ -204,8 +212,8 @@ def test_metadata_inside_an_object_needs_no_name() -> None:
     reference = {"allOf": [{"$ref": f"#/components/schemas/{meta}"}], "default": {}}
     itself = {"$ref": "#/components/schemas/Outer"}
     outer = {"type": "object", "properties": {"metadata": reference, "inner": reference, "again": itself}}
-    schema = inlined({"Outer": outer, meta: {"type": "object"}}, "Outer")
-    form = form_of("Outer", schema, namespaced=False)
+    schema = inline_references({"Outer": outer, meta: {"type": "object"}}, "Outer")
+    form = form_for("Outer", schema, namespaced=False)
     value = {"metadata": {"name": "x"}, "inner": {"labels": {"a": "b"}, "finalizers": ["c"]}, "again": {"any": 1}}
     assert Checker(form, namespaced=False).check(value) == []
     assert form.members["again"].shape == "yaml"  # what contains itself is no form
@@ -213,9 +221,9 @@ def test_metadata_inside_an_object_needs_no_name() -> None:
 
 def test_examples_come_from_the_definition_or_from_olm() -> None:
     whole = {"apiVersion": "a/v1", "kind": "A", "spec": {"x": 1}}
-    assert example_in({"example": whole}) == whole
-    assert example_in({"properties": {"spec": {"example": {"x": 1}}}}) == {"spec": {"x": 1}}
-    assert example_in({"properties": {}}) is None
+    assert schema_example({"example": whole}) == whole
+    assert schema_example({"properties": {"spec": {"example": {"x": 1}}}}) == {"spec": {"x": 1}}
+    assert schema_example({"properties": {}}) is None
     assert olm_examples(['[{"apiVersion": "a/v1", "kind": "A"}, {"kind": "B"}, 3]', "no json"], "a/v1", "A") == [
         {"apiVersion": "a/v1", "kind": "A"}
     ]

@@ -95,7 +95,7 @@ async def test_an_object_is_created_by_form(
     await write(page, _yaml("first", cluster_namespace, "title: second one\n  size: 4"))
     await expect(field(page, "spec.size")).to_have_value("4")
     await page.get_by_role("button", name="Review and").click()
-    await expect(page.get_by_test_id("told")).to_contain_text("There is an object of this name already")
+    await expect(page.get_by_test_id("notice")).to_contain_text("There is an object of this name already")
     assert to_dict(await client.get(everything, "first", cluster_namespace))["spec"]["size"] == 3
 
     page.once("dialog", lambda question: question.dismiss())
@@ -157,7 +157,7 @@ async def test_what_is_wrong_is_told_at_its_field(
     probe = {**an_object("probe", cluster_namespace, size=4), "kind": "Strict"}
     await _refuses(client, kind, probe, "less than or equal to 3")
     await page.get_by_role("button", name="Review and").click()
-    await expect(page.get_by_test_id("told")).to_contain_text("The server refuses this object.")
+    await expect(page.get_by_test_id("notice")).to_contain_text("The server refuses this object.")
     await expect(problem(page, "spec.size")).to_contain_text("should be less than or equal to 3")
     await field(page, "spec.size").fill("2")
     await review(page)
@@ -193,7 +193,7 @@ async def test_who_denies_is_named_with_the_reason(
         await field(page, "metadata.name").fill("denied")
         await field(page, "spec.title").fill("taken")
         await page.get_by_role("button", name="Review and").click()
-        told = page.get_by_test_id("told")
+        told = page.get_by_test_id("notice")
         await expect(told).to_contain_text(f"The policy {name} refuses this: that title is taken")
         await expect(page.get_by_test_id("diff")).to_have_count(0)
     finally:
@@ -224,7 +224,7 @@ async def test_form_and_yaml_follow_each_other(
     await expect(page.get_by_test_id("yaml-problem")).to_contain_text("line ")
     await expect(field(page, "spec.size")).to_have_value("7")  # the last good state
     await page.get_by_role("button", name="Review and").click()
-    await expect(page.get_by_test_id("told")).to_contain_text("The YAML cannot be read")
+    await expect(page.get_by_test_id("notice")).to_contain_text("The YAML cannot be read")
 
     await write(page, text.replace("size: 2", "size: 4\n  strange:\n    deep: true"))
     await expect(page.get_by_test_id("yaml-problem")).to_be_empty()
@@ -232,7 +232,7 @@ async def test_form_and_yaml_follow_each_other(
     await expect(page.get_by_text("deep: true").first).to_be_visible()  # fields that nobody knows are kept, and shown
     await expect(page.get_by_text("strange: is not a field of this kind")).to_be_visible()
     await page.get_by_role("button", name="Review and").click()
-    await expect(page.get_by_test_id("told")).to_contain_text("does not understand")
+    await expect(page.get_by_test_id("notice")).to_contain_text("does not understand")
 
     many = ", ".join(f"tag-{number}" for number in range(250))  # not all of them at once
     await write(page, _yaml("many", cluster_namespace, f"title: many\n  size: 4\n  tags: [{many}]"))

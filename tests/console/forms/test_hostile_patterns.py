@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubewright.console.forms import Checker, form_of
+from kubewright.console.forms import Checker, form_for
 
 
 @pytest.mark.promise("Forms of the console", "A pattern that Python could take years for does not stop the console.")
@@ -12,7 +12,7 @@ def test_a_form_checks_a_pattern_that_backtracks_in_linear_time() -> None:
     text = {"type": "string", "pattern": "^(a+)+$"}
     spec = {"type": "object", "properties": {"words": {"type": "array", "items": text}}}
     members = {name: {"type": "string"} for name in ("apiVersion", "kind")} | {"metadata": {"type": "object"}}
-    form = form_of("Foo", {"type": "object", "properties": members | {"spec": spec}}, namespaced=True)
+    form = form_for("Foo", {"type": "object", "properties": members | {"spec": spec}}, namespaced=True)
     value = {
         "apiVersion": "example.com/v1",
         "kind": "Foo",

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubewright.console.forms._lines import same_lines
+from kubewright.console.forms import matching_lines
 
 LINES = st.lists(st.sampled_from("abcde"), max_size=30)
 
 
 def holds(one: list[str], other: list[str]) -> list[tuple[int, int]]:
     """What must be true of every answer."""
-    pairs = same_lines(one, other)
+    pairs = matching_lines(one, other)
     assert all(one[at] == other[other_at] for at, other_at in pairs)
     assert all(before[0] < after[0] and before[1] < after[1] for before, after in pairwise(pairs)), "both sides rise"
     return pairs

@@ -9,15 +9,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubewright.console.forms import NOWHERE, Document, Field, Path, at, form_of, located, shown, text_of, value_of
+from kubewright.console.forms import (
+    MISSING,
+    Document,
+    Field,
+    Path,
+    form_for,
+    format_path,
+    format_value,
+    locate,
+    parse_value,
+    value_at,
+)
 from tests.console.forms.kinds import EVERYTHING, an_object
 
-FORM = form_of("Everything", EVERYTHING, namespaced=True)
+FORM = form_for("Everything", EVERYTHING, namespaced=True)
 
 
 def field(text: str) -> Field:
     """The field at a place such as `spec.ports[0].name`."""
-    path, rest = located(text, FORM, {})
+    path, rest = locate(text, FORM, {})
     found = FORM.find(path)
     assert found is not None, (text, path, rest)
     return found
@@ -71,10 +82,10 @@ def test_a_rule_that_nothing_changes_makes_a_field_immutable() -> None:
 
 
 def test_a_kind_without_a_schema_has_a_form_for_its_metadata() -> None:
-    form = form_of("Blob", None, namespaced=False)
+    form = form_for("Blob", None, namespaced=False)
     assert list(form.members) == ["metadata"]
     assert list(form.members["metadata"].members) == ["name", "labels", "annotations"]
-    assert form.keeps_others
+    assert form.preserves_unknown
 
 
 @pytest.mark.parametrize(
@@ -92,15 +103,15 @@ def test_a_kind_without_a_schema_has_a_form_for_its_metadata() -> None:
 )
 def test_the_places_that_a_server_names_are_found(text: str, path: Path) -> None:
     value = {"metadata": {"labels": {"a.b/c": "1"}}, "spec": {"groups": {"a.b/c": ["x", "y"]}}}
-    assert located(text, FORM, value) == (path, "")
+    assert locate(text, FORM, value) == (path, "")
 
 
 def test_what_leads_nowhere_is_followed_as_far_as_it_goes() -> None:
-    assert located("spec.size.unit", FORM, {"spec": {"size": 1}}) == (("spec", "size"), ".unit")
-    path, rest = located("spec.nothing.at.all", FORM, {})
+    assert locate("spec.size.unit", FORM, {"spec": {"size": 1}}) == (("spec", "size"), ".unit")
+    path, rest = locate("spec.nothing.at.all", FORM, {})
     assert (path, rest) == (("spec",), ".nothing.at.all")
-    assert shown(("spec", "ports", 0, "name")) == "spec.ports[0].name"
-    assert shown(("metadata", "labels", "a.b/c")) == "metadata.labels[a.b/c]"
+    assert format_path(("spec", "ports", 0, "name")) == "spec.ports[0].name"
+    assert format_path(("metadata", "labels", "a.b/c")) == "metadata.labels[a.b/c]"
 
 
 # Documents
@@ -114,7 +125,7 @@ def test_absent_null_and_empty_are_three_things() -> None:
     document = Document({"spec": {"a": None, "b": ""}})
     assert document.get(("spec", "a")) is None
     assert document.get(("spec", "b")) == ""
-    assert document.get(("spec", "c")) is NOWHERE
+    assert document.get(("spec", "c")) is MISSING
     document.remove(("spec", "a"))
     assert document.value == {"spec": {"b": ""}}
 
@@ -230,24 +241,24 @@ def test_what_is_shown_comes_back_as_it_was(shape: str, data: st.DataObject) -> 
     }[shape]
     value = data.draw(possible)
     one = Field("x", schemas[shape])
-    back = value_of(one, text_of(one, value))
+    back = parse_value(one, format_value(one, value))
     assert back == value
     assert isinstance(back, str) == isinstance(value, str)
 
 
 def test_texts_mean_what_a_person_would_mean() -> None:
-    assert value_of(field("spec.port"), "80") == 80
-    assert value_of(field("spec.port"), '"80"') == "80"
-    assert value_of(field("spec.port"), "http") == "http"
-    assert value_of(field("spec.size"), "many") == "many"  # the check says what is wrong with it
-    assert value_of(field("spec.ratio"), "0.5") == 0.5
-    assert value_of(field("spec.title"), "12") == "12"
+    assert parse_value(field("spec.port"), "80") == 80
+    assert parse_value(field("spec.port"), '"80"') == "80"
+    assert parse_value(field("spec.port"), "http") == "http"
+    assert parse_value(field("spec.size"), "many") == "many"  # the check says what is wrong with it
+    assert parse_value(field("spec.ratio"), "0.5") == 0.5
+    assert parse_value(field("spec.title"), "12") == "12"
 
 
 def test_a_place_is_read_without_changing_anything() -> None:
     value: dict[str, Any] = an_object(tags=["a"])
     before = copy.deepcopy(value)
-    assert at(value, ("spec", "tags", 0)) == "a"
-    assert at(value, ("spec", "tags", 1)) is NOWHERE
-    assert at(value, ("spec", "title", "x")) is NOWHERE
+    assert value_at(value, ("spec", "tags", 0)) == "a"
+    assert value_at(value, ("spec", "tags", 1)) is MISSING
+    assert value_at(value, ("spec", "title", "x")) is MISSING
     assert value == before

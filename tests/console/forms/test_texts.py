@@ -9,22 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubewright.console.forms import (
-    NOWHERE,
-    Clash,
-    NotYaml,
+    MISSING,
+    MergeConflict,
+    YamlSyntaxError,
     changed_paths,
-    changes,
-    conflicts,
-    edited_yaml,
-    form_of,
+    diff_yaml,
+    edit_yaml,
+    form_for,
     merge,
     owners_of,
+    ownership_conflicts,
     read_yaml,
     write_yaml,
 )
 from tests.console.forms.kinds import EVERYTHING, an_object
 
-FORM = form_of("Everything", EVERYTHING, namespaced=True)
+FORM = form_for("Everything", EVERYTHING, namespaced=True)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
     [
         "yes",
@@ -99,7 +99,7 @@ def test_yaml_is_read_as_kubectl_reads_it(text: str, value: object) -> None:
     ],
 )
 def test_what_is_no_yaml_is_refused_with_its_line(text: str, line: int) -> None:
-    with pytest.raises(NotYaml) as refused:
+    with pytest.raises(YamlSyntaxError) as refused:
         read_yaml(text)
     assert refused.value.line in (line, line + 1)
     assert f"line {refused.value.line}: " in str(refused.value)
@@ -107,7 +107,7 @@ def test_what_is_no_yaml_is_refused_with_its_line(text: str, line: int) -> None:
 
 def test_a_document_that_unfolds_without_end_is_refused() -> None:
     layers = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9))
-    with pytest.raises(NotYaml, match="more than 200000 values"):
+    with pytest.raises(YamlSyntaxError, match="more than 200000 values"):
         read_yaml(f"a0: &a0 [x]\n{layers}")
 
 
@@ -129,7 +129,7 @@ def test_a_changed_value_leaves_comments_alone() -> None:
     value = read_yaml(COMMENTED)
     value["spec"]["size"] = 4
     value["spec"]["title"] = "yes"
-    text = edited_yaml(COMMENTED, value)
+    text = edit_yaml(COMMENTED, value)
     assert text == COMMENTED.replace("size: 3", "size: 4").replace("one  #", '"yes"  #')
 
 
@@ -141,7 +141,7 @@ def test_added_and_removed_fields_leave_comments_alone() -> None:
     value = read_yaml(COMMENTED)
     del value["spec"]["tags"]
     value["spec"]["reason"] = "because"
-    text = edited_yaml(COMMENTED, value)
+    text = edit_yaml(COMMENTED, value)
     assert read_yaml(text) == value
     assert "# how many" in text
     assert "# the whole" in text
@@ -157,12 +157,12 @@ def test_whatever_the_form_changes_the_text_means_the_object(data: st.DataObject
     value = read_yaml(COMMENTED)
     for _ in range(data.draw(st.integers(1, 3))):
         name = data.draw(st.sampled_from(["title", "size", "tags", "nested", "reason"]))
-        made = data.draw(json_values | st.just(NOWHERE))
-        if made is NOWHERE:
+        made = data.draw(json_values | st.just(MISSING))
+        if made is MISSING:
             value["spec"].pop(name, None)
         else:
             value["spec"][name] = made
-    assert read_yaml(edited_yaml(COMMENTED, value)) == value
+    assert read_yaml(edit_yaml(COMMENTED, value)) == value
 
 
 # What a write would change
@@ -182,7 +182,7 @@ def test_a_change_is_shown_with_lines_around_it_and_who_made_it() -> None:
     wanted = an_object(color="red", enabled=True) | {"status": {"ready": True}}
     after = an_object(color="red", enabled=True, reason="set by a webhook") | {"status": {"ready": True}}
     after["metadata"] = after["metadata"] | {"generation": 2, "resourceVersion": "9", "managedFields": [1]}
-    assert shown(changes(before, wanted, after, context=1)) == [
+    assert shown(diff_yaml(before, wanted, after, context=1)) == [
         "~5 lines",
         " spec:",
         "-  color: green",
@@ -195,14 +195,14 @@ def test_a_change_is_shown_with_lines_around_it_and_who_made_it() -> None:
 
 
 def test_a_new_object_is_shown_whole_with_what_the_server_adds() -> None:
-    lines = shown(changes(None, an_object(), an_object(enabled=True)))
+    lines = shown(diff_yaml(None, an_object(), an_object(enabled=True)))
     assert "+*  enabled: true" in lines
     assert "+  size: 1" in lines
     assert len(lines) == 9
 
 
 def test_nothing_changed_is_nothing_shown() -> None:
-    assert changes(an_object(), an_object(), an_object()) == []
+    assert diff_yaml(an_object(), an_object(), an_object()) == []
 
 
 # Two people
@@ -214,7 +214,7 @@ def test_changes_at_different_places_come_together() -> None:
     mine = an_object(ports=[{"name": "a", "number": 9}, {"name": "b", "number": 2}], color="red", size=2)
     theirs = an_object(ports=[{"name": "a", "number": 1}, {"name": "b", "number": 3}, {"name": "c"}])
     merged = merge(base, mine, theirs, FORM)
-    assert merged.clashes == []
+    assert merged.conflicts == []
     assert merged.value["spec"] == {
         "title": "one",
         "size": 2,
@@ -225,9 +225,9 @@ def test_changes_at_different_places_come_together() -> None:
 def test_a_place_that_both_changed_is_a_clash_and_mine_stands() -> None:
     merged = merge(an_object(), an_object(size=2), an_object(size=3), FORM)
     assert merged.value["spec"]["size"] == 2
-    assert merged.clashes == [Clash(("spec", "size"), 2, 3)]
+    assert merged.conflicts == [MergeConflict(("spec", "size"), 2, 3)]
     removed = merge(an_object(reason="a"), an_object(), an_object(reason="b"), FORM)
-    assert removed.clashes == [Clash(("spec", "reason"), NOWHERE, "b")]
+    assert removed.conflicts == [MergeConflict(("spec", "reason"), MISSING, "b")]
 
 
 @settings(deadline=None)  # the machine may be busy
@@ -291,10 +291,10 @@ def test_owners_are_found_by_member_key_value_and_whole() -> None:
 def test_single_hands_and_the_console_itself_are_no_conflict() -> None:
     obj = owned(**{"f:size": {}})
     entry = obj["metadata"]["managedFields"][0]
-    assert [owner.manager for owner in conflicts(obj, [("spec", "size")])] == ["gitops"]
+    assert [owner.manager for owner in ownership_conflicts(obj, [("spec", "size")])] == ["gitops"]
     entry["manager"], entry["operation"] = "kubectl-edit", "Update"
-    assert conflicts(obj, [("spec", "size")]) == []
+    assert ownership_conflicts(obj, [("spec", "size")]) == []
     entry["manager"] = "kubewright-console"
-    assert conflicts(obj, [("spec", "size")]) == []
+    assert ownership_conflicts(obj, [("spec", "size")]) == []
     entry["manager"], entry["subresource"] = "operator", "status"
-    assert conflicts(obj, [("spec", "size")]) == []
+    assert ownership_conflicts(obj, [("spec", "size")]) == []

@@ -16,9 +16,9 @@ from kubewright.cluster import Cluster
 from kubewright.console.operators import (
     AddressError,
     InProcess,
-    Known,
-    OperatorAway,
+    ObjectInspection,
     Operators,
+    OperatorUnavailable,
     OperatorView,
     Remote,
 )
@@ -81,27 +81,27 @@ async def test_an_operator_tells_the_same_in_this_process_and_from_elsewhere(
                 assert {(cache.kind, cache.objects, cache.state) for cache in report.caches} >= {
                     ("Lamp", 1, "watching")
                 }
-                found = await view.known("lamp", key)
+                found = await view.inspect("lamp", key)
                 assert found is not None
                 assert found.inspection.results[0].result == "success"
-                assert await view.known("lamp", ObjectKey(namespace, "other")) is None
+                assert await view.inspect("lamp", ObjectKey(namespace, "other")) is None
                 lines = await view.logs("lamp", key)
                 assert [line.message for line in lines][-1] == "shines with 5 W"
                 assert lines[-1].extra == {"watts": 5}
                 assert await view.logs("lamp", ObjectKey(namespace, "other")) == []
-            known = await here.known("lamp", key)
+            known = await here.inspect("lamp", key)
             assert known is not None
             oldest = len(known.inspection.results) - 1
             before, after = known.values[oldest, 0]
             assert (before, b'"w":"xxx"' in after) == (None, True)
-            from_elsewhere = await there.known("lamp", key)
+            from_elsewhere = await there.inspect("lamp", key)
             assert from_elsewhere is not None
             assert from_elsewhere.values == {}
         finally:
             await there.close()
-    with pytest.raises(OperatorAway, match="has stopped"):
+    with pytest.raises(OperatorUnavailable, match="has stopped"):
         await here.report()
-    with pytest.raises(OperatorAway, match="start it with --health-bind"):
+    with pytest.raises(OperatorUnavailable, match="start it with --health-bind"):
         await there.report()
     await there.close()
 
@@ -127,7 +127,7 @@ async def test_what_is_no_operator_is_told_so(body: bytes, status: int, expected
     async with HttpServer("127.0.0.1:0", {"/debug": page}) as server:
         remote = Remote(f"http://127.0.0.1:{server.port}/")
         try:
-            with pytest.raises(OperatorAway, match=expected):
+            with pytest.raises(OperatorUnavailable, match=expected):
                 await remote.report()
         finally:
             await remote.close()
@@ -160,7 +160,7 @@ class Scripted:
 
     async def report(self) -> OperatorReport:
         if self.away:
-            raise OperatorAway("gone fishing")
+            raise OperatorUnavailable("gone fishing")
         self.count += 10
         controller = ControllerReport(
             name="lamp",
@@ -176,7 +176,7 @@ class Scripted:
         )
         return OperatorReport(name="lamps", at=self.clock.now(), started_at=self.run, controllers=(controller,))
 
-    async def known(self, controller: str, key: ObjectKey) -> Known | None:
+    async def inspect(self, controller: str, key: ObjectKey) -> ObjectInspection | None:
         return None
 
     async def logs(self, controller: str, key: ObjectKey) -> list[LogLine]:
@@ -203,9 +203,9 @@ async def test_an_operator_is_asked_again_and_again_and_its_numbers_are_kept() -
         await clock.advance(10)
         assert len(told) == heard
         assert [
-            (teller.operator, teller.controller.name) for teller in operators.tellers("console.example.com", "Lamp")
+            (ref.operator, ref.controller.name) for ref in operators.controllers_of("console.example.com", "Lamp")
         ] == [(operator, "lamp")]
-        assert operators.tellers("other.example.com", "Lamp") == []
+        assert operators.controllers_of("other.example.com", "Lamp") == []
     assert view.closed
 
 
@@ -223,14 +223,14 @@ async def test_an_operator_that_is_away_says_since_when_and_comes_back_with_new_
         view.away = True
         left = clock.now()
         await clock.advance(60)
-        away = operator.away_since
+        away = operator.unavailable_since
         assert away is not None
         assert 0 <= (away - left).total_seconds() <= 2
         assert (operator.problem, operator.name) == ("gone fishing", "lamps")
-        assert len(operators.tellers("console.example.com", "Lamp")) == 1, "what it told last still counts"
+        assert len(operators.controllers_of("console.example.com", "Lamp")) == 1, "what it told last still counts"
         view.away, view.run, view.count = False, clock.now(), 0
         await clock.advance(2)
-        assert (operator.away_since, operator.problem) == (None, "")
+        assert (operator.unavailable_since, operator.problem) == (None, "")
         assert [one.reconciles["success"] for one in operator.samples("lamp")] == [10]
         await operators.remove(operator)
         assert len(operators) == 0

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from kubewright.api.schema import rules_of, violations
 from kubewright.console.forms._fields import Field
-from kubewright.console.forms._paths import Path, at, located
+from kubewright.console.forms._locations import locate
+from kubewright.console.forms._paths import Path, value_at
 from kubewright.names import (
     label_value_problems,
     path_segment_problems,
@@ -74,11 +75,13 @@ class Checker:
         """Every rule that the value breaks; with an old object, also the rules about changes."""
         found = [*self._metadata(value.get("metadata"))]
         if old is not None:
-            found += [Problem(path, "cannot be changed") for path in _IDENTITY if at(value, path) != at(old, path)]
+            found += [
+                Problem(path, "cannot be changed") for path in _IDENTITY if value_at(value, path) != value_at(old, path)
+            ]
         if not self._has_schema:
             return found
         for violation in violations(self._schema, value, rules=self._rules, old=old):
-            path, rest = located(violation.path, self.field, value)
+            path, rest = locate(violation.path, self.field, value)
             found.append(Problem(path, f"{rest.lstrip('.')} {violation.message}" if rest else violation.message))
         found += [Problem(path, "is not a field of this kind") for path in unknown(self.field, value)]
         return list(dict.fromkeys(found))
@@ -119,7 +122,7 @@ def unknown(field: Field, value: Any, path: Path = ()) -> Iterator[Path]:
             below = field.members.get(name)
             if below is not None:
                 yield from unknown(below, member, (*path, name))
-            elif not field.keeps_others and not (path == ("metadata",) and name in _SERVERS_OWN):
+            elif not field.preserves_unknown and not (path == ("metadata",) and name in _SERVERS_OWN):
                 yield (*path, name)
     elif field.shape in ("list", "map") and isinstance(value, list | dict):
         steps = enumerate(value) if isinstance(value, list) else value.items()

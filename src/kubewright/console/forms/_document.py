@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from kubewright.console.forms._paths import NOWHERE, Path, at, shown
+from kubewright.console.forms._paths import MISSING, Path, format_path, value_at
 
 __all__ = ["Document"]
 
@@ -22,12 +22,12 @@ class Document:
         self._made: set[Path] = set()
 
     def get(self, path: Path) -> Any:
-        """What stands there, or `NOWHERE`."""
-        return at(self.value, path)
+        """What stands there, or `MISSING`."""
+        return value_at(self.value, path)
 
     def has(self, path: Path) -> bool:
         """Whether anything stands there, be it null."""
-        return self.get(path) is not NOWHERE
+        return self.get(path) is not MISSING
 
     def replace(self, value: dict[str, Any]) -> None:
         """Another object in place of this one: somebody wrote it as text."""
@@ -43,27 +43,27 @@ class Document:
         self._forget_below(path)
         if isinstance(last, int):
             if not isinstance(here, list) or last > len(here):
-                raise LookupError(f"{shown(path)} is no place in a list")
+                raise LookupError(f"{format_path(path)} is no place in a list")
             here[last : last + 1] = [copy.deepcopy(value)]
         else:
             if not isinstance(here, dict):
-                raise LookupError(f"{shown(path)} is no place in an object")
+                raise LookupError(f"{format_path(path)} is no place in an object")
             here[last] = copy.deepcopy(value)
 
     def _into(self, here: Any, step: str | int, path: Path, after: str | int) -> Any:
-        found = at(here, (step,))
-        if found is NOWHERE or found is None:
+        found = value_at(here, (step,))
+        if found is MISSING or found is None:
             found = [] if isinstance(after, int) else {}
             if isinstance(step, int):
                 if not isinstance(here, list) or step > len(here):
-                    raise LookupError(f"{shown(path)} is no place in a list")
+                    raise LookupError(f"{format_path(path)} is no place in a list")
                 here[step : step + 1] = [found]
             elif isinstance(here, dict):
                 if step not in here:
                     self._made.add(path)
                 here[step] = found
             else:
-                raise LookupError(f"{shown(path)} is no place in an object")
+                raise LookupError(f"{format_path(path)} is no place in an object")
         return found
 
     def remove(self, path: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import field as attribute
 from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias
 
-from kubewright.console.forms._paths import NOWHERE, Path
+from kubewright.console.forms._paths import MISSING, Path
 
 __all__ = ["Field", "Shape"]
 
@@ -109,8 +109,8 @@ class Field:
 
     @property
     def default(self) -> Any:
-        """What the server fills in when it is absent; `NOWHERE` when nothing."""
-        return self.schema.get("default", NOWHERE)
+        """What the server fills in when it is absent; `MISSING` when nothing."""
+        return self.schema.get("default", MISSING)
 
     @property
     def nullable(self) -> bool:
@@ -123,7 +123,7 @@ class Field:
         return list(self.schema.get("enum") or ())
 
     @property
-    def keeps_others(self) -> bool:
+    def preserves_unknown(self) -> bool:
         """Whether fields that the schema does not name may stand there."""
         return bool(self.schema.get("x-kubernetes-preserve-unknown-fields"))
 
@@ -146,7 +146,7 @@ class Field:
         longest = self.schema.get("maxLength")
         return self.shape == "text" and isinstance(longest, int) and longest > 1000
 
-    def refuses_more(self, count: int) -> bool:
+    def is_full(self, count: int) -> bool:
         """Whether a list or map with so many elements is full."""
         most = self.schema.get("maxItems" if self.shape == "list" else "maxProperties")
         return isinstance(most, int) and count >= most

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
-__all__ = ["same_lines"]
+__all__ = ["matching_lines"]
 
 _SMALL: Final = 40_000
 """Lines of the one part times lines of the other."""
 _ALL: Final = 400_000
 
 
-def same_lines(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
+def matching_lines(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
     """Pairs of places at which the same line stands, rising on both sides."""
     found: list[tuple[int, int]] = []
     parts = [(0, len(one), 0, len(other))]

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kubewright.console.forms._fields import Field
-from kubewright.console.forms._paths import NOWHERE, Path
+from kubewright.console.forms._paths import MISSING, Path
 from kubewright.diff import identities
 
-__all__ = ["Clash", "Merged", "changed_paths", "merge"]
+__all__ = ["MergeConflict", "MergeResult", "changed_paths", "merge"]
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
-    """A place that both changed, to different values. `NOWHERE` stands for removed."""
+class MergeConflict:
+    """A place that both changed, to different values. `MISSING` stands for removed."""
 
     path: Path
     mine: Any = field(repr=False)
@@ -23,36 +23,36 @@ class Clash:
 
 
 @dataclass(slots=True)
-class Merged:
-    """Both changes in one object. Where they clash, it has mine."""
+class MergeResult:
+    """Both changes in one object. Where they conflict, it has mine."""
 
     value: Any = field(repr=False)
-    clashes: list[Clash] = field(default_factory=list)
+    conflicts: list[MergeConflict] = field(default_factory=list)
 
 
-def merge(base: Any, mine: Any, theirs: Any, form: Field | None = None) -> Merged:
+def merge(base: Any, mine: Any, theirs: Any, form: Field | None = None) -> MergeResult:
     """What `mine` and `theirs` make of `base` together, member by member, and element by element where those have keys.
 
-    Any other list is one value: two changes of it clash.
+    Any other list is one value: two changes of it conflict.
     """
-    merged = Merged(None)
-    merged.value = _merge(base, mine, theirs, form, (), merged.clashes)
+    merged = MergeResult(None)
+    merged.value = _merge(base, mine, theirs, form, (), merged.conflicts)
     return merged
 
 
-def _merge(base: Any, mine: Any, theirs: Any, form: Field | None, path: Path, clashes: list[Clash]) -> Any:
+def _merge(base: Any, mine: Any, theirs: Any, form: Field | None, path: Path, conflicts: list[MergeConflict]) -> Any:
     if _same(mine, theirs) or _same(base, theirs):
         return copy.deepcopy(mine)
     if _same(base, mine):
         return copy.deepcopy(theirs)
     if isinstance(mine, dict) and isinstance(theirs, dict):
         start = base if isinstance(base, dict) else {}
-        return _members(start, mine, theirs, form, path, clashes)
+        return _members(start, mine, theirs, form, path, conflicts)
     if isinstance(mine, list) and isinstance(theirs, list) and isinstance(base, list) and form is not None:
         keys = form.map_keys
         if keys and (named := [_named(keys, elements) for elements in (base, mine, theirs)]) and None not in named:
-            return _elements(keys, named, form, path, clashes)
-    clashes.append(Clash(path, mine, theirs))
+            return _elements(keys, named, form, path, conflicts)
+    conflicts.append(MergeConflict(path, mine, theirs))
     return copy.deepcopy(mine)
 
 
@@ -62,23 +62,25 @@ def _members(
     theirs: dict[str, Any],
     form: Field | None,
     path: Path,
-    clashes: list[Clash],
+    conflicts: list[MergeConflict],
 ) -> dict[str, Any]:
     made = {}
     for name in [*theirs, *(name for name in mine if name not in theirs)]:
         below = form.below(name) if form is not None else None
-        three = (base.get(name, NOWHERE), mine.get(name, NOWHERE), theirs.get(name, NOWHERE))
-        value = _merge(*three, below, (*path, name), clashes)
-        if value is not NOWHERE:
+        three = (base.get(name, MISSING), mine.get(name, MISSING), theirs.get(name, MISSING))
+        value = _merge(*three, below, (*path, name), conflicts)
+        if value is not MISSING:
             made[name] = value
     return made
 
 
-def _elements(keys: tuple[str, ...], named: list[Any], form: Field, path: Path, clashes: list[Clash]) -> list[Any]:
+def _elements(
+    keys: tuple[str, ...], named: list[Any], form: Field, path: Path, conflicts: list[MergeConflict]
+) -> list[Any]:
     base, mine, theirs = named
     order = [*theirs, *(name for name in mine if name not in theirs)]
-    made = _merge_named(base, mine, theirs, order, form.element, path, clashes)
-    return [value for value in made if value is not NOWHERE]
+    made = _merge_named(base, mine, theirs, order, form.element, path, conflicts)
+    return [value for value in made if value is not MISSING]
 
 
 def _merge_named(
@@ -88,12 +90,12 @@ def _merge_named(
     order: list[Any],
     element: Field,
     path: Path,
-    clashes: list[Clash],
+    conflicts: list[MergeConflict],
 ) -> list[Any]:
     made = []
     for place, name in enumerate(order):
-        three = (base.get(name, NOWHERE), mine.get(name, NOWHERE), theirs.get(name, NOWHERE))
-        made.append(_merge(*three, element, (*path, place), clashes))
+        three = (base.get(name, MISSING), mine.get(name, MISSING), theirs.get(name, MISSING))
+        made.append(_merge(*three, element, (*path, place), conflicts))
     return made
 
 
@@ -104,7 +106,7 @@ def _named(keys: tuple[str, ...], elements: list[Any]) -> dict[Any, Any] | None:
 
 def _same(one: Any, other: Any) -> bool:
     """Equal as JSON: true is not 1."""
-    if one is NOWHERE or other is NOWHERE:
+    if one is MISSING or other is MISSING:
         return one is other
     if type(one) is not type(other):
         return False
@@ -129,7 +131,7 @@ def changed_paths(before: Any, after: Any, path: Path = (), form: Field | None =
             found
             for name in names
             for found in changed_paths(
-                before.get(name, NOWHERE), after.get(name, NOWHERE), (*path, name), form.below(name) if form else None
+                before.get(name, MISSING), after.get(name, MISSING), (*path, name), form.below(name) if form else None
             )
         ]
     if isinstance(before, list) and isinstance(after, list):
@@ -143,7 +145,7 @@ def _changed_elements(before: list[Any], after: list[Any], path: Path, form: Fie
         new = _told_apart(form, after)
         if new is not None:
             order = [*old, *(name for name in new if name not in old)]
-            pairs = [(old.get(name, NOWHERE), new.get(name, NOWHERE)) for name in order]
+            pairs = [(old.get(name, MISSING), new.get(name, MISSING)) for name in order]
             changed = [
                 found
                 for index, (one, other) in enumerate(pairs)

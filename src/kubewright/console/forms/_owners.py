@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final
 
-from kubewright.console._viewers import FIELD_MANAGER
-from kubewright.console.forms._paths import NOWHERE, Path, at
+from kubewright.console.access import FIELD_MANAGER
+from kubewright.console.forms._paths import MISSING, Path, value_at
 
-__all__ = ["BY_HAND", "Owner", "conflicts", "owners_of"]
+__all__ = ["ONE_SHOT_MANAGERS", "FieldOwner", "owners_of", "ownership_conflicts"]
 
-BY_HAND: Final = frozenset(
+ONE_SHOT_MANAGERS: Final = frozenset(
     [
         "kubectl",
         "kubectl-annotate",
@@ -31,7 +31,7 @@ BY_HAND: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class FieldOwner:
     """A manager who set a field, and when."""
 
     manager: str
@@ -40,12 +40,12 @@ class Owner:
     path: Path
 
     @property
-    def is_by_hand(self) -> bool:
+    def is_one_shot(self) -> bool:
         """Whether this was one write of a person, and no claim that will be made again."""
-        return self.operation == "Update" and self.manager in BY_HAND
+        return self.operation == "Update" and self.manager in ONE_SHOT_MANAGERS
 
 
-def owners_of(obj: dict[str, Any], path: Path) -> list[Owner]:
+def owners_of(obj: dict[str, Any], path: Path) -> list[FieldOwner]:
     """The managers who own a place of an object, or something below it. Reports of status are not about fields."""
     found = []
     for entry in (obj.get("metadata") or {}).get("managedFields") or ():
@@ -53,7 +53,7 @@ def owners_of(obj: dict[str, Any], path: Path) -> list[Owner]:
             continue
         if _owns(entry["fieldsV1"], obj, path):
             found.append(
-                Owner(
+                FieldOwner(
                     str(entry.get("manager") or "unknown"),
                     str(entry.get("operation") or ""),
                     str(entry.get("time") or ""),
@@ -63,20 +63,20 @@ def owners_of(obj: dict[str, Any], path: Path) -> list[Owner]:
     return found
 
 
-def conflicts(obj: dict[str, Any], paths: Iterable[Path]) -> list[Owner]:
+def ownership_conflicts(obj: dict[str, Any], paths: Iterable[Path]) -> list[FieldOwner]:
     """Those who own what is about to be changed and may set it again: everybody but the console and single hands."""
     return [
         owner
         for path in paths
         for owner in owners_of(obj, path)
-        if owner.manager != FIELD_MANAGER and not owner.is_by_hand
+        if owner.manager != FIELD_MANAGER and not owner.is_one_shot
     ]
 
 
 def _owns(fields: dict[str, Any], obj: Any, path: Path) -> bool:
     here = fields
     for depth, step in enumerate(path):
-        parent = at(obj, path[:depth])
+        parent = value_at(obj, path[:depth])
         below = next((here[key] for key in _keys(step, parent) if key in here), None)
         if below is None:
             # A list or map that is owned as a whole has nothing below it in the notes, and something in the object.
@@ -91,7 +91,7 @@ def _keys(step: str | int, parent: Any) -> Iterator[str]:
         yield f"f:{step}"
         return
     yield f"i:{step}"
-    element = at(parent, (step,))
+    element = value_at(parent, (step,))
     if isinstance(element, dict):
         names = sorted(element)
         # The keys of a list are not known here; notes name a few scalar members at most.
@@ -101,5 +101,5 @@ def _keys(step: str | int, parent: Any) -> Iterator[str]:
                 yield "k:" + json.dumps(
                     {name: element[name] for name in chosen}, separators=(",", ":"), ensure_ascii=False
                 )
-    elif element is not NOWHERE:
+    elif element is not MISSING:
         yield "v:" + json.dumps(element, separators=(",", ":"), ensure_ascii=False)

@@ -10,7 +10,7 @@ from kubewright.client import ApiError, Client
 from kubewright.console.forms._checks import METADATA
 from kubewright.console.forms._fields import Field
 
-__all__ = ["form_of", "inlined", "served_schema"]
+__all__ = ["fetch_schema", "form_for", "inline_references"]
 
 _REFERENCE: Final = "#/components/schemas/"
 _TEXTS: Final[dict[str, Any]] = {"type": "object", "additionalProperties": {"type": "string"}}
@@ -28,7 +28,7 @@ _LEAVES: Final[dict[str, dict[str, Any]]] = {
 _FIRST: Final = ("apiVersion", "kind", "metadata")
 
 
-def form_of(kind: str, schema: dict[str, Any] | None, *, namespaced: bool) -> Field:
+def form_for(kind: str, schema: dict[str, Any] | None, *, namespaced: bool) -> Field:
     """The form of a kind: metadata, and then what its schema has. Without a schema, everything else is YAML.
 
     The status is not in it: the server takes it only from whoever reports.
@@ -49,7 +49,7 @@ def form_of(kind: str, schema: dict[str, Any] | None, *, namespaced: bool) -> Fi
     return Field(kind, {**(schema or {}), "type": "object", "properties": shown})
 
 
-async def served_schema(client: Client, group: str, version: str, kind: str) -> dict[str, Any] | None:
+async def fetch_schema(client: Client, group: str, version: str, kind: str) -> dict[str, Any] | None:
     """The schema of a kind in the document that the server publishes; None where there is none."""
     place = f"apis/{group}/{version}" if group else f"api/{version}"
     try:
@@ -60,11 +60,11 @@ async def served_schema(client: Client, group: str, version: str, kind: str) -> 
     wanted = {"group": group, "version": version, "kind": kind}
     for name, schema in schemas.items():
         if wanted in (schema.get("x-kubernetes-group-version-kind") or ()):
-            return inlined(schemas, name)
+            return inline_references(schemas, name)
     return None
 
 
-def inlined(schemas: dict[str, Any], name: str) -> dict[str, Any]:
+def inline_references(schemas: dict[str, Any], name: str) -> dict[str, Any]:
     """A definition with everything that it refers to in its place; what contains itself becomes YAML."""
     made: dict[str, dict[str, Any]] = {}
     open_: set[str] = set()

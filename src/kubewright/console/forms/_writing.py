@@ -20,16 +20,16 @@ from kubewright.client import Client, Propagation, Request, Response, Transport
 from kubewright.client.wire import warning_messages
 from kubewright.console.forms._changed_fields import changed_fields
 
-__all__ = ["Record", "Writer", "Written"]
+__all__ = ["RecordWrite", "WriteResult", "Writer"]
 
-Record: TypeAlias = Callable[[str, str | None, str, Sequence[str], str], None]
+RecordWrite: TypeAlias = Callable[[str, str | None, str, Sequence[str], str], None]
 """Called after each write with its verb, the namespace and name, the changed fields, and `ok` or the error's name."""
 
 _WRITABLE = ("labels", "annotations", "finalizers", "owner_references")
 
 
 @dataclass(slots=True)
-class Written:
+class WriteResult:
     """What the server made of a write, and what it warned of. None when the object is gone."""
 
     value: dict[str, Any] | None = field(repr=False)
@@ -39,7 +39,7 @@ class Written:
 class Writer:
     """Writes objects of one kind with a viewer's client. `record` is told of each write, and of no dry run."""
 
-    def __init__(self, client: Client, resource: type[Untyped], record: Record | None = None) -> None:
+    def __init__(self, client: Client, resource: type[Untyped], record: RecordWrite | None = None) -> None:
         self._client = client
         self._resource = resource
         self._record = record
@@ -49,16 +49,16 @@ class Writer:
         found: dict[str, Any] = to_dict(await self._client.get(self._resource, name, namespace))
         return found
 
-    async def create(self, value: dict[str, Any], *, dry_run: bool = False) -> Written:
+    async def create(self, value: dict[str, Any], *, dry_run: bool = False) -> WriteResult:
         """Make an object. `AlreadyExists` when there is one of that name."""
         client, warnings = self._listening()
         about = value.get("metadata") or {}
         name = str(about.get("name") or about.get("generateName") or "")
         with self._recorded("create", about.get("namespace"), name, changed_fields({}, value), dry_run=dry_run):
             made = await client.create(from_dict(self._resource, value), dry_run=dry_run)
-        return Written(to_dict(made), warnings)
+        return WriteResult(to_dict(made), warnings)
 
-    async def change(self, before: dict[str, Any], after: dict[str, Any], *, dry_run: bool = False) -> Written:
+    async def change(self, before: dict[str, Any], after: dict[str, Any], *, dry_run: bool = False) -> WriteResult:
         """Change an object from what was read to what is wanted. `Conflict` when somebody else changed it meanwhile."""
         client, warnings = self._listening()
         obj, wanted = decode(self._resource, encode(before)), from_dict(self._resource, after)
@@ -68,18 +68,18 @@ class Writer:
         fields = changed_fields(before, after)
         with self._recorded("update", obj.metadata.namespace, obj.metadata.name or "", fields, dry_run=dry_run):
             changed = await client.update(obj, dry_run=dry_run)
-        return Written(to_dict(changed), warnings)
+        return WriteResult(to_dict(changed), warnings)
 
     async def delete(
         self, name: str, namespace: str | None, uid: str, propagation: Propagation, *, dry_run: bool = False
-    ) -> Written:
+    ) -> WriteResult:
         """Ask for the deletion of this very object, not of another one that has its name by now."""
         client, warnings = self._listening()
         with self._recorded("delete", namespace, name, [], dry_run=dry_run):
             kept = await client.delete(
                 self._resource, name, namespace, uid=uid, propagation=propagation, dry_run=dry_run
             )
-        return Written(to_dict(kept) if kept is not None else None, warnings)
+        return WriteResult(to_dict(kept) if kept is not None else None, warnings)
 
     @contextmanager
     def _recorded(

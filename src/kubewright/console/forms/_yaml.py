@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kubewright.yaml import InvalidYAML, compose_yaml, load_yaml, plain_value
 
-__all__ = ["NotYaml", "compose_nodes", "read_yaml", "write_yaml"]
+__all__ = ["YamlSyntaxError", "compose_nodes", "read_yaml", "write_yaml"]
 
 _MOST_VALUES: Final = 200_000
 _LONGEST: Final = 3_000_000
@@ -18,7 +18,7 @@ _SLOWLY: Final = 100_000
 _TAG: Final = "tag:yaml.org,2002:"
 
 
-class NotYaml(ValueError):
+class YamlSyntaxError(ValueError):
     """A text that is no object. `line` is where, counted from 1; 0 when it cannot be said."""
 
     def __init__(self, problem: str, line: int = 0) -> None:
@@ -28,12 +28,12 @@ class NotYaml(ValueError):
 
 
 def read_yaml(text: str) -> Any:
-    """The value of one document. Raises `NotYaml`, with the line."""
+    """The value of one document. Raises `YamlSyntaxError`, with the line."""
     return _reading(lambda: load_yaml(text, max_nodes=_MOST_VALUES, max_size=_LONGEST, unique_keys=True))
 
 
 def compose_nodes(text: str) -> Any:
-    """The nodes of one document, with their places in the text; None when it is empty. Raises `NotYaml`."""
+    """The nodes of one document, with their places in the text; None when it is empty. Raises `YamlSyntaxError`."""
     return _reading(lambda: compose_yaml(text, max_nodes=_MOST_VALUES, max_size=_LONGEST))
 
 
@@ -41,7 +41,7 @@ def _reading(read: Callable[[], Any]) -> Any:
     try:
         return read()
     except InvalidYAML as error:
-        raise NotYaml(error.problem, error.line) from None
+        raise YamlSyntaxError(error.problem, error.line) from None
 
 
 def write_yaml(value: Any) -> str:
@@ -63,7 +63,7 @@ def write_yaml(value: Any) -> str:
     # libyaml escapes what is beyond 16 bits, such as emoji. The dumper in Python does not, but is slow, and errs about
     # letters that hardly anybody uses: what it has written is read again.
     readable = dumped(_dumper("SafeDumper"))
-    with suppress(NotYaml):
+    with suppress(YamlSyntaxError):
         return readable if read_yaml(readable) == value else text
     return text
 

@@ -9,23 +9,23 @@ from __future__ import annotations
 from typing import Any
 
 from kubewright.console.forms._merging import changed_paths
-from kubewright.console.forms._paths import NOWHERE, Path, at
-from kubewright.console.forms._yaml import NotYaml, compose_nodes, read_yaml, write_yaml
+from kubewright.console.forms._paths import MISSING, Path, value_at
+from kubewright.console.forms._yaml import YamlSyntaxError, compose_nodes, read_yaml, write_yaml
 
-__all__ = ["edited_yaml"]
+__all__ = ["edit_yaml"]
 
 
-def edited_yaml(text: str, wanted: dict[str, Any]) -> str:
+def edit_yaml(text: str, wanted: dict[str, Any]) -> str:
     """The text, changed so that it means what is wanted."""
     if "#" not in text:
         return write_yaml(wanted)  # nothing to keep
     try:
         before = read_yaml(text)
         for path in _places(before, wanted):
-            text = _edit(text, path, at(wanted, path))
+            text = _edit(text, path, value_at(wanted, path))
         if read_yaml(text) == wanted:
             return text
-    except (NotYaml, LookupError):
+    except (YamlSyntaxError, LookupError):
         pass
     return write_yaml(wanted)
 
@@ -43,13 +43,13 @@ def _edit(text: str, path: Path, value: Any) -> str:
         if key != last:
             continue
         start, end = held.start_mark, held.end_mark
-        if value is not NOWHERE and _is_inline(held, value):
+        if value is not MISSING and _is_inline(held, value):
             return text[: start.index] + _inline(value) + text[end.index :]
         first = _first_line(node, at_)
         stop = _stop_line(node, at_)
-        made = "" if value is NOWHERE else _block(last, value, _indent(node))
+        made = "" if value is MISSING else _block(last, value, _indent(node))
         return "".join(lines[:first]) + made + "".join(lines[stop:])
-    if value is NOWHERE or isinstance(last, int):
+    if value is MISSING or isinstance(last, int):
         raise LookupError(last)
     stop = _stop_line(node, len(node.value) - 1)
     head = "".join(lines[:stop])

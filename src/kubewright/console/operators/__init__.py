@@ -10,23 +10,24 @@ Whoever shows what an operator knows about an object must make sure that the vie
 
 from __future__ import annotations
 
-from kubewright.console.operators._collection import Operators, Teller
+from kubewright.console.operators._collection import ControllerRef, Operators
 from kubewright.console.operators._in_process import InProcess
 from kubewright.console.operators._remote import AddressError, Remote
 from kubewright.console.operators._samples import Sample, latencies, percentile, rates
-from kubewright.console.operators._view import Known, OperatorAway, OperatorView
+from kubewright.console.operators._view import BeforeAfter, ObjectInspection, OperatorUnavailable, OperatorView
 from kubewright.console.operators._watched import WatchedOperator
 
 __all__ = [
     "AddressError",
+    "BeforeAfter",
+    "ControllerRef",
     "InProcess",
-    "Known",
-    "OperatorAway",
+    "ObjectInspection",
+    "OperatorUnavailable",
     "OperatorView",
     "Operators",
     "Remote",
     "Sample",
-    "Teller",
     "WatchedOperator",
     "latencies",
     "percentile",

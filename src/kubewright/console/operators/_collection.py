@@ -13,12 +13,12 @@ from kubewright.console.operators._view import OperatorView
 from kubewright.console.operators._watched import WatchedOperator
 from kubewright.observe import ControllerReport, KindName
 
-__all__ = ["Operators", "Teller"]
+__all__ = ["ControllerRef", "Operators"]
 
 logger = logging.getLogger("kubewright.console")
 
 
-class Teller(NamedTuple):
+class ControllerRef(NamedTuple):
     """An operator that tells about a kind, and its controller of that kind."""
 
     operator: WatchedOperator
@@ -74,10 +74,10 @@ class Operators:
         await self._end(operator)
         self._tell()
 
-    def tellers(self, group: str, kind: str) -> list[Teller]:
+    def controllers_of(self, group: str, kind: str) -> list[ControllerRef]:
         """The operators that reconcile a kind, and their controllers of it."""
         return [
-            Teller(operator, controller)
+            ControllerRef(operator, controller)
             for operator in self._all
             if operator.report is not None
             for controller in operator.report.controllers
@@ -86,7 +86,7 @@ class Operators:
 
     def owned_by(self, group: str, kind: str) -> list[KindName]:
         """The kinds that the operators own for a kind, each once."""
-        return list(dict.fromkeys(owned for teller in self.tellers(group, kind) for owned in teller.controller.owns))
+        return list(dict.fromkeys(owned for ref in self.controllers_of(group, kind) for owned in ref.controller.owns))
 
     async def __aenter__(self) -> Self:
         self._running = True

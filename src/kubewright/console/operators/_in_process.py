@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubewright.cache import ObjectKey
-from kubewright.console.operators._view import BeforeAfter, Known, OperatorAway
+from kubewright.console.operators._view import BeforeAfter, ObjectInspection, OperatorUnavailable
 from kubewright.controller import Controller
 from kubewright.observe import LogLine, OperatorReport, inspect, report
 from kubewright.operator import Running
@@ -29,17 +29,17 @@ class InProcess:
         """The operator as a whole."""
         running = self._running
         if running.stopping:
-            raise OperatorAway(f"operator {running.operator.name} has stopped")
+            raise OperatorUnavailable(f"operator {running.operator.name} has stopped")
         return report(running.sources, name=running.operator.name, started_at=running.started_at)
 
-    async def known(self, controller: str, key: ObjectKey) -> Known | None:
+    async def inspect(self, controller: str, key: ObjectKey) -> ObjectInspection | None:
         """What a controller knows about an object, with the values that its writes changed."""
         for one in self._running.controllers:
             if one.name == controller:
                 found = inspect(one, key)
                 if found.cached is None and not found.results and found.queue.state == "idle":
                     return None
-                return Known(found, _values(one, key))
+                return ObjectInspection(found, _values(one, key))
         return None
 
     async def logs(self, controller: str, key: ObjectKey) -> list[LogLine]:

@@ -12,7 +12,7 @@ import msgspec
 
 from kubewright.cache import ObjectKey
 from kubewright.client import Credentials
-from kubewright.console.operators._view import Known, OperatorAway
+from kubewright.console.operators._view import ObjectInspection, OperatorUnavailable
 from kubewright.observe import (
     DEBUG_PATH,
     Inspection,
@@ -62,16 +62,16 @@ class Remote:
         """The operator as a whole."""
         found = await self._get("", OperatorReport)
         if found is None:
-            raise OperatorAway(
+            raise OperatorUnavailable(
                 f"{self.address} serves no {DEBUG_PATH}: start the operator with --health-bind on a loopback address, "
                 "or with --debug-pages and secure metrics"
             )
         return found
 
-    async def known(self, controller: str, key: ObjectKey) -> Known | None:
+    async def inspect(self, controller: str, key: ObjectKey) -> ObjectInspection | None:
         """What a controller knows about an object, without values."""
         found = await self._get(f"/objects/{_path(controller, key)}", Inspection)
-        return None if found is None else Known(found)
+        return None if found is None else ObjectInspection(found)
 
     async def logs(self, controller: str, key: ObjectKey) -> list[LogLine]:
         """The last lines of the log about an object; none from an operator that does not serve them."""
@@ -87,11 +87,11 @@ class Remote:
         try:
             body = await self._client.get(below)
         except OperatorError as error:
-            raise OperatorAway(str(error)) from error
+            raise OperatorUnavailable(str(error)) from error
         try:
             return None if body is None else msgspec.json.decode(body, type=kind)
         except msgspec.DecodeError as error:
-            raise OperatorAway(f"what {self.address} serves is not what an operator tells: {error}") from error
+            raise OperatorUnavailable(f"what {self.address} serves is not what an operator tells: {error}") from error
 
 
 def _path(controller: str, key: ObjectKey) -> str:

@@ -9,18 +9,18 @@ from typing import Protocol, TypeAlias
 from kubewright.cache import ObjectKey
 from kubewright.observe import Inspection, LogLine, OperatorReport
 
-__all__ = ["BeforeAfter", "Known", "OperatorAway", "OperatorView"]
+__all__ = ["BeforeAfter", "ObjectInspection", "OperatorUnavailable", "OperatorView"]
 
 BeforeAfter: TypeAlias = tuple[bytes | None, bytes]
 """An object's JSON before and after a write; None where it was made."""
 
 
-class OperatorAway(Exception):
+class OperatorUnavailable(Exception):
     """The operator does not answer. Its text says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ObjectInspection:
     """What an operator knows about an object."""
 
     inspection: Inspection
@@ -30,7 +30,7 @@ class Known:
 
 
 class OperatorView(Protocol):
-    """One operator. Each call raises `OperatorAway` when it does not answer."""
+    """One operator. Each call raises `OperatorUnavailable` when it does not answer."""
 
     @property
     def address(self) -> str:
@@ -39,7 +39,7 @@ class OperatorView(Protocol):
     async def report(self) -> OperatorReport:
         """The operator as a whole."""
 
-    async def known(self, controller: str, key: ObjectKey) -> Known | None:
+    async def inspect(self, controller: str, key: ObjectKey) -> ObjectInspection | None:
         """What a controller knows about an object; None when that is nothing."""
 
     async def logs(self, controller: str, key: ObjectKey) -> list[LogLine]:

@@ -12,7 +12,7 @@ from typing import Final
 from kubewright.cache import ObjectKey
 from kubewright.clock import Clock
 from kubewright.console.operators._samples import Sample, sample
-from kubewright.console.operators._view import Known, OperatorAway, OperatorView
+from kubewright.console.operators._view import ObjectInspection, OperatorUnavailable, OperatorView
 from kubewright.observe import LogLine, OperatorReport
 
 __all__ = ["WatchedOperator"]
@@ -30,7 +30,7 @@ class WatchedOperator:
         self.view = view
         self.report: OperatorReport | None = None
         """The last one; it stays when the operator goes away."""
-        self.away_since: datetime | None = None
+        self.unavailable_since: datetime | None = None
         """Since when it does not answer; None while it does."""
         self.problem = ""
         """Why it does not answer, and what to do."""
@@ -59,9 +59,9 @@ class WatchedOperator:
         self._listeners.append(callback)
         return lambda: self._listeners.remove(callback) if callback in self._listeners else None
 
-    async def known(self, controller: str, key: ObjectKey) -> Known | None:
+    async def inspect(self, controller: str, key: ObjectKey) -> ObjectInspection | None:
         """What a controller knows about an object."""
-        return await self.view.known(controller, key)
+        return await self.view.inspect(controller, key)
 
     async def logs(self, controller: str, key: ObjectKey) -> list[LogLine]:
         """The last lines of the log about an object."""
@@ -71,14 +71,14 @@ class WatchedOperator:
         """Ask once, and tell those who listen."""
         try:
             found = await self.view.report()
-        except OperatorAway as error:
-            if self.away_since is None:
-                self.away_since = self._clock.now()
+        except OperatorUnavailable as error:
+            if self.unavailable_since is None:
+                self.unavailable_since = self._clock.now()
             self.problem = str(error)
         else:
             if self.report is not None and found.started_at != self.report.started_at:
                 self._samples.clear()  # another run, whose counters begin anew
-            self.report, self.away_since, self.problem = found, None, ""
+            self.report, self.unavailable_since, self.problem = found, None, ""
             self.last_seen = self._clock.now()
             for controller in found.controllers[:_CONTROLLERS_AT_MOST]:
                 kept = self._samples.setdefault(controller.name, deque(maxlen=_KEPT))

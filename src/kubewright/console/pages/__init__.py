@@ -7,14 +7,14 @@ import importlib
 __all__ = ["register"]
 
 _MODULES = (
-    "_delete",
-    "_edit",
-    "_kinds",
-    "_list",
-    "_object",
-    "_operator",
-    "_search",
-    "_lost",  # the last one: it takes every address that is left
+    "edit._delete",
+    "edit._routes",
+    "lists._kinds",
+    "lists._list",
+    "lists._search",
+    "object._page",
+    "operator._page",
+    "_not_found",  # last, because it matches every address
 )
 
 

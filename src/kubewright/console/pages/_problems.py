@@ -12,11 +12,11 @@ from nicegui import ui
 
 from kubewright.cache import CacheSyncError
 from kubewright.client import ApiError, Forbidden, NotFound, Timeout, Unauthorized, Unavailable
-from kubewright.console._kinds import Kind
-from kubewright.console.pages._parts import command, icon, link
-from kubewright.console.pages._view import kind_address
+from kubewright.console.kinds import Kind
+from kubewright.console.pages._addresses import kind_address
+from kubewright.console.pages.widgets import command, icon, link
 
-__all__ = ["KindMissing", "MayNotSee", "Problem", "draw", "near", "problem_of"]
+__all__ = ["AccessDenied", "KindNotFound", "Problem", "draw", "problem_of", "similar_kinds"]
 
 logger = logging.getLogger("kubewright.console")
 
@@ -37,25 +37,25 @@ class Problem:
     """Whether it may pass: the page is then tried again by itself."""
 
 
-class KindMissing(LookupError):
-    """The cluster serves no kind of this path; `near` are those with a similar name."""
+class KindNotFound(LookupError):
+    """The cluster serves no kind of this path; `similar_kinds` are those with a similar name."""
 
     def __init__(self, path: str, kinds: Sequence[Kind]) -> None:
         self.path = path
-        self.near = near(path, kinds)
+        self.similar_kinds = similar_kinds(path, kinds)
         super().__init__(f"no kind {path}")
 
 
-class MayNotSee(PermissionError):
-    """The viewer may not do this with a kind; `any_more`: he could until a moment ago, while he looked."""
+class AccessDenied(PermissionError):
+    """The viewer may not do this with a kind; `revoked`: he could until a moment ago, while he looked."""
 
-    def __init__(self, verb: str, kind: Kind, viewer: str, namespace: str = "", *, any_more: bool = False) -> None:
+    def __init__(self, verb: str, kind: Kind, viewer: str, namespace: str = "", *, revoked: bool = False) -> None:
         self.verb, self.kind, self.viewer, self.namespace = verb, kind, viewer, namespace
-        self.any_more = any_more
+        self.revoked = revoked
         super().__init__(f"{viewer} may not {verb} {kind.plural}")
 
 
-def near(path: str, kinds: Sequence[Kind]) -> list[Kind]:
+def similar_kinds(path: str, kinds: Sequence[Kind]) -> list[Kind]:
     """The kinds whose path, plural, singular or short name is like this one."""
     names: dict[str, Kind] = {}
     for kind in kinds:
@@ -68,31 +68,31 @@ def near(path: str, kinds: Sequence[Kind]) -> list[Kind]:
 
 def problem_of(error: BaseException) -> Problem:
     """What an error means for whoever looks."""
-    if isinstance(error, KindMissing):
+    if isinstance(error, KindNotFound):
         return Problem(
             "search_off",
             f"This cluster has no kind {error.path}",
             "It may have been removed, or its name may be misspelled. Did you mean one of these?"
-            if error.near
+            if error.similar_kinds
             else "It may have been removed, or its name may be misspelled.",
             ["kubectl api-resources"],
-            [(str(kind), kind_address(kind.path)) for kind in error.near],
+            [(str(kind), kind_address(kind.path)) for kind in error.similar_kinds],
         )
-    if isinstance(error, MayNotSee):
+    if isinstance(error, AccessDenied):
         where = f" --namespace {error.namespace}" if error.namespace else ""
         resource = f"{error.kind.plural}.{error.kind.group}" if error.kind.group else error.kind.plural
         place = f" in namespace {error.namespace}" if error.namespace else ""
         needed = (
             f"{error.viewer} needs the verb “{error.verb}” on {resource}. Ask whoever grants roles in this cluster."
         )
-        if error.any_more:
+        if error.revoked:
             needed = (
                 f"The API server refuses it now: the right was taken away while you looked. {needed}\n"
                 "What may be seen comes back by itself when the right does."
             )
         return Problem(
             "lock",
-            f"You may not {error.verb} {resource}{place}{' any more' if error.any_more else ''}",
+            f"You may not {error.verb} {resource}{place}{' any more' if error.revoked else ''}",
             needed,
             [f"kubectl auth can-i {error.verb} {resource}{where}"],
         )

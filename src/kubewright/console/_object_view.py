@@ -1,0 +1,285 @@
+"""`ObjectView`: one object, and all that is inspected about it, for one viewer. It draws nothing.
+
+Everything comes from caches that all pages share, and from the operators that the console knows; and everything is
+filtered by what the viewer may see, each time anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from kubewright.api.wire import UNREADABLE
+from kubewright.cache import CacheSyncError, ObjectKey, Snapshot
+from kubewright.client import ApiError, Forbidden
+from kubewright.console.access import Viewer, Visibility
+from kubewright.console.caches import Batch, ObjectCache, Subscription
+from kubewright.console.kinds import Kind
+from kubewright.console.objects import (
+    EventLine,
+    EventSubject,
+    Health,
+    ReconcileEntry,
+    State,
+    Tree,
+    child_kinds,
+    event_lines,
+    health_of,
+    owned_tree,
+    reconcile_entries,
+    resource_of,
+)
+from kubewright.console.operators import ControllerRef, ObjectInspection, OperatorUnavailable
+from kubewright.observe import LogLine, WriteRecord
+
+if TYPE_CHECKING:
+    from kubewright.console._backend import Backend
+
+__all__ = ["ControllerStatus", "ObjectView"]
+
+_EVENTS: Final = ("core/events", "events.k8s.io/events")
+_EVENTS_OF_CLUSTER: Final = "default"
+
+
+@dataclass(frozen=True)
+class ControllerStatus:
+    """What one controller tells about the object."""
+
+    ref: ControllerRef
+    inspected: ObjectInspection | None = None
+    entries: Sequence[ReconcileEntry] = ()
+    logs: Sequence[LogLine] = ()
+    problem: str = ""
+    """Why it tells nothing."""
+
+
+class ObjectView:
+    """One object for one viewer, from `open` to `close`.
+
+    `changed` is called in the event loop when there is something new; `refresh` then brings everything up to date.
+    """
+
+    def __init__(
+        self, backend: Backend, viewer: Viewer, kind: Kind, key: ObjectKey, changed: Callable[[], object]
+    ) -> None:
+        self.backend = backend
+        self.viewer = viewer
+        self.kind = kind
+        self.key = key
+        self.obj: dict[str, Any] | None = None
+        """The object; as it was last, when it is gone."""
+        self.health = Health(State.UNKNOWN)
+        self.uid = ""
+        self.gone = False
+        """Whether it was there and is not any more."""
+        self.hidden = False
+        """Whether the viewer may not see it any more."""
+        self.may_change = self.may_delete = False
+        """Whether the viewer may patch it, and delete it."""
+        self.tree = Tree()
+        self.searched: Sequence[Kind] = ()
+        """The kinds in which children were looked for."""
+        self.unlisted: Sequence[Kind] = ()
+        """Kinds in which children may be that the viewer, or the console, may not list."""
+        self.events: Sequence[EventLine] = ()
+        self.events_problem = ""
+        self.controllers: Sequence[ControllerStatus] = ()
+        self._changed = changed
+        self._caches: dict[str, ObjectCache] = {}
+        self._subscriptions: list[Subscription] = []
+        self._unsubscribe: Callable[[], None] | None = None
+        self._event_kind: Kind | None = None
+        self._ready = False
+        self._closed = False
+
+    # Life
+
+    async def open(self) -> None:
+        """Open the cache of the object's own kind, and listen. Raises what `Backend.cache` raises."""
+        await self._follow(self.kind)
+        self._unsubscribe = self.backend.operators.subscribe(self._changed)
+        self._read()
+
+    async def open_others(self) -> None:
+        """Open the caches of what it may own, and of events: as long as the page is already there to be read."""
+        kinds = await self.backend.kinds()
+        owned = self.backend.operators.owned_by(self.kind.group, self.kind.kind)
+        wanted = child_kinds(self.kind, kinds, owned)
+        await asyncio.gather(*(self._follow_if_allowed(kind) for kind in wanted), self._follow_events(kinds))
+        self.searched = [kind for kind in wanted if kind.path in self._caches]
+        self.unlisted = [kind for kind in wanted if kind.path not in self._caches]
+        self._ready = True
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._closed = True
+        for subscription in self._subscriptions:
+            subscription.close()
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+        self._subscriptions.clear()
+        self._caches.clear()
+
+    async def _follow(self, kind: Kind) -> None:
+        if kind.path in self._caches:
+            return
+        async with self.backend.cache(kind) as cache:
+            if not self._closed:
+                self._caches[kind.path] = cache
+                self._subscriptions.append(cache.subscribe(self._batch_of(kind)))
+
+    async def _follow_if_allowed(self, kind: Kind) -> None:
+        where = {self.key.namespace} if self.key.namespace else set(await self.backend.all_namespaces())
+        if await self.viewer.visibility(kind, where):
+            try:
+                await self._follow(kind)
+            except (Forbidden, CacheSyncError):
+                return
+
+    async def _follow_events(self, kinds: Sequence[Kind]) -> None:
+        """An event is in both APIs: whichever the viewer and the console may list shows all of them."""
+        by_path = {kind.path: kind for kind in kinds}
+        self.events_problem = "You may not list events here."
+        for kind in (by_path[path] for path in _EVENTS if path in by_path):
+            if not await self.viewer.may("list", kind, self.key.namespace or _EVENTS_OF_CLUSTER):
+                continue
+            try:
+                await self._follow(kind)
+            except (Forbidden, CacheSyncError):
+                self.events_problem = "The console itself may not list events: grant its account list and watch."
+                continue
+            self._event_kind, self.events_problem = kind, ""
+            return
+
+    def _batch_of(self, kind: Kind) -> Callable[[Batch], object]:
+        own = kind == self.kind
+
+        def hear(batch: Batch) -> None:
+            if own:
+                for key in batch.changed:
+                    self._remember(key)
+            self._changed()
+
+        return hear
+
+    def _remember(self, key: ObjectKey) -> None:
+        """Conditions have no memory of their own: every object of the kind is noted while somebody looks at one."""
+        snapshot = self._caches[self.kind.path].snapshot(*key) if self.kind.path in self._caches else None
+        if snapshot is not None:
+            self.backend.conditions.record(snapshot.uid, _decoded(snapshot))
+
+    # Bringing it up to date
+
+    @property
+    def ready(self) -> bool:
+        """Whether the other caches are open, so that no children means that there are none."""
+        return self._ready
+
+    async def refresh(self, *, operators: bool = True) -> None:
+        """Read everything anew."""
+        self.hidden = not await self.viewer.may_see(self.kind, self.key.namespace, self.key.name)
+        if self.hidden:
+            self.obj, self.tree, self.events, self.controllers = None, Tree(), (), ()
+            return
+        self._read()
+        place = self.kind, self.key.namespace, self.key.name
+        self.may_change = await self.viewer.may("patch", *place)
+        self.may_delete = await self.viewer.may("delete", *place)
+        if self._ready:
+            self.tree = await self._tree()
+            self.events = await self._events()
+        if operators:
+            self.controllers = await self._controllers()
+
+    def _read(self) -> None:
+        snapshot = self._caches[self.kind.path].snapshot(*self.key) if self.kind.path in self._caches else None
+        if snapshot is None:
+            self.gone = self.obj is not None
+            return
+        self.gone = False
+        self.obj, self.uid, self.health = _decoded(snapshot), snapshot.uid, health_of(self.kind, snapshot)
+        self.obj = {"apiVersion": self.kind.api_version, "kind": self.kind.kind, **self.obj}
+        self.backend.conditions.record(snapshot.uid, self.obj)
+
+    async def _tree(self) -> Tree:
+        caches = [self._caches[kind.path] for kind in self.searched if kind.path in self._caches]
+        visibilities: dict[Kind, Visibility] = {}
+        for cache in caches:
+            where = {self.key.namespace} if self.key.namespace else cache.used_namespaces()
+            visibilities[cache.kind] = await self.viewer.visibility(cache.kind, where)
+        return owned_tree(
+            self.key, self.uid, caches, lambda kind, key: visibilities[kind].allows(key.namespace, key.name)
+        )
+
+    async def _events(self) -> list[EventLine]:
+        kind = self._event_kind
+        cache = self._caches.get(kind.path) if kind is not None else None
+        if kind is None or cache is None:
+            return []
+        wanted = [EventSubject(self.kind.kind, self.key.namespace, self.key.name, self.uid)]
+        wanted += [
+            EventSubject(node.kind.kind, node.key.namespace, node.key.name, node.uid) for node in self.tree.walk()
+        ]
+        allowed = {
+            namespace: await self.viewer.may("list", kind, namespace or _EVENTS_OF_CLUSTER)
+            for namespace in {one.namespace for one in wanted}
+        }
+        seen = [one for one in wanted if allowed[one.namespace]]
+        return event_lines(self.backend.events.about(cache.snapshots(), seen))
+
+    async def _controllers(self) -> list[ControllerStatus]:
+        """What operators know; only for those who may `get` the object, of which this tells more than a list does."""
+        controllers_of = self.backend.operators.controllers_of(self.kind.group, self.kind.kind)
+        if not controllers_of or not await self.viewer.may("get", self.kind, self.key.namespace, self.key.name):
+            return []
+        return [await self._status(ref) for ref in controllers_of]
+
+    async def _status(self, ref: ControllerRef) -> ControllerStatus:
+        operator, name = ref.operator, ref.controller.name
+        if operator.unavailable_since is not None:
+            return ControllerStatus(ref, problem=operator.problem)
+        try:
+            inspected, logs = await operator.inspect(name, self.key), await operator.logs(name, self.key)
+        except OperatorUnavailable as error:
+            return ControllerStatus(ref, problem=str(error))
+        if inspected is None:
+            return ControllerStatus(ref, logs=logs)
+        shown = await self._shown(inspected)
+        return ControllerStatus(
+            ref, inspected, reconcile_entries(inspected, lambda write: _place(write) in shown), logs
+        )
+
+    async def _shown(self, inspected: ObjectInspection) -> set[tuple[str, str, str]]:
+        """The written objects whose values this viewer may see: those that he may `get`, Secrets never."""
+        places = {
+            _place(write)
+            for (result, _), _values in inspected.values.items()
+            for write in inspected.inspection.results[result].writes
+        }
+        found = set()
+        for place in places:
+            kind = await self.backend.kind(place[0])
+            if kind is None or kind.secret:
+                continue
+            try:
+                if await self.viewer.may("get", kind, place[1], place[2]):
+                    found.add(place)
+            except ApiError:
+                continue
+        return found
+
+
+def _place(write: WriteRecord) -> tuple[str, str, str]:
+    return resource_of(write), write.namespace, write.name
+
+
+def _decoded(snapshot: Snapshot[Any]) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(snapshot.raw)
+    except UNREADABLE:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,20 @@
+"""Caches of objects: one `ObjectCache` per kind, shared by all pages.
+
+A `CachePool` opens a cache on first use and closes it after a minute without users. `CacheHandle` acquires a cache for
+a block of code. The API server serves one watch per open cache, however many pages are open.
+"""
+
+from __future__ import annotations
+
+from kubewright.console.caches._object_cache import Batch, CacheHealth, ObjectCache, Row, Subscription
+from kubewright.console.caches._pool import CacheHandle, CachePool
+
+__all__ = [
+    "Batch",
+    "CacheHandle",
+    "CacheHealth",
+    "CachePool",
+    "ObjectCache",
+    "Row",
+    "Subscription",
+]

@@ -1,0 +1,63 @@
+"""What the console derives from an object: its state, conditions, events, owned objects and reconcile timeline.
+
+Everything here computes plain values from plain values; nothing opens a connection or draws a page. Objects of a
+cluster are untrusted input: values of a wrong type count as absent.
+"""
+
+from __future__ import annotations
+
+from kubewright.console.objects._conditions import (
+    Condition,
+    ConditionHistory,
+    Transition,
+    conditions_of,
+    count_conditions,
+)
+from kubewright.console.objects._events import EventIndex, EventLine, EventSubject, event_lines, parse_time
+from kubewright.console.objects._ownership import Node, Tree, child_kinds, health_of, owned_tree, with_dependents
+from kubewright.console.objects._redaction import REDACTED, is_secret, redact_secret, without_managed_fields
+from kubewright.console.objects._states import Health, State, state_of
+from kubewright.console.objects._timeline import (
+    ReconcileEntry,
+    WriteEntry,
+    ago,
+    queue_id,
+    queue_text,
+    reconcile_entries,
+    resource_of,
+    until,
+)
+
+__all__ = [
+    "REDACTED",
+    "Condition",
+    "ConditionHistory",
+    "EventIndex",
+    "EventLine",
+    "EventSubject",
+    "Health",
+    "Node",
+    "ReconcileEntry",
+    "State",
+    "Transition",
+    "Tree",
+    "WriteEntry",
+    "ago",
+    "child_kinds",
+    "conditions_of",
+    "count_conditions",
+    "event_lines",
+    "health_of",
+    "is_secret",
+    "owned_tree",
+    "parse_time",
+    "queue_id",
+    "queue_text",
+    "reconcile_entries",
+    "redact_secret",
+    "resource_of",
+    "state_of",
+    "until",
+    "with_dependents",
+    "without_managed_fields",
+]

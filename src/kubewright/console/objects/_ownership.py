@@ -1,0 +1,156 @@
+"""The tree of what an object owns: by owner references, over caches, with the health of each. Pure, but for reading.
+
+An owner reference counts as the garbage collector counts it: by uid, within a namespace, or from an owner that is in
+none. References may lie: a cycle ends where it closes, and a tree has at most 500 nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from kubewright.api.wire import UNREADABLE
+from kubewright.cache import ObjectKey, Snapshot
+from kubewright.console.kinds import Kind
+from kubewright.console.objects._states import Health, State, state_of
+from kubewright.observe import KindName
+
+__all__ = ["Node", "Tree", "child_kinds", "health_of", "owned_tree", "with_dependents"]
+
+_NODES_AT_MOST: Final = 500
+_DEPTH_AT_MOST: Final = 12
+_OTHERS_AT_MOST: Final = 40
+
+_BELOW: Final[Mapping[str, tuple[str, ...]]] = {
+    "apps/deployments": ("apps/replicasets",),
+    "apps/replicasets": ("core/pods",),
+    "apps/statefulsets": ("core/pods", "core/persistentvolumeclaims", "apps/controllerrevisions"),
+    "apps/daemonsets": ("core/pods", "apps/controllerrevisions"),
+    "batch/cronjobs": ("batch/jobs",),
+    "batch/jobs": ("core/pods",),
+    "core/replicationcontrollers": ("core/pods",),
+    "core/services": ("discovery.k8s.io/endpointslices",),
+}
+"""What Kubernetes' own controllers make for these kinds."""
+
+_USUAL: Final = (
+    *("apps/deployments", "apps/statefulsets", "apps/daemonsets", "batch/jobs", "batch/cronjobs", "core/pods"),
+    *("core/services", "core/configmaps", "core/persistentvolumeclaims", "core/serviceaccounts"),
+    "networking.k8s.io/ingresses",
+)
+"""Where children are looked for when no operator tells what it owns."""
+
+
+class Readable(Protocol):
+    """Of a cache, what is needed here."""
+
+    kind: Kind
+
+    def owned_by(self, uid: str) -> list[Snapshot[Any]]:
+        """The objects that name the owner with this uid."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """An object in the tree."""
+
+    kind: Kind
+    key: ObjectKey
+    uid: str
+    health: Health
+    children: tuple[Node, ...] = ()
+
+    def walk(self) -> Iterable[Node]:
+        """This node and all below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+@dataclass(frozen=True)
+class Tree:
+    """What an object owns."""
+
+    children: tuple[Node, ...] = ()
+    truncated: bool = False
+    """Whether there is more than is shown."""
+
+    def walk(self) -> Iterable[Node]:
+        """All nodes."""
+        for child in self.children:
+            yield from child.walk()
+
+
+def child_kinds(kind: Kind, every: Sequence[Kind], owned: Iterable[KindName]) -> list[Kind]:
+    """The kinds in which children of a kind's objects are looked for, at any depth.
+
+    Those that an operator says it owns, and what is made for them in turn. Where nobody says: the usual workloads, and
+    the other custom resources of the cluster, of the same group first. Secrets only where an operator owns them.
+    """
+    by_path = {one.path: one for one in every}
+    told = [f"{one.group or 'core'}/{one.plural}" for one in owned]
+    if told:
+        wanted = told
+    elif kind.path in _BELOW:
+        wanted = [*_BELOW[kind.path]]
+    else:
+        others = sorted((one for one in every if one.custom and one != kind), key=lambda one: one.group != kind.group)
+        wanted = [*_USUAL, *(one.path for one in others[:_OTHERS_AT_MOST])]
+    return [by_path[path] for path in with_dependents(wanted) if path in by_path]
+
+
+def with_dependents(paths: Iterable[str]) -> list[str]:
+    """These kinds, and those of which Kubernetes' own controllers make objects for them, at any depth."""
+    found: dict[str, None] = {}
+    wanted = [*paths]
+    while wanted:
+        path = wanted.pop(0)
+        if path not in found:
+            found[path] = None
+            wanted += _BELOW.get(path, ())
+    return [*found]
+
+
+def owned_tree(
+    key: ObjectKey, uid: str, caches: Sequence[Readable], allowed: Callable[[Kind, ObjectKey], bool]
+) -> Tree:
+    """What the object of this uid owns, as far as it may be seen; what is below a hidden node is hidden too."""
+    seen = {uid}
+    truncated = False
+
+    def below(owner: ObjectKey, owner_uid: str, depth: int) -> tuple[Node, ...]:
+        nonlocal truncated
+        found: list[Node] = []
+        for cache in caches:
+            for snapshot in sorted(cache.owned_by(owner_uid), key=lambda one: one.key):
+                if snapshot.uid in seen or (owner.namespace and snapshot.namespace != owner.namespace):
+                    continue
+                if not allowed(cache.kind, snapshot.key):
+                    continue
+                if len(seen) > _NODES_AT_MOST or depth > _DEPTH_AT_MOST:
+                    truncated = True
+                    return tuple(found)
+                seen.add(snapshot.uid)
+                children = below(snapshot.key, snapshot.uid, depth + 1)
+                health = health_of(cache.kind, snapshot)
+                found.append(Node(cache.kind, snapshot.key, snapshot.uid, health, children))
+        return tuple(found)
+
+    return Tree(below(key, uid, 1), truncated)
+
+
+def health_of(kind: Kind, snapshot: Snapshot[Any]) -> Health:
+    """How an object is doing. What has no status of any kind (a ConfigMap) is well when it is there."""
+    try:
+        obj = msgspec.json.decode(snapshot.raw)
+    except UNREADABLE:
+        return Health(State.UNKNOWN, "it cannot be read")
+    if not isinstance(obj, dict):
+        return Health(State.UNKNOWN, "it cannot be read")
+    health = state_of({"apiVersion": kind.api_version, "kind": kind.kind, **obj})
+    if health.state is State.UNKNOWN and not obj.get("status") and not kind.custom:
+        return Health(State.READY, "it is there")
+    return health

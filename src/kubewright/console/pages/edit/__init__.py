@@ -1,0 +1,1 @@
+"""The pages that create, change and delete objects."""

@@ -1,0 +1,341 @@
+"""Objects, lists and maps of a form: groups that open, and grow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from nicegui import ui
+
+from kubewright.console.forms import MISSING, Field
+from kubewright.console.pages.edit._form_state import FormNode, FormState
+from kubewright.console.pages.edit._widgets import draw_choice, draw_others, draw_text, draw_yaml, fits, is_read_only
+from kubewright.console.pages.widgets import labeled
+
+__all__ = ["draw_field", "draw_members"]
+
+_DEEPEST_OPEN: Final = 4
+"""Groups further down are closed at first, so that a pod template does not fill the page."""
+_AT_ONCE: Final = 100
+"""So many elements of a list or map are drawn; thousands of widgets would stop the browser, and us."""
+
+
+def draw_members(state: FormState, node: FormNode, skip: frozenset[str] = frozenset()) -> None:
+    """The fields of an object, and what it has beside them."""
+    for name in node.field.members:
+        if name not in skip:
+            draw_field(state, node.member(name))
+    draw_others(state, node, skip)
+
+
+def draw_field(state: FormState, node: FormNode) -> ui.element | None:
+    """The widget of one node. Gives what to put the cursor into, where that is one thing."""
+    value = state.document.get(node.path)
+    if node.field.shape == "yaml" or not fits(node.field, value):
+        return draw_yaml(state, node)
+    if not node.field.is_scalar:
+        return _draw_group(state, node)
+    if node.field.shape in ("choice", "boolean"):
+        return draw_choice(state, node)
+    return draw_text(state, node)
+
+
+def _draw_group(state: FormState, node: FormNode) -> ui.element | None:
+    """An object, a list or a map, in a group that is drawn when it is opened."""
+    field, path = node.field, node.path
+    value = state.document.get(path)
+    is_element = node.parent is not None and node.parent.field.shape in ("list", "map")
+    if is_element and field.shape == "object":
+        with ui.element("div").classes("kw-element"):
+            _errors(state, node)
+            draw_members(state, node)
+        return None
+    has_more = value not in (MISSING, None, {}, []) and len(path) <= _DEEPEST_OPEN
+    is_open = path in state.opened or has_more or field.required or is_element
+    name = field.name or f"{node.step}"
+    title = f"{name} *" if field.required and field.name else name
+    with ui.element("div").classes("w-full"):
+        group = ui.expansion(title, caption=_caption(field, value) or None, value=is_open).classes("kw-group")
+        group.props("dense")
+        group.props["header-class"] = "kw-group-header"
+        labeled(group, node.label)
+        group.props["data-path"] = node.label
+        with group:
+            body = ui.element("div").classes("kw-group-body")
+        _errors(state, node)
+    drawn = _Group(state, node, body, group)
+    if is_open:
+        drawn.draw()
+    group.on_value_change(drawn.opened)
+    return None
+
+
+def _errors(state: FormState, node: FormNode) -> None:
+    state.shows_errors(node, ui.label("").classes("kw-error").props("role=alert"))
+
+
+def _caption(field: Field, value: Any) -> str:
+    parts = []
+    if isinstance(value, list):
+        parts.append(f"{len(value)} element{'s' if len(value) != 1 else ''}")
+    elif isinstance(value, dict) and field.shape == "map":
+        parts.append(f"{len(value)} entr{'ies' if len(value) != 1 else 'y'}")
+    elif value is MISSING:
+        parts.append("not set")
+    elif value is None:
+        parts.append("null")
+    elif value == {}:
+        parts.append("empty")
+    parts += [part for part in (field.description[:160], field.hint) if part]
+    return " · ".join(parts)
+
+
+class _Group:
+    """The inside of a group, drawn again when its shape changes."""
+
+    def __init__(self, state: FormState, node: FormNode, body: ui.element, group: ui.expansion) -> None:
+        self.state = state
+        self.node = node
+        self.body = body
+        self.group = group
+        self.read_only = is_read_only(state, node)
+        self.drawn = False
+        self.first = 0
+        """The element that the part which is drawn begins with."""
+
+    def opened(self) -> None:
+        """Somebody opened it, or closed it."""
+        if self.group.value:
+            self.state.opened.add(self.node.path)
+            if not self.drawn:
+                self.draw()
+                self.state.show_again()
+        else:
+            self.state.opened.discard(self.node.path)
+
+    def draw(self, focus: int | None = None) -> None:
+        """Draw the inside. `focus` is the element to put the cursor into."""
+        self.drawn = True
+        self.body.clear()
+        value = self.state.document.get(self.node.path)
+        caption = _caption(self.node.field, value)
+        if caption:
+            self.group.props["caption"] = caption
+        with self.body:
+            match self.node.field.shape:
+                case "list":
+                    self._list(value if isinstance(value, list) else [], focus)
+                case "map":
+                    self._map(value if isinstance(value, dict) else {}, focus)
+                case _:
+                    draw_members(self.state, self.node)
+            self._foot(value)
+
+    def _part(self, count: int, focus: int | None) -> range:
+        """Which elements are drawn: the part that was, or the one with the cursor."""
+        if focus is not None:
+            self.first = focus - focus % _AT_ONCE
+        last = max(count - 1, 0)
+        self.first = min(self.first, last - last % _AT_ONCE)
+        return range(self.first, min(self.first + _AT_ONCE, count))
+
+    def _parts(self, shown: range, count: int) -> None:
+        """The way to the other elements, where there are so many."""
+        if len(shown) == count:
+            return
+
+        def turn(first: int) -> Callable[[], None]:
+            def act() -> None:
+                self.first = first
+                self.draw()
+                self.state.show_again()
+
+            return act
+
+        with ui.row().classes("gap-2 items-center").props("data-testid=parts"):
+            for picture, first, name in (
+                ("chevron_left", shown.start - _AT_ONCE, "Earlier"),
+                ("chevron_right", shown.stop, "Later"),
+            ):
+                button = ui.button(icon=picture, on_click=turn(first)).props("flat dense round size=sm")
+                labeled(button, f"{name} elements of {self.node.label}")
+                button.set_enabled(0 <= first < count)
+            ui.label(f"{shown.start + 1:,} to {shown.stop:,} of {count:,}").classes("kw-reason")
+
+    def _redraw(self, focus: int | None = None) -> None:
+        self.draw(focus)
+        self.state.edited()
+
+    def _foot(self, value: Any) -> None:
+        field, path, document = self.node.field, self.node.path, self.state.document
+        if self.read_only:
+            return
+        is_element = self.node.parent is not None and self.node.parent.field.shape in ("list", "map")
+
+        def put(made: Any) -> Callable[[], None]:
+            def act() -> None:
+                document.put(path, made)
+                self._redraw()
+
+            return act
+
+        def leave_out() -> None:
+            document.remove(path)
+            self._redraw()
+
+        def add() -> None:
+            self._add()
+
+        with ui.row().classes("gap-2 items-center"):
+            if field.shape in ("list", "map"):
+                count = len(value) if isinstance(value, list | dict) else 0
+                more = ui.button(f"Add {_one(field)}", icon="add", on_click=add).props("outline dense no-caps size=sm")
+                more.classes("q-px-sm")
+                labeled(more, f"Add to {self.node.label}")
+                if field.is_full(count):
+                    more.disable()
+                    ui.label("There is no room for more.").classes("kw-reason")
+            if value is MISSING or value is None:
+                empty: Any = [] if field.shape == "list" else {}
+                made = ui.button("Set empty", on_click=put(empty)).props("flat dense no-caps size=sm")
+                labeled(made, f"Set {self.node.label} empty")
+                if field.nullable and value is not None:
+                    null = ui.button("Set null", on_click=put(None)).props("flat dense no-caps size=sm")
+                    labeled(null, f"Set {self.node.label} to null")
+            if value is not MISSING and not field.required and not is_element:
+                gone = ui.button("Leave out", on_click=leave_out).props("flat dense no-caps size=sm")
+                labeled(gone, f"Leave out {self.node.label}")
+
+    def _add(self) -> None:
+        field, document = self.node.field, self.state.document
+        value = document.get(self.node.path)
+        if field.shape == "list":
+            if value is None:
+                document.put(self.node.path, [])
+            *_, node = document.add(self.node.path, _blank(field.element))
+            self._redraw(int(node))
+        else:
+            if not document.has((*self.node.path, "")):
+                document.put((*self.node.path, ""), _blank(field.element))
+            self._redraw(list(document.get(self.node.path)).index(""))
+
+    def _list(self, elements: list[Any], focus: int | None) -> None:
+        shown = self._part(len(elements), focus)
+        self._parts(shown, len(elements))
+        for index in shown:
+            node = self.node.element(index)
+            if node.field.is_scalar:
+                with ui.element("div").classes("kw-field-row"):
+                    with ui.element("div").classes("kw-grow"):
+                        widget = draw_field(self.state, node)
+                    self._moves(index, len(elements))
+                if focus == index and widget is not None:
+                    widget.props("autofocus")
+            else:
+                with ui.element("div").classes("kw-element-title"):
+                    ui.label(f"{self.node.field.name or 'element'} {index + 1}")
+                    ui.space()
+                    self._moves(index, len(elements))
+                draw_field(self.state, node)
+
+    def _moves(self, index: int, count: int) -> None:
+        if self.read_only:
+            return
+        path, document = self.node.path, self.state.document
+
+        def move(to: int) -> Callable[[], None]:
+            def act() -> None:
+                document.move((*path, index), to)
+                self._redraw(to)
+
+            return act
+
+        def remove() -> None:
+            document.remove((*path, index))
+            self._redraw(min(index, count - 2) if count > 1 else None)
+
+        label = f"{self.node.label}[{index}]"
+        if count > 1:
+            up = ui.button(icon="arrow_upward", on_click=move(index - 1)).props("flat dense round size=sm color=grey")
+            labeled(up, f"Move {label} up")
+            up.set_enabled(index > 0)
+        gone = ui.button(icon="close", on_click=remove).props("flat dense round size=sm color=grey")
+        labeled(gone, f"Remove {label}")
+
+    def _map(self, members: dict[str, Any], focus: int | None) -> None:
+        shown = self._part(len(members), focus)
+        self._parts(shown, len(members))
+        for number, name in zip(shown, [*members][shown.start : shown.stop], strict=True):
+            node = self.node.element(name)
+            with ui.element("div").classes("kw-field-row"):
+                key = self._key(node, name)
+                with ui.element("div").classes("kw-grow"):
+                    if node.field.is_scalar:
+                        draw_field(self.state, node)
+                self._gone(node)
+            if not node.field.is_scalar:
+                draw_field(self.state, node)
+            if focus == number:
+                key.props("autofocus")
+
+    def _key(self, node: FormNode, name: str) -> ui.input:
+        key = ui.input("key", value=name).props("outlined dense stack-label hide-bottom-space autocomplete=off")
+        key.classes("kw-key").without_auto_validation()
+        labeled(key, f"Key of {node.label}")
+        if self.read_only:
+            key.disable()
+
+        def rename() -> None:
+            wanted = key.value or ""
+            if self.state.document.rename(node.path, wanted):
+                node.step = wanted
+                key.error = None
+                labeled(key, f"Key of {node.label}")
+                self.state.renamed()
+                self.state.edited()
+            else:
+                key.error = "there is one of this name already"
+
+        key.on_value_change(rename)
+        return key
+
+    def _gone(self, node: FormNode) -> None:
+        if self.read_only:
+            return
+
+        def remove() -> None:
+            self.state.document.remove(node.path)
+            self._redraw()
+
+        button = ui.button(icon="close", on_click=remove).props("flat dense round size=sm color=grey")
+        labeled(button, f"Remove {node.label}")
+
+
+def _one(field: Field) -> str:
+    """What an element is called on the button that adds one."""
+    if field.shape == "map":
+        return "entry"
+    name = field.name.lower()
+    return name.removesuffix("s") if len(name) > 3 and name.endswith("s") and not name.endswith("ss") else "element"
+
+
+def _blank(field: Field) -> Any:
+    """What a new element begins with: the default, or the least that has the right shape."""
+    if field.default is not MISSING:
+        return field.default
+    match field.shape:
+        case "object":
+            return {name: _blank(member) for name, member in field.members.items() if member.required}
+        case "map" | "yaml":
+            return {}
+        case "list":
+            return []
+        case "choice":
+            return field.choices[0]
+        case "boolean":
+            return False
+        case "integer" | "number":
+            low = field.schema.get("minimum")
+            return low if isinstance(low, int) and low > 0 else 0
+        case _:
+            return ""

@@ -1,0 +1,141 @@
+"""What the pages that create and change objects share: the form, the buttons, the review, and what a server refuses."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from nicegui import ui
+
+from kubewright.api import DecodeError
+from kubewright.client import ApiError, Conflict
+from kubewright.console.forms import Field, Writer, WriteResult, explain_rejection, fetch_schema, form_for
+from kubewright.console.kinds import Kind
+from kubewright.console.pages._addresses import object_address
+from kubewright.console.pages._context import PageContext
+from kubewright.console.pages.edit._editor import Editor
+from kubewright.console.pages.edit._review import Review, show_review
+from kubewright.console.pages.layout import Shell
+from kubewright.console.pages.widgets import notice
+
+__all__ = ["EditPage"]
+
+
+class EditPage:
+    """One browser's form. `action` is what the button does."""
+
+    action: str
+
+    def __init__(self, ctx: PageContext, shell: Shell, kind: Kind) -> None:
+        self.ctx = ctx
+        self.shell = shell
+        self.kind = kind
+        record = ctx.backend.primary.audit.of(ctx.viewer.name, kind)
+        self.writer = Writer(ctx.viewer.client, kind.resource, record)
+        self.editor: Editor
+        self.initial: dict[str, Any] = {}
+        """What stood there before anything was typed: nobody would miss it."""
+        self._unsaved = False
+
+    async def form(self) -> Field:
+        """The form of the kind: from its definition, or from the server's document."""
+        kind = self.kind
+        schema = kind.schema
+        if schema is None and not kind.custom:
+            schema = await fetch_schema(self.ctx.viewer.client, kind.group, kind.version, kind.kind)
+        return form_for(kind.kind, schema, namespaced=kind.namespaced)
+
+    def draw_editor(self, editor: Editor, back: str) -> None:
+        """What is told, the form with its YAML, and the buttons."""
+        self.editor = editor
+        self.initial = copy.deepcopy(editor.value)
+        self.notices = ui.element("div").classes("kw-form")
+        self.news = ui.element("div").classes("kw-form")
+        editor.draw()
+        self.ctx.on_close(editor.close)
+        with ui.element("div").classes("kw-actions"):
+            self.button = ui.button(f"Review and {self.action} …", icon="difference", on_click=self.review)
+            self.button.props("unelevated no-caps")
+            ui.button("Cancel", on_click=lambda: self.leave(back)).props("flat no-caps")
+            self.summary_label = ui.label("").classes("kw-error").props("role=status data-testid=summary")
+            self.reason = ui.label("").classes("kw-reason").props("data-testid=reason")
+        editor.on_edit = self.edited
+        self.edited()
+
+    def edited(self) -> None:
+        """Form and text agree again."""
+        self.summary_label.set_text(self.editor.summary())
+        needs = self.editor.needs_attention
+        self.summary_label.classes(remove="kw-error kw-reason", add="kw-error" if needs else "kw-reason")
+        self._keep(not self.editor.readable or self.editor.value != self.initial)
+
+    def leave(self, address: str) -> None:
+        """Go elsewhere. The browser asks first, if something would be lost."""
+        self.editor.settle()  # what was typed a moment ago counts
+        ui.navigate.to(address)
+
+    def _keep(self, unsaved: bool) -> None:
+        if unsaved != self._unsaved:
+            self._unsaved = unsaved
+            self.shell.unsaved(unsaved)
+
+    def forbid(self, reason: str) -> None:
+        """Grey the button, and say why; or not, when there is no reason."""
+        self.reason.set_text(reason)
+        self.button.set_enabled(not reason)
+
+    def tell(self, title: str, texts: Sequence[str], classes: str = "kw-bad") -> None:
+        """Say something above the form, in the place of what was summary_label before."""
+        self.notices.clear()
+        with self.notices:
+            notice(title, texts, classes).props("data-testid=notice")
+
+    async def review(self) -> None:
+        """Ask the server what it would make of it, and show that."""
+        self.editor.settle()
+        self.editor.be_strict()
+        self.notices.clear()
+        if not self.editor.readable:
+            self.tell("The YAML cannot be read", ["Mend it first: the form shows an older state."])
+            return
+        self.button.props("loading")
+        try:
+            await self.ask_server()
+        except (ApiError, DecodeError, ValueError, LookupError, OSError) as error:
+            self.refused(error)
+        finally:
+            self.button.props(remove="loading")
+
+    async def ask_server(self) -> None:
+        """A dry run, and then `show`."""
+        raise NotImplementedError
+
+    def show(self, review: Review, write: Callable[[], Awaitable[WriteResult]]) -> None:
+        """Show the review; when the viewer says so, write."""
+
+        async def act() -> None:
+            try:
+                written = await write()
+            except Conflict as error:
+                dialog.close()
+                await self.on_conflict(error)
+            except (ApiError, DecodeError, ValueError, OSError) as error:
+                dialog.close()
+                self.refused(error)
+            else:
+                metadata = (written.value or {}).get("metadata") or {}
+                place = str(metadata.get("namespace") or "")
+                self.shell.go(object_address(self.kind.path, place, str(metadata.get("name"))))
+
+        dialog = show_review(review, act)
+
+    def refused(self, error: Exception) -> None:
+        """Show what the server summary_label, each at its field."""
+        rejection = explain_rejection(error, self.editor.form, self.editor.value)
+        unplaced = self.editor.refuse(rejection.problems)
+        self.tell(rejection.title, [problem.message for problem in unplaced])
+
+    async def on_conflict(self, error: Conflict) -> None:
+        """Somebody wrote between the review and the write."""
+        self.refused(error)

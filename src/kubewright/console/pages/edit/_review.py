@@ -1,0 +1,90 @@
+"""The review: what the server would make of a write, before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from nicegui import ui
+
+from kubewright.console.forms import DiffLine, FieldOwner, format_path
+from kubewright.console.pages.widgets import icon, notice
+
+__all__ = ["Review", "show_review"]
+
+_SIGNS: Final = {"added": "+", "removed": "-", "same": " ", "gap": "⋮"}
+_MOST_LINES: Final = 2000
+
+
+@dataclass(frozen=True)
+class Review:
+    """What is format_path before a write."""
+
+    title: str
+    verb: str
+    """What the button says."""
+    lines: Sequence[DiffLine]
+    warnings: Sequence[str] = ()
+    owners: Sequence[FieldOwner] = field(default=())
+    """Others who own what would change."""
+
+
+def show_review(review: Review, write: Callable[[], Awaitable[object]]) -> ui.dialog:
+    """Show it in a dialog. `write` is called when the viewer says so, and closes nothing by itself."""
+    with ui.dialog() as dialog, ui.card().classes("kw-review"):
+        dialog.props["aria-label"] = review.title
+        with ui.element("h2").classes("kw-title"):
+            ui.label(review.title)
+        if not review.lines:
+            ui.label("The server would change nothing.").classes("kw-muted")
+        else:
+            ui.label("What the server would make of it. Nothing is written yet.").classes("kw-muted")
+            _draw_lines(review.lines)
+        if review.warnings:
+            notice("The server warns", review.warnings, "kw-warn")
+        force = _conflict(review.owners) if review.owners else None
+        with ui.row().classes("w-full justify-end gap-2"):
+            ui.button("Back", on_click=dialog.close).props("flat no-caps")
+
+            async def act() -> None:
+                if not apply.enabled or (force is not None and not force.value):
+                    return
+                apply.props("loading").disable()  # once is enough
+                try:
+                    await write()
+                finally:
+                    apply.props(remove="loading")
+
+            apply = ui.button(review.verb, on_click=act).props("unelevated no-caps")
+            apply.set_enabled(bool(review.lines) and force is None)
+            if force is not None:
+                force.on_value_change(lambda: apply.set_enabled(bool(force.value and review.lines)))
+    dialog.open()
+    return dialog
+
+
+def _conflict(owners: Sequence[FieldOwner]) -> ui.checkbox:
+    with ui.element("div").classes("kw-notice kw-bad").props("role=alert data-testid=conflict"):
+        ui.label("Somebody else sets these fields").classes("kw-notice-title")
+        for owner in owners:
+            how = {"Apply": "applied", "Update": "updated"}.get(owner.operation, "set")
+            when = f" at {owner.time}" if owner.time else ""
+            ui.label(f"{format_path(owner.path)}: {how} by {owner.manager}{when}")
+        ui.label("They may set them again, or be refused when they try.").classes("kw-reason")
+        return ui.checkbox("Take these fields over")
+
+
+def _draw_lines(lines: Sequence[DiffLine]) -> None:
+    """Lines of YAML, with a sign before each that changes, and a word behind what the server changed by itself."""
+    with ui.element("div").classes("kw-diff").props("tabindex=0 role=region aria-label=Changes data-testid=diff"):
+        for line in lines[:_MOST_LINES]:
+            with ui.element("div").classes("kw-diff-line").classes(f"kw-diff-{line.kind}"):
+                ui.label(_SIGNS[line.kind]).classes("kw-sign")
+                ui.label(line.text)
+                if line.by_server:
+                    ui.label("by the server").classes("kw-by-server")
+        if len(lines) > _MOST_LINES:
+            with ui.row():
+                icon("more_horiz")
+                ui.label(f"and {len(lines) - _MOST_LINES} lines more")

@@ -1,0 +1,40 @@
+"""Creating and changing objects: the pages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nicegui import ui
+
+from kubewright.console.pages._context import PageContext
+from kubewright.console.pages._page import page
+from kubewright.console.pages._static_files import STATIC
+from kubewright.console.pages.edit._change import ChangePage
+from kubewright.console.pages.edit._new import NewPage
+from kubewright.console.pages.layout import frame
+
+__all__ = ["edit", "new"]
+
+RECONNECT_SECONDS: Final = 300.0
+"""So long a form that somebody writes in is kept when its browser loses the connection: a tunnel, a lid."""
+
+ui.add_css((STATIC / "forms.css").read_text(), shared=True)
+
+
+@page("/kinds/{group}/{plural}/new", reconnect_seconds=RECONNECT_SECONDS)
+async def new(ctx: PageContext, group: str, plural: str, namespace: str = "") -> None:
+    """A new object of a kind."""
+    kind = await ctx.find_kind(group, plural)
+    with frame(ctx, f"New {kind.kind}", kind=kind, namespace=namespace) as around:
+        await ctx.wait_for_browser()
+        await NewPage(ctx, around.shell, kind, namespace).draw()
+
+
+@page("/objects/{group}/{plural}/{namespace}/{name}/edit", reconnect_seconds=RECONNECT_SECONDS)
+async def edit(ctx: PageContext, group: str, plural: str, namespace: str, name: str) -> None:
+    """Change an object."""
+    kind = await ctx.find_kind(group, plural)
+    place = namespace if kind.namespaced else ""
+    with frame(ctx, f"Edit {name}", kind=kind, namespace=place) as around:
+        await ctx.wait_for_browser()
+        await ChangePage(ctx, around.shell, kind, place, name).draw()

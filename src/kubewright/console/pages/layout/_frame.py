@@ -1,0 +1,189 @@
+"""What is around every page: the header, the way to other pages, keys, the theme, and how the cluster is doing.
+
+    with frame(ctx, "Gadgets", kind=kind):
+        ...
+
+What the block raises becomes a state of the page that says what to do; it never reaches the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from nicegui import ui
+
+from kubewright.console._theme import custom_properties
+from kubewright.console.caches import ObjectCache
+from kubewright.console.kinds import Kind
+from kubewright.console.pages._context import PageContext
+from kubewright.console.pages._problems import KindNotFound, draw
+from kubewright.console.pages._static_files import STATIC
+from kubewright.console.pages.layout._header import (
+    account_menu,
+    cluster_name,
+    namespace_field,
+    search_field,
+    theme_button,
+)
+from kubewright.console.pages.layout._navigation import navigation
+from kubewright.console.pages.layout._shortcuts import Shell, keys_dialog
+from kubewright.console.pages.widgets import icon, labeled
+
+__all__ = ["Frame", "failed", "frame"]
+
+_HEALTH_SECONDS: Final = 1.0
+
+ui.add_css(custom_properties() + (STATIC / "base.css").read_text() + (STATIC / "console.css").read_text(), shared=True)
+
+
+class Outage(NamedTuple):
+    """What stands still, since when, and why."""
+
+    what: str
+    since: datetime | None
+    why: str = ""
+
+    def __str__(self) -> str:
+        when = f" since {self.since:%H:%M:%S} UTC" if self.since else ""
+        why = f": {self.why}" if self.why else ""
+        return f"{self.what}{when}{why}. This is what was known; it goes on by itself."
+
+
+class Frame:
+    """The frame of one page, for what pages change in it."""
+
+    def __init__(self, ctx: PageContext, shell: Shell) -> None:
+        self.shell = shell
+        self._backend = ctx.backend
+        self._cache: ObjectCache | None = None
+
+    def follow(self, cache: ObjectCache) -> None:
+        """The page shows what is on this cache: when it stands still, the page says so."""
+        self._cache = cache
+
+    def outage(self) -> Outage | None:
+        """None while all is well."""
+        healths = [cache.health for cache in self._backend.open_caches if cache.health.state != "forbidden"]
+        if healths and all(health.state == "away" for health in healths):
+            since = min((health.since for health in healths if health.since), default=None)
+            return Outage("The API server has not answered", since)
+        if self._cache is not None and self._cache.health.state == "away":
+            # The others are live, so it is this kind alone: its definition may be gone.
+            return Outage("This list stands still", self._cache.health.since, self._cache.health.message)
+        return None
+
+
+@contextmanager
+def frame(
+    ctx: PageContext,
+    title: str,
+    *,
+    kind: Kind | None = None,
+    namespace: str = "",
+    here: str = "",
+    in_namespace: Callable[[str], str] | None = None,
+    fill: bool = False,
+) -> Iterator[Frame]:
+    """Draw the frame; the block draws the page.
+
+    Args:
+        ctx: who looks.
+        title: of the page, for the browser's tab.
+        kind: the kind that the page is about.
+        namespace: the one that is chosen; links to other pages keep it.
+        here: the address of a page that is about no kind.
+        in_namespace: the address of this page in another namespace ("" is all of them); unless given, a choice leads
+            to the list of the kind, or to the kinds.
+        fill: whether the page is as high as the window, and scrolls inside.
+    """
+    backend = ctx.backend
+    ui.page_title(f"{title} · Kubewright")
+    if fill:
+        ui.query("body").classes("kw-fill")
+    shell = Shell(keys_dialog())
+    # Open where there is room: the browser decides, and tells us.
+    with ui.left_drawer(value=False).classes("kw-drawer").props("show-if-above width=236 breakpoint=1023") as drawer:
+        labeled(drawer, "Navigation")
+        cluster_name(ctx, "kw-narrow-only")
+        namespace_field(ctx, kind, namespace, in_namespace, "kw-narrow-only")
+        navigation(backend.known_kinds, kind.path if kind else here, namespace)
+    with ui.header().classes("kw-header"):
+        labeled(ui.button(icon="menu", on_click=drawer.toggle).props("flat dense round"), "Navigation")
+        ui.link("Kubewright", "/").classes("kw-brand")
+        cluster_name(ctx, "kw-wide-only")
+        ui.space()
+        search_field(ctx)
+        namespace_field(ctx, kind, namespace, in_namespace, "kw-wide-only")
+        if ctx.viewer.read_only:
+            ui.label("read-only").classes("kw-badge kw-wide-only")
+        show_live = _live()
+        theme_button(shell)
+        account_menu(ctx)
+    main = ui.column().classes("kw-main")
+    with main:
+        banner = _Banner()
+        content = ui.column().classes("kw-main")
+    ui.skip_link("Skip to the content", target=main)
+
+    made = Frame(ctx, shell)
+    shown: Outage | None = None
+
+    def look() -> None:
+        nonlocal shown
+        outage = made.outage()
+        if outage != shown:  # a page where nothing happens sends nothing
+            shown = outage
+            show_live(outage)
+            banner.show(outage)
+
+    ui.timer(_HEALTH_SECONDS, look)
+    with content:
+        try:
+            yield made
+        except Exception as error:
+            content.clear()
+            with content:
+                draw(error)
+
+
+def failed(ctx: PageContext, error: BaseException) -> None:
+    """A whole page for an error that came before there was a frame. What is not there is a 404, also to programs."""
+    if isinstance(error, KindNotFound):
+        ctx.set_status(404)
+    with frame(ctx, "Problem"):
+        draw(error)
+
+
+class _Banner:
+    """Above a page, while the API server is away: what is shown is what was known."""
+
+    def __init__(self) -> None:
+        self._row = ui.row().classes("kw-banner kw-failing").props("role=alert data-testid=away")
+        with self._row:
+            icon("cloud_off")
+            self._text = ui.label("")
+        self._row.set_visibility(False)
+
+    def show(self, outage: Outage | None) -> None:
+        if outage is not None:
+            self._text.set_text(str(outage))
+        self._row.set_visibility(outage is not None)
+
+
+def _live() -> Callable[[Outage | None], None]:
+    with ui.element("span").classes("kw-live kw-ready").props("role=status data-testid=connection") as mark:
+        picture = icon("bolt")
+        with ui.element("span").classes("kw-live-text"):
+            text = ui.label("live")
+
+    def show(outage: Outage | None) -> None:
+        mark.classes(remove="kw-ready kw-failing", add="kw-failing" if outage else "kw-ready")
+        picture.set_name("cloud_off" if outage else "bolt")
+        since = f" since {outage.since:%H:%M:%S}" if outage and outage.since else ""
+        text.set_text(f"away{since}" if outage else "live")
+        labeled(mark, f"API server: {text.text}")
+
+    return show

@@ -1,0 +1,132 @@
+"""The parts of the header: which cluster, search, namespace, theme, who looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from nicegui import ui
+
+from kubewright.client import ApiError
+from kubewright.console._contexts import context_prefix
+from kubewright.console.kinds import Kind
+from kubewright.console.pages._addresses import ListView, home_address, search_address
+from kubewright.console.pages._context import PageContext
+from kubewright.console.pages.layout._shortcuts import Shell
+from kubewright.console.pages.widgets import icon, labeled
+
+__all__ = ["account_menu", "cluster_name", "namespace_field", "search_field", "theme_button"]
+
+_THEMES: Final = {"auto": ("brightness_auto", None), "light": ("light_mode", False), "dark": ("dark_mode", True)}
+_EVERYWHERE: Final = "All namespaces"
+
+
+def cluster_name(ctx: PageContext, where: str) -> None:
+    """Which cluster it is, in the header or, on a phone, beside it; a menu for those who may choose another."""
+    name = ctx.backend.name
+    if not ctx.contexts:
+        shown = ui.label(name).classes("kw-context").classes(where)
+        shown.props["title"] = name
+        return
+
+    button = ui.button(name).props("flat dense no-caps icon-right=expand_more").classes("kw-context").classes(where)
+    labeled(button, f"Cluster: {name}")
+    with button, ui.menu():
+        for context in ctx.contexts:
+            # A link as it is: NiceGUI would put the way to the cluster of this page before it.
+            item = ui.item(context).props("clickable tag=a role=menuitem")
+            item.props["href"] = context_prefix(context) + "/"
+            if context == name:
+                item.props["aria-current"] = "true"
+
+
+def account_menu(ctx: PageContext) -> None:
+    """Who looks, and the way out."""
+    button = ui.button(icon="account_circle").props("flat dense no-caps")
+    labeled(button, f"Signed in as {ctx.viewer.name}")
+    with button:
+        ui.label(ctx.viewer.name).classes("kw-viewer")
+        with ui.menu():
+            ui.item(f"Signed in as {ctx.viewer.name}").classes("kw-muted")
+            if ctx.viewer.read_only:
+                ui.item("This console is read-only").classes("kw-muted")
+            ui.menu_item("Sign out", ctx.sign_out)
+
+
+def theme_button(shell: Shell) -> None:
+    """Light, dark, or as the machine has it; remembered in a cookie."""
+    request = ui.context.client.request
+    chosen = request.cookies.get("kubewright-theme", "auto")
+    state = {"choice": chosen if chosen in _THEMES else "auto"}
+    dark = ui.dark_mode(_THEMES[state["choice"]][1])
+
+    def turn() -> None:
+        names = [*_THEMES]
+        state["choice"] = names[(names.index(state["choice"]) + 1) % len(names)]
+        picture, dark.value = _THEMES[state["choice"]]
+        button.set_icon(picture)
+        labeled(button, f"Theme: {state['choice']}")
+        shell.remember_theme(state["choice"])
+
+    button = ui.button(icon=_THEMES[state["choice"]][0], on_click=turn).props("flat dense round")
+    labeled(button, f"Theme: {state['choice']}")
+
+
+def search_field(ctx: PageContext) -> None:
+    """Leads to a kind, or to all that has these letters in its name."""
+    names = sorted({name for kind in ctx.backend.known_kinds for name in (kind.plural, *kind.short_names)})
+
+    def go() -> None:
+        text = (field.value or "").strip()
+        if text:
+            ui.navigate.to(search_address(ctx.backend.known_kinds, text))
+
+    field = ui.input(placeholder="Search", autocomplete=names).classes("kw-search").props("outlined dense")
+    field.props["aria-label"] = "Search kinds and objects"
+    field.props["data-search"] = "all"
+    with field.add_slot("prepend"):
+        icon("search")
+    field.on("keydown.enter", go)
+
+
+def namespace_field(
+    ctx: PageContext, kind: Kind | None, namespace: str, in_namespace: Callable[[str], str] | None, where: str
+) -> None:
+    """The choice of a namespace; nothing for a kind that has none."""
+    if kind is not None and not kind.namespaced:
+        return
+
+    def choose() -> None:
+        chosen = field.value or ""
+        if chosen == namespace:
+            return
+        if in_namespace is not None:
+            address = in_namespace(chosen)
+        else:
+            address = ListView(namespace=chosen).address(kind.path) if kind else home_address(chosen)
+        ui.navigate.to(address)
+
+    async def load() -> None:
+        try:
+            names = await _visible_namespaces(ctx, kind)
+        except (ApiError, OSError):
+            return  # the page itself says that the API server is away
+        field.set_options({"": _EVERYWHERE} | {name: name for name in {*names, namespace} - {""}})
+
+    options = {"": _EVERYWHERE} | ({namespace: namespace} if namespace else {})
+    field = (
+        ui.select(options, value=namespace, with_input=True, on_change=choose).classes("kw-namespace").classes(where)
+    )
+    field.props("outlined dense options-dense")
+    labeled(field, "Namespace")
+    ui.timer(0, load, once=True)
+
+
+async def _visible_namespaces(ctx: PageContext, kind: Kind | None) -> list[str]:
+    """The namespaces to choose from: those that the viewer may list, or where he may list the kind."""
+    everywhere = await ctx.backend.all_namespaces()
+    namespaces = await ctx.backend.kind("core/namespaces")
+    if namespaces is not None and await ctx.viewer.may("list", namespaces):
+        return sorted(everywhere)
+    allowed = await ctx.viewer.namespaces_of(kind) if kind is not None else frozenset[str]()
+    return sorted(name for name in everywhere if name in allowed)

@@ -1,0 +1,68 @@
+"""The way from page to page: kinds by their group, custom resources first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Final
+
+from nicegui import ui
+
+from kubewright.console.kinds import Kind
+from kubewright.console.pages._addresses import ListView, home_address
+from kubewright.console.pages.widgets import icon, labeled
+
+__all__ = ["BUILT_IN", "navigation"]
+
+BUILT_IN: Final = (
+    "core/pods",
+    "apps/deployments",
+    "apps/statefulsets",
+    "apps/daemonsets",
+    "batch/jobs",
+    "batch/cronjobs",
+    "core/services",
+    "networking.k8s.io/ingresses",
+    "core/configmaps",
+    "core/secrets",
+    "core/persistentvolumeclaims",
+    "core/serviceaccounts",
+    "core/namespaces",
+    "core/nodes",
+    "core/events",
+    "coordination.k8s.io/leases",
+)
+"""The built-in kinds that people look for most; the others are on the page of kinds."""
+
+
+def navigation(kinds: Sequence[Kind], here: str, namespace: str) -> None:
+    """Links to the pages. `here` is the path of the kind that is shown, or the page's own address."""
+    with labeled(ui.element("nav"), "Pages"):
+        _entry("Kinds", home_address(namespace), here == "/", "category")
+        _entry("Operator", "/operator", here == "/operator", "precision_manufacturing")
+        custom = [kind for kind in kinds if kind.custom]
+        if custom:
+            ui.label("Custom resources").classes("kw-nav-title")
+        for group, members in groupby(custom, lambda kind: kind.group):
+            ui.label(group).classes("kw-nav-group")
+            for kind in members:
+                _kind(kind, here, namespace)
+        paths = {kind.path: kind for kind in kinds if not kind.custom}
+        built_in = [paths[path] for path in BUILT_IN if path in paths]
+        if built_in:
+            ui.label("Built in").classes("kw-nav-title")
+        for kind in built_in:
+            _kind(kind, here, namespace)
+
+
+def _kind(kind: Kind, here: str, namespace: str) -> None:
+    _entry(kind.kind, ListView(namespace=namespace if kind.namespaced else "").address(kind.path), here == kind.path)
+
+
+def _entry(text: str, address: str, current: bool, picture: str = "") -> None:
+    with ui.link(target=address).classes("kw-nav-link") as entry:
+        if picture:
+            icon(picture)
+        ui.label(text)
+    if current:
+        entry.props["aria-current"] = "page"

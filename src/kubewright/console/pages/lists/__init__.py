@@ -1,0 +1,1 @@
+"""The pages that list kinds and objects, and the search."""

@@ -1,0 +1,96 @@
+"""`LiveGrid`: the rows of a list in the browser, which is told only what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+import nicegui.elements.aggrid  # noqa: F401  # its front end, which ours imports
+from nicegui.element import Element
+from nicegui.events import GenericEventArguments
+
+from kubewright.console._theme import ICONS
+from kubewright.console.caches import Row
+from kubewright.console.kinds import Kind
+from kubewright.console.objects import State
+from kubewright.console.pages._addresses import ListView
+from kubewright.console.pages._static_files import STATIC
+
+__all__ = ["LiveGrid", "columns_of"]
+
+# By how urgent they are: sorting by state brings to the top what needs somebody.
+_RANKS: Final = (State.FAILING, State.PROGRESSING, State.TERMINATING, State.UNKNOWN, State.READY)
+_ALWAYS: Final = ("id", "namespace", "name", "state", "why", "created")
+
+
+def columns_of(kind: Kind) -> list[dict[str, Any]]:
+    """The columns of a kind's list: where and what it is, how it is doing, its printer columns, its age."""
+    columns: list[dict[str, Any]] = [_column("name", "Name", "name", flex=2, width=180, narrow=120)]
+    if kind.namespaced:
+        columns.append(_column("namespace", "Namespace", flex=1, width=120))
+    if kind.custom or kind.has_status:
+        columns.append(_column("state", "State", "state", width=136, narrow=132))
+    for one in kind.columns:
+        if one.type == "date" and one.name.lower() in ("age", "created at"):
+            continue  # ours is always the last one
+        type_ = "date" if one.type == "date" else "number" if one.type in ("integer", "number") else "text"
+        columns.append(
+            _column(one.field, one.name, type_, flex=0 if type_ != "text" else 1, width=100)
+            | {"description": one.description, "wide": one.wide}
+        )
+    columns.append(_column("age", "Age", "date", width=90, narrow=68) | {"field": "created"})
+    return columns
+
+
+def _column(
+    name: str, title: str, type_: str = "text", *, flex: int = 0, width: int = 100, narrow: int = 100
+) -> dict[str, Any]:
+    """`width` is the least for columns that grow (`flex`); `narrow` is that of a phone."""
+    sizes = {"flex": flex or None, "width": width, "narrow": narrow}
+    return {"id": name, "field": name, "name": title, "type": type_, **sizes}
+
+
+class LiveGrid(Element, component=STATIC / "live_grid.js"):
+    """An AG Grid of the rows of one kind.
+
+    Rows are sent once, in parts, and then only those that changed; nothing is kept here. The browser sorts and filters
+    them, and lets ages tick by itself. `on_ready` is called when rows can be sent.
+    """
+
+    def __init__(
+        self, kind: Kind, view: ListView, *, on_ready: Callable[[], Any], on_sort: Callable[[str], Any]
+    ) -> None:
+        super().__init__()
+        columns = columns_of(kind)
+        self.fields = [*_ALWAYS, *(one["field"] for one in columns if one["field"] not in _ALWAYS)]
+        self.props["columns"] = columns
+        self.props["fields"] = self.fields
+        self.props["states"] = {str(state): {"icon": ICONS[state], "rank": _RANKS.index(state)} for state in State}
+        self.props["path"] = kind.path
+        self.props["label"] = f"List of {kind.plural}"
+        self.props["sort"] = view.sort
+        self.props["filter"] = view.text
+        self.props["wide"] = view.wide
+        self.on("mounted", on_ready)
+        self.on("sorted", lambda event: on_sort(_sort_of(event)))
+
+    def change(self, put: Iterable[Row], gone: Sequence[str] = (), *, last: bool = True) -> None:
+        """Add rows or replace them, and take others away. `last`: the list is complete now."""
+        packed = [[row.get(field) for field in self.fields] for row in put]
+        # As one string: the browser parses JSON much faster than it evaluates a program.
+        text = msgspec.json.encode({"put": packed, "gone": list(gone), "last": last}).decode()
+        self.run_method("change", text)
+
+    def search(self, text: str) -> None:
+        """Show only rows that have all these words."""
+        self.run_method("search", text)
+
+    def widen(self, wide: bool) -> None:
+        """Show the columns of lower priority, too, or no more."""
+        self.run_method("widen", wide)
+
+
+def _sort_of(event: GenericEventArguments) -> str:
+    sort = event.args.get("sort") if isinstance(event.args, dict) else None
+    return sort if isinstance(sort, str) else ""

@@ -1,0 +1,202 @@
+"""The first page: the kinds that are served, with how their objects are doing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Final
+
+from nicegui import background_tasks, ui
+
+from kubewright.cache import CacheSyncError
+from kubewright.client import ApiError, Forbidden
+from kubewright.console.caches import ObjectCache
+from kubewright.console.kinds import Kind
+from kubewright.console.objects import State
+from kubewright.console.pages._addresses import ListView
+from kubewright.console.pages._context import PageContext
+from kubewright.console.pages._page import page
+from kubewright.console.pages.layout import BUILT_IN, frame
+from kubewright.console.pages.widgets import command, heading, icon, link, state_mark
+
+__all__ = ["kinds"]
+
+_COUNT_SECONDS: Final = 0.5
+_ASK_AGAIN_SECONDS: Final = 15.0
+"""How often it is asked anew whether somebody may list a kind that he may not."""
+_COUNTED: Final = 60
+"""Of so many kinds the objects are counted at once; each costs the API server a watch. Of others when asked."""
+
+
+@page("/")
+async def kinds(ctx: PageContext, namespace: str = "") -> None:
+    """All kinds: those of custom resources with live counts, those that are built in as links."""
+    await ctx.backend.kinds()
+    with frame(ctx, "Kinds", here="/", namespace=namespace):
+        heading(
+            "Kinds", f"Custom resources in namespace {namespace}" if namespace else "Custom resources of this cluster"
+        )
+        table = _Table(ctx, namespace)
+        await table.draw()
+        ui.timer(_COUNT_SECONDS, table.look)
+
+
+class _Table:
+    """The kinds and their counts, in one browser."""
+
+    def __init__(self, ctx: PageContext, namespace: str) -> None:
+        self.ctx = ctx
+        self.namespace = namespace
+        self.content = ui.column().classes("w-full")
+        self.drawn: list[Kind] = []
+        self.counts: dict[Kind, _Counts] = {}
+
+    async def draw(self) -> None:
+        """All of it, for the kinds that there are now."""
+        self.drawn = await self.ctx.backend.kinds()
+        self.content.clear()
+        with self.content:
+            custom = [kind for kind in self.drawn if kind.custom]
+            if custom:
+                self._custom(custom)
+            else:
+                _none()
+            self._built_in([kind for kind in self.drawn if not kind.custom])
+        self.counts = {kind: counts for kind, counts in self.counts.items() if kind in custom}
+
+    async def look(self) -> None:
+        """Count again what changed; draw again when there are other kinds."""
+        try:
+            if await self.ctx.backend.kinds() != self.drawn:
+                await self.draw()
+        except (ApiError, CacheSyncError):
+            return  # the frame says that the API server is away
+        for counts in self.counts.values():
+            counts.look()
+
+    def _custom(self, custom: list[Kind]) -> None:
+        with ui.element("table").classes("kw-kinds").props("aria-label='Custom resources'"):
+            with ui.element("thead"), ui.element("tr"):
+                for title, classes in (
+                    ("Kind", ""),
+                    ("Group", "kw-wide-only"),
+                    ("Objects", "kw-number"),
+                    ("State", ""),
+                ):
+                    with ui.element("th").classes(classes).props("scope=col"):
+                        ui.label(title)
+            with ui.element("tbody"):
+                for at, kind in enumerate(custom):
+                    self._row(kind, at < _COUNTED)
+
+    def _row(self, kind: Kind, at_once: bool) -> None:
+        view = ListView(namespace=self.namespace if kind.namespaced else "")
+        with ui.element("tr") as row:
+            row.props["data-kind"] = kind.path
+            with ui.element("td"):
+                link(kind.kind, view.address(kind.path))
+            with ui.element("td").classes("kw-wide-only kw-muted"):
+                ui.label(f"{kind.group}/{kind.version}")
+            total = ui.element("td").classes("kw-number")
+            states = ui.element("td")
+        known = self.counts.get(kind)
+        if known is None:
+            known = self.counts[kind] = _Counts(self.ctx, kind, view, at_once)
+        known.place(total, states)
+
+    def _built_in(self, built_in: list[Kind]) -> None:
+        paths = {kind.path: kind for kind in built_in}
+        first = [paths[path] for path in BUILT_IN if path in paths]
+        others = [kind for kind in built_in if kind not in first]
+        if first:
+            ui.label("Built in").classes("kw-section")
+            self._chips(first, short=True)
+        if others:
+            with ui.expansion(f"{len(others)} more kinds").classes("w-full kw-more").props("dense"):
+                self._chips(others, short=False)
+
+    def _chips(self, chosen: list[Kind], *, short: bool) -> None:
+        with ui.element("div").classes("kw-chips"):
+            for kind in chosen:
+                view = ListView(namespace=self.namespace if kind.namespaced else "")
+                link(kind.kind if short else str(kind), view.address(kind.path), "kw-chip")
+
+
+class _Counts:
+    """The objects of one kind by their state, as the viewer may see them."""
+
+    def __init__(self, ctx: PageContext, kind: Kind, view: ListView, at_once: bool) -> None:
+        self.ctx, self.kind, self.view = ctx, kind, view
+        self.wanted = at_once
+        self.dirty = True
+        self.cache: ObjectCache | None = None
+        self.said: tuple[str, Counter[str]] | None = None
+        self.counting: asyncio.Task[None] | None = None
+        self.asked_again_at: float | None = None
+
+    def place(self, total: ui.element, states: ui.element) -> None:
+        """Where they are shown from now on."""
+        self.total, self.states, self.said, self.dirty = total, states, None, True
+        if not self.wanted:
+            with total:
+                ui.button("Count", on_click=self._want).props("flat dense no-caps")
+
+    def _want(self) -> None:
+        self.wanted = True
+
+    def look(self) -> None:
+        """Count, when something changed; each kind by itself, for one that is slow must not hold up the others."""
+        if self.asked_again_at is not None and self.asked_again_at <= asyncio.get_running_loop().time():
+            self.asked_again_at, self.dirty = None, True
+        if self.wanted and self.dirty and (self.counting is None or self.counting.done()):
+            self.dirty = False
+            self.counting = background_tasks.create(self._count(), name=f"count {self.kind}")  # ends with the server
+
+    async def _count(self) -> None:
+        try:
+            if not await self.ctx.can_see(self.kind, self.view.namespace):  # asked first: a cache costs a watch
+                self._say("", Counter(), "you may not list them")
+                self.asked_again_at = asyncio.get_running_loop().time() + _ASK_AGAIN_SECONDS
+                return
+            cache = await self._open()
+            rows = await cache.rows(self.ctx.viewer, self.view.namespace or None)
+        except Forbidden:
+            self._say("", Counter(), "the console may not read them")
+        except (ApiError, CacheSyncError):
+            self.dirty = True
+            self._say("", Counter(), "cannot be read now")
+        else:
+            self._say(f"{len(rows):,}", Counter(row["state"] for row in rows), "")
+
+    async def _open(self) -> ObjectCache:
+        if self.cache is None:
+            self.cache = await self.ctx.cache(self.kind)
+            subscription = self.cache.subscribe(lambda _batch: setattr(self, "dirty", True))
+            self.ctx.on_close(subscription.close)
+        return self.cache
+
+    def _say(self, total: str, counted: Counter[str], why: str) -> None:
+        if self.said == (total + why, counted) or self.ctx.browser.is_deleted:
+            return
+        self.said = (total + why, counted)
+        self.total.clear()
+        self.states.clear()
+        with self.total:
+            ui.label(total)
+        with self.states, ui.element("div").classes("kw-counts"):
+            if why:
+                ui.label(why).classes("kw-muted")
+            for state in State:
+                if counted[state]:
+                    with link("", self.view.replace(text=str(state)).address(self.kind.path)) as way:
+                        state_mark(state, f"{counted[state]:,} {state}")
+                    way.props["title"] = f"{counted[state]:,} of them"
+
+
+def _none() -> None:
+    with ui.column().classes("kw-card kw-problem").props("data-testid=empty"):
+        icon("category").classes("kw-muted")
+        ui.label("No custom resources are defined yet").classes("kw-problem-title")
+        ui.label("Install the definitions of your operator; they appear here at once.").classes("kw-problem-text")
+        command("kubewright install your_operator.py")
+        command("kubectl apply -f crds/")

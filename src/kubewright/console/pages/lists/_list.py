@@ -1,0 +1,315 @@
+"""The live list of one kind."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Annotated, Any, Final
+
+from fastapi import Query
+from nicegui import ui
+
+from kubewright.api import Selector, SelectorError
+from kubewright.cache import CacheSyncError
+from kubewright.client import ApiError
+from kubewright.console.caches import Batch, ObjectCache, Row
+from kubewright.console.kinds import Kind
+from kubewright.console.pages._addresses import ListView, kind_address, new_address
+from kubewright.console.pages._context import PageContext
+from kubewright.console.pages._page import page
+from kubewright.console.pages._problems import AccessDenied, KindNotFound, draw
+from kubewright.console.pages.layout import Frame, frame
+from kubewright.console.pages.lists._grid import LiveGrid, columns_of
+from kubewright.console.pages.widgets import command, heading, icon, labeled, link
+
+__all__ = ["kind_list"]
+
+_FIRST: Final = 200
+"""So many rows are sent first, to be seen at once; the others follow in larger parts."""
+_PART: Final = 2_000
+_LOOK_AGAIN_SECONDS: Final = 15.0
+"""How often it is asked anew what the viewer may see."""
+_STATE_SECONDS: Final = 2.0
+
+
+@page("/kinds/{group}/{plural}")
+async def kind_list(
+    ctx: PageContext,
+    group: str,
+    plural: str,
+    namespace: str = "",
+    text: Annotated[str, Query(alias="filter")] = "",
+    labels: str = "",
+    sort: str = "",
+    wide: str = "",
+) -> None:
+    """The objects of a kind, in the view that the address describes."""
+    kind = await ctx.find_kind(group, plural)
+    shown = _List(ctx, kind, ListView(namespace if kind.namespaced else "", text, labels, sort, wide not in ("", "0")))
+    with frame(
+        ctx, kind.kind, kind=kind, namespace=shown.view.namespace, in_namespace=shown.in_namespace, fill=True
+    ) as around:
+        await shown.draw(around)
+
+
+class _List:
+    """One browser's list: what it shows, and what it was sent."""
+
+    def __init__(self, ctx: PageContext, kind: Kind, view: ListView) -> None:
+        self.ctx = ctx
+        self.kind = kind
+        self.view = view
+        self.selector = Selector.everything()
+        self.sent: dict[str, Row] = {}
+        self.complete = False
+        self.state = "rows"
+        self.drawn = _look_of(kind)
+        # One at a time: a part of the first rows must not come after a change that is newer, and what was found with
+        # other labels not after what is found with these.
+        self.sending = asyncio.Lock()
+        self.comparing = asyncio.Lock()
+
+    async def draw(self, around: Frame) -> None:
+        """All of the page. Raises what forbids it."""
+        self.shell = around.shell
+        ctx, kind = self.ctx, self.kind
+        if not await ctx.can_see(kind, self.view.namespace):
+            raise AccessDenied("list", kind, ctx.viewer.name, self.view.namespace)
+        self.cache: ObjectCache = await ctx.backend.open_cache(kind)
+        ctx.on_close(self.cache.release)
+        around.follow(self.cache)
+        self.selector = self._selector(self.view.labels) or Selector.everything()
+        with ui.row().classes("kw-toolbar"):
+            scope = "namespaced" if kind.namespaced else "cluster-scoped"
+            heading(kind.kind, f"{kind.api_version} · {scope}")
+            ui.space()
+            await self._create_button()
+        self._toolbar()
+        self.empty = ui.column().classes("w-full kw-empty")
+        self.grid = LiveGrid(kind, self.view, on_ready=self.fill, on_sort=self.sort)
+        self.grid.props["data-testid"] = "grid"
+
+    def _toolbar(self) -> None:
+        with ui.row().classes("kw-toolbar"):
+            self.filter_field = ui.input(placeholder="Filter", value=self.view.text)
+            self.filter_field.props("outlined dense clearable hide-bottom-space debounce=150").on_value_change(
+                self.filter
+            )
+            self.filter_field.props["data-search"] = "page"
+            labeled(self.filter_field, "Filter rows")
+            with self.filter_field.add_slot("prepend"):
+                icon("filter_list")
+            self.label_field = ui.input(placeholder="Labels: app=web", value=self.view.labels)
+            self.label_field.props("outlined dense clearable hide-bottom-space")
+            self.label_field.on("keydown.enter", self.choose_labels).on("clear", self.choose_labels)
+            self.label_field.on("blur", self.choose_labels)
+            labeled(self.label_field, "Label selector")
+            with self.label_field.add_slot("prepend"):
+                icon("label")
+            if any(column.wide for column in self.kind.columns):
+                ui.switch("All columns", value=self.view.wide, on_change=self.widen).classes("kw-wide-only")
+        if self._selector(self.view.labels) is None:
+            self._refuse(self.view.labels)
+
+    async def _create_button(self) -> None:
+        self.may_create = await self._may_create()
+        if self.may_create:
+            made = ui.button(f"New {self.kind.kind}", icon="add", on_click=self._create).props(
+                "unelevated dense no-caps"
+            )
+            made.classes("q-px-md")
+
+    async def _may_create(self) -> bool:
+        if "create" not in self.kind.verbs:
+            return False
+        namespace = self.view.namespace or None
+        if await self.ctx.viewer.may("create", self.kind, namespace):
+            return True
+        own = self.ctx.viewer.client.namespace
+        return self.kind.namespaced and not namespace and await self.ctx.viewer.may("create", self.kind, own)
+
+    def _create(self) -> None:
+        ui.navigate.to(new_address(self.kind.path, self.view.namespace))
+
+    # What the viewer changes
+
+    def show(self, *, push: bool = False, **changes: str | bool) -> None:
+        """Change the view, and the address with it."""
+        self.view = self.view.replace(**changes)
+        self.shell.show_address(self.view.address(self.kind.path), push=push)
+
+    def filter(self) -> None:
+        """Other words are looked for."""
+        self.show(text=self.filter_field.value or "")
+        self.grid.search(self.view.text)
+
+    def sort(self, sort: str) -> None:
+        """Another order."""
+        self.show(sort=sort)
+
+    def widen(self, event: Any) -> None:
+        """More columns, or fewer."""
+        self.show(wide=bool(event.value))
+        self.grid.widen(self.view.wide)
+
+    def in_namespace(self, namespace: str) -> str:
+        """The address of this view in another namespace."""
+        return self.view.replace(namespace=namespace).address(self.kind.path)
+
+    async def choose_labels(self) -> None:
+        """Other labels; a selector that is none is refused at its field, and changes nothing."""
+        text = (self.label_field.value or "").strip()
+        selector = self._selector(text)
+        if selector is None:
+            self._refuse(text)
+            return
+        self.label_field.error = None
+        if text != self.view.labels:
+            self.selector = selector
+            self.show(push=True, labels=text)
+            await self.fill()
+
+    def _selector(self, text: str) -> Selector | None:
+        try:
+            return Selector.parse(text) if text else Selector.everything()
+        except SelectorError:
+            return None
+
+    def _refuse(self, text: str) -> None:
+        try:
+            Selector.parse(text)
+        except SelectorError as error:
+            self.label_field.error = str(error)
+
+    # What the cluster changes
+
+    async def fill(self) -> None:
+        """Send what is to be seen now, in parts; what was sent and is the same is not sent again."""
+        try:
+            await self.cache.wait_for_sync()
+        except (ApiError, CacheSyncError) as error:
+            self.grid.set_visibility(False)
+            self.empty.clear()
+            with self.empty:
+                draw(error)
+            return
+        if not self.complete:
+            subscription = self.cache.subscribe(self.follow)
+            self.ctx.on_close(subscription.close)
+            ui.timer(_LOOK_AGAIN_SECONDS, self.look_again)
+            ui.timer(_STATE_SECONDS, self.keep_up)
+            self.complete = True
+        await self.look_again()
+
+    async def look_again(self) -> None:
+        """Compare all that may be seen with what was sent, and send the difference."""
+        with suppress(ApiError):  # the frame says that the API server is away
+            async with self.comparing:
+                await self._compare()
+        await self.show_state()
+
+    async def _compare(self) -> None:
+        seen = await self.cache.visible(self.ctx.viewer, self.view.namespace or None)
+        keys = [one.key for one in seen if self.selector.matches(dict(one.label_items))]
+        gone = [*(self.sent.keys() - {str(key) for key in keys})]
+        ends = [_FIRST, *range(_FIRST + _PART, len(keys) + _PART, _PART)]
+        for start, end in zip([0, *ends], ends, strict=False):
+            async with self.sending:
+                rows = await self.cache.rows_of(self.ctx.viewer, keys[start:end])
+                self._send(rows, gone if start == 0 else [], last=end >= len(keys))
+            await asyncio.sleep(0)  # other pages have a turn
+
+    async def follow(self, batch: Batch) -> None:
+        """Send what a batch changed."""
+        async with self.sending:
+            keys = [key for key in batch.changed if self.view.namespace in ("", key.namespace)]
+            found = await self.cache.rows_of(self.ctx.viewer, keys)
+            rows = [row for row in found if self.selector.matches(_labels_of(row))]
+            still = {row["id"] for row in rows}
+            # What is there but may not be seen, or has other labels now, is gone for this list.
+            gone = [one for one in map(str, [*batch.gone, *keys]) if one in self.sent and one not in still]
+            self._send(rows, gone)
+        await self.show_state()
+
+    def _send(self, rows: list[Row], gone: list[str], *, last: bool = False) -> None:
+        if self.ctx.browser.is_deleted:
+            return
+        changed = [row for row in rows if self.sent.get(row["id"]) is not row]
+        for one in gone:
+            self.sent.pop(one, None)
+        self.sent.update((row["id"], row) for row in changed)
+        if changed or gone or last:
+            self.grid.change(changed, gone, last=last)
+
+    async def keep_up(self) -> None:
+        """Begin anew when the definition has other columns, or another version: the address says all but them.
+
+        A right that was taken away, or given back, is seen here, too: rows go and come with it.
+        """
+        if await self._right_changed():
+            await self.look_again()
+        await self.show_state()
+        with suppress(ApiError, CacheSyncError):
+            kind = await self.ctx.backend.kind(self.kind.path)
+            if kind is not None and _look_of(kind) != self.drawn:
+                self.drawn = _look_of(kind)
+                ui.navigate.reload()
+
+    async def show_state(self) -> None:
+        """Show the rows, or why there are none."""
+        state = "rows" if self.sent else await self._why_none()
+        if state == self.state or self.ctx.browser.is_deleted:
+            return
+        self.state = state
+        self.grid.set_visibility(state == "rows")
+        self.empty.clear()
+        with self.empty:
+            if state == "refused":
+                draw(AccessDenied("list", self.kind, self.ctx.viewer.name, self.view.namespace, revoked=True))
+            elif state == "missing":
+                draw(KindNotFound(self.kind.path, self.ctx.backend.known_kinds))
+            elif state == "empty":
+                self._draw_empty()
+
+    async def _why_none(self) -> str:
+        if await self._is_refused():
+            return "refused"
+        try:
+            return "missing" if await self.ctx.backend.kind(self.kind.path) is None else "empty"
+        except (ApiError, CacheSyncError):
+            return "empty"  # nobody knows
+
+    async def _is_refused(self) -> bool:
+        try:
+            return not await self.ctx.can_see(self.kind, self.view.namespace)
+        except (ApiError, CacheSyncError):
+            return self.state == "refused"  # not to know is not a no
+
+    async def _right_changed(self) -> bool:
+        """Whether rows may not be seen any more, or may be seen again."""
+        if self.state == "rows":
+            # All namespaces would be many questions; `look_again` asks them, less often.
+            return bool(self.view.namespace) and await self._is_refused()
+        return self.state == "refused" and not await self._is_refused()
+
+    def _draw_empty(self) -> None:
+        with ui.column().classes("kw-card kw-problem").props("data-testid=empty"):
+            icon("inbox").classes("kw-muted")
+            where = f" in namespace {self.view.namespace}" if self.view.namespace else ""
+            such = f" with the labels {self.view.labels}" if self.view.labels else ""
+            ui.label(f"No {self.kind.kind}{where}{such} yet").classes("kw-problem-title")
+            if self.may_create:
+                ui.label("Create one here, or from a terminal:").classes("kw-problem-text")
+                link(f"New {self.kind.kind}", new_address(self.kind.path, self.view.namespace))
+            command(f"kubectl apply -f {self.kind.singular}.yaml")
+            if self.view.namespace:
+                link("Look in all namespaces", kind_address(self.kind.path))
+
+
+def _look_of(kind: Kind) -> object:
+    """What of a definition is seen in a list."""
+    return kind.version, columns_of(kind)
+
+
+def _labels_of(row: Row) -> dict[str, str]:
+    return dict(one.split("=", 1) for one in row["labels"].split(",") if one)

@@ -1,0 +1,1 @@
+"""The page of one object: its head and its tabs."""

@@ -1,0 +1,166 @@
+"""The head of an object's page: who it is, how it is, and what is the matter with it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+from nicegui import ui
+
+from kubewright.console._object_view import ObjectView
+from kubewright.console.objects import parse_time
+from kubewright.console.pages._addresses import ListView, kind_address, object_address
+from kubewright.console.pages.widgets import RelativeTimes, banner, link, state_mark
+
+__all__ = ["Head"]
+
+_UNDECODABLE: Final = "DecodeError: "
+
+
+class Head:
+    """Name, state, owners, what may be done; and banners for what must not be missed."""
+
+    def __init__(self, view: ObjectView, times: RelativeTimes) -> None:
+        self._view = view
+        self._times = times
+        self._shown: Any = None
+        self._away = ""
+
+    def draw(self) -> None:
+        """Draw it."""
+        self._place = ui.column().classes("kw-object-head")
+        self.update()
+
+    def behind(self, problem: str) -> None:
+        """The API server does not answer: what is shown is what was inspected."""
+        self._away = problem
+        self._shown = None
+        self._redraw()
+
+    def update(self) -> None:
+        """Draw it anew where something is different."""
+        self._away = ""
+        view = self._view
+        metadata = _metadata(view)
+        content = (
+            view.health,
+            view.gone,
+            view.hidden,
+            view.uid,
+            metadata.get("deletionTimestamp"),
+            str(metadata.get("finalizers")),
+            str(metadata.get("ownerReferences")),
+            metadata.get("generation"),
+            view.may_change,
+            view.may_delete,
+            self._problem(),
+        )
+        if content != self._shown:
+            self._shown = content
+            self._redraw()
+
+    def _redraw(self) -> None:
+        self._place.clear()
+        with self._place:
+            self._names()
+            self._banners()
+
+    def _names(self) -> None:
+        view = self._view
+        with ui.row().classes("kw-crumbs").props("role=navigation aria-label='Where this is'"):
+            link(view.kind.kind, kind_address(view.kind.path))
+            if view.key.namespace:
+                ui.label("in").classes("kw-muted")
+                link(view.key.namespace, ListView(namespace=view.key.namespace).address(view.kind.path))
+            for owner in _owners(view):
+                ui.label("· owned by").classes("kw-muted")
+                _owner(view, owner)
+        with ui.row().classes("kw-object-title"):
+            with ui.element("h1").classes("kw-title"):
+                ui.label(view.key.name).style("display: inline").props("data-testid=object-name")
+            if view.obj is not None and not view.gone:
+                state_mark(view.health.state).props("data-testid=object-state")
+                if view.health.why:
+                    ui.label(view.health.why).classes("kw-muted kw-why")
+            ui.space()
+            if view.obj is not None and not view.gone and not view.viewer.read_only:
+                address = object_address(view.kind.path, view.key.namespace, view.key.name)
+                with ui.row().classes("kw-acts"):
+                    _act("Edit", "edit", f"{address}/edit", "" if view.may_change else "patch")
+                    _act("Delete", "delete", f"{address}/delete", "" if view.may_delete else "delete")
+        created = _created(view)
+        if created is not None:
+            with ui.row().classes("kw-subtitle kw-line"):
+                generation = _metadata(view).get("generation")
+                counted = f" · generation {generation}" if generation is not None else ""
+                ui.label(f"{view.kind.api_version}{counted} · created")
+                self._times.label(created)
+
+    def _banners(self) -> None:
+        view = self._view
+        if self._away:
+            banner(f"This is what was known last, and may be old: {self._away}", "failing", "cloud_off")
+        if view.hidden:
+            banner("You may not see this object any more.", "failing", "lock")
+        elif view.obj is None:
+            where = f" in namespace {view.key.namespace}" if view.key.namespace else ""
+            text = f"There is no {view.kind.kind} {view.key.name}{where}. When somebody makes it, it shows here."
+            banner(text, "unknown", "search_off").props("data-testid=absent")
+        elif view.gone:
+            text = "This object was deleted while you looked at it. What you see is how it was last."
+            banner(text, "terminating", "delete").props("data-testid=gone")
+        elif _metadata(view).get("deletionTimestamp"):
+            finalizers = [str(one) for one in _metadata(view).get("finalizers") or ()]
+            held = f"It is held by {', '.join(finalizers)}." if finalizers else "Nothing holds it any more."
+            banner(f"This object is being deleted. {held}", "terminating", "auto_delete").props(
+                "data-testid=terminating"
+            )
+        if problem := self._problem():
+            banner(f"The operator cannot use this object: {problem}", "failing", "broken_image").props(
+                "data-testid=undecodable"
+            )
+
+    def _problem(self) -> str:
+        """Why the object does not fit the operator's model: the field's path, and what is wrong with it."""
+        for status in self._view.controllers:
+            inspected = status.inspected.inspection if status.inspected is not None else None
+            if inspected is not None and inspected.cached is not None:
+                newest = inspected.results[0].error if inspected.results else ""
+                if inspected.cached.problem or newest.startswith(_UNDECODABLE):
+                    return inspected.cached.problem or newest.removeprefix(_UNDECODABLE)
+        return ""
+
+
+def _metadata(view: ObjectView) -> dict[str, Any]:
+    metadata = (view.obj or {}).get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _created(view: ObjectView) -> datetime | None:
+    return parse_time(_metadata(view).get("creationTimestamp"))
+
+
+def _act(text: str, name: str, address: str, missing: str) -> None:
+    """A button; grey, with the verb that is missing, for those who may not."""
+    with ui.element("span") as place:
+        made = ui.button(text, icon=name, on_click=lambda: ui.navigate.to(address)).props("flat dense")
+        made.props["data-testid"] = name
+    if missing:
+        place.props["title"] = f"You may not {name} it: the verb “{missing}” is missing."
+        made.disable()
+
+
+def _owners(view: ObjectView) -> list[dict[str, Any]]:
+    listed = _metadata(view).get("ownerReferences")
+    return [one for one in listed if isinstance(one, dict)][:5] if isinstance(listed, list) else []
+
+
+def _owner(view: ObjectView, owner: dict[str, Any]) -> None:
+    """The way up, where the kind is inspected."""
+    group, name = str(owner.get("apiVersion", "")).rpartition("/")[0], str(owner.get("name", ""))
+    text = f"{owner.get('kind', '')} {name}"
+    inspected = (kind for kind in view.backend.known_kinds if (kind.group, kind.kind) == (group, owner.get("kind")))
+    if kind := next(inspected, None):
+        link(text, object_address(kind.path, view.key.namespace if kind.namespaced else "", name))
+    else:
+        ui.label(text).classes("kw-muted")

@@ -1,0 +1,72 @@
+"""The operator's log, of one object."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Any
+
+from nicegui import ui
+
+from kubewright.console._object_view import ObjectView
+from kubewright.console.pages.object._tab import Tab
+from kubewright.console.pages.object._timeline import operator_hint
+from kubewright.console.pages.widgets import RelativeTimes, empty
+from kubewright.observe import LogLine
+
+__all__ = ["LogsTab"]
+
+
+class LogsTab(Tab):
+    """The last lines about the object, the newest last, as in a terminal."""
+
+    def __init__(self, view: ObjectView, times: RelativeTimes) -> None:
+        super().__init__(view, times)
+        self._open: set[tuple[Any, ...]] = set()
+
+    def content(self) -> Any:
+        """The lines."""
+        return [(status.ref.controller.name, status.problem, [*status.logs]) for status in self.view.controllers]
+
+    def fill(self) -> None:
+        """All lines, of all controllers, in the order of time."""
+        if operator_hint(self.view):
+            return
+        for status in self.view.controllers:
+            if status.problem:
+                empty(status.problem, picture="cloud_off")
+        lines = sorted((line for status in self.view.controllers for line in status.logs), key=lambda line: line.time)
+        if not lines:
+            hint = (
+                "Lines are kept from the moment in which the operator serves its pages: the last hundred of an object."
+            )
+            empty("The operator has logged nothing about it.", hint, "subject")
+            return
+        with ui.element("div").classes("kw-log kw-card").props("role=log tabindex=0 data-testid=log"):
+            for line in lines:
+                self._line(line)
+
+    def _line(self, line: LogLine) -> None:
+        at = line.time.astimezone(UTC)
+        with ui.element("div").classes("kw-log-line"):
+            ui.label(at.strftime("%H:%M:%S.%f")[:-3]).classes("kw-log-time").tooltip(at.strftime("%Y-%m-%d UTC"))
+            ui.label(line.level).classes("kw-log-level").classes(_CLASSES.get(line.level, ""))
+            with ui.element("div").classes("kw-log-text"):
+                extra = "".join(f"  {name}={value}" for name, value in line.extra.items())
+                ui.label(f"{line.message}{extra}")
+                if line.traceback:
+                    self._traceback(line)
+
+    def _traceback(self, line: LogLine) -> None:
+        place = (line.time, line.logger, line.message)
+        button = ui.button("Traceback", icon="unfold_more").props("flat dense size=sm")
+        block = ui.label(line.traceback).classes("kw-traceback")
+        block.set_visibility(place in self._open)
+
+        def toggle() -> None:
+            self._open.symmetric_difference_update({place})
+            block.set_visibility(place in self._open)
+
+        button.on_click(toggle)
+
+
+_CLASSES = {"error": "kw-failing", "critical": "kw-failing", "warning": "kw-terminating", "debug": "kw-muted"}

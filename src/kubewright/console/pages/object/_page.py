@@ -1,0 +1,128 @@
+"""An object, and why it is as it is: its address, its head, and its tabs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final
+
+from nicegui import ui
+
+from kubewright.cache import ObjectKey
+from kubewright.client import ApiError
+from kubewright.console._object_view import ObjectView
+from kubewright.console.kinds import Kind
+from kubewright.console.pages import _problems as problems
+from kubewright.console.pages._addresses import object_address
+from kubewright.console.pages._context import PageContext
+from kubewright.console.pages._page import page
+from kubewright.console.pages.layout import Shell, frame
+from kubewright.console.pages.object._events import EventsTab
+from kubewright.console.pages.object._head import Head
+from kubewright.console.pages.object._logs import LogsTab
+from kubewright.console.pages.object._overview import OverviewTab
+from kubewright.console.pages.object._tab import Tab
+from kubewright.console.pages.object._timeline import TimelineTab
+from kubewright.console.pages.object._yaml import YamlTab
+from kubewright.console.pages.widgets import RelativeTimes, add_object_style
+
+__all__ = ["show_object"]
+
+logger = logging.getLogger("kubewright.console")
+
+_PAUSE: Final = 0.2
+_RETRY_SECONDS: Final = 2.0
+_TABS: Final[dict[str, tuple[str, str, type[Tab]]]] = {
+    "overview": ("Overview", "dashboard", OverviewTab),
+    "timeline": ("Timeline", "history", TimelineTab),
+    "events": ("Events", "notifications_none", EventsTab),
+    "logs": ("Logs", "subject", LogsTab),
+    "yaml": ("YAML", "data_object", YamlTab),
+}
+
+
+@page("/objects/{group}/{plural}/{namespace}/{name}")
+async def show_object(
+    ctx: PageContext, group: str, plural: str, namespace: str, name: str, tab: str = "overview"
+) -> None:
+    """One object."""
+    kind = await ctx.find_kind(group, plural)
+    key = ObjectKey(namespace if kind.namespaced else "", name)
+    with frame(ctx, name, kind=kind, namespace=key.namespace) as around:
+        add_object_style()
+        if not await ctx.viewer.may_see(kind, key.namespace, key.name):
+            problems.draw(problems.AccessDenied("get", kind, ctx.viewer.name, key.namespace))
+            return
+        await ObjectPage(ctx, around.shell, kind, key, tab if tab in _TABS else "overview").draw()
+
+
+class ObjectPage:
+    """The page of one object, which follows it until the browser is gone."""
+
+    def __init__(self, ctx: PageContext, shell: Shell, kind: Kind, key: ObjectKey, tab: str) -> None:
+        self._ctx = ctx
+        self._shell = shell
+        self._woken = asyncio.Event()
+        self._view = ObjectView(ctx.backend, ctx.viewer, kind, key, self._woken.set)
+        self._name = tab
+        self._times = RelativeTimes()
+        self._tab: Tab | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def draw(self) -> None:
+        """Draw what is inspected at once, and the rest as it comes."""
+        self._ctx.on_close(self._leave)
+        await self._view.open()
+        await self._view.refresh()
+        self._head = Head(self._view, self._times)
+        self._head.draw()
+        with ui.tabs(on_change=lambda event: self._choose(str(event.value))).classes("kw-tabs") as tabs:
+            tabs.props("dense no-caps inline-label align=left aria-label='Parts of this page'")
+            for name, (title, picture, _) in _TABS.items():
+                ui.tab(name, title, icon=picture).props["data-testid"] = f"tab-{name}"
+        tabs.set_value(self._name)
+        self._panel = ui.column().classes("kw-panel").props("role=tabpanel")
+        self._show()
+        ui.timer(5.0, self._times.tick)
+        self._tasks.append(asyncio.create_task(self._follow(), name=f"page of {self._view.kind} {self._view.key}"))
+
+    def _choose(self, name: str) -> None:
+        if name in _TABS and name != self._name:
+            self._name = name
+            view = self._view
+            address = object_address(view.kind.path, view.key.namespace, view.key.name)
+            self._shell.show_address(address if name == "overview" else f"{address}?tab={name}")
+            self._show()
+
+    def _show(self) -> None:
+        self._panel.clear()
+        with self._panel:
+            self._tab = _TABS[self._name][2](self._view, self._times)
+            self._tab.draw()
+
+    async def _follow(self) -> None:
+        """One loop for each page: however much changes, it is brought up to date five times a second at most."""
+        try:
+            await self._view.open_others()
+        except ApiError as error:
+            logger.warning("a page does not see what %s owns: %s", self._view.key, error)
+        self._woken.set()
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            try:
+                await self._view.refresh()
+                self._head.update()
+                if self._tab is not None:
+                    await self._tab.update()
+            except ApiError as error:
+                self._head.behind(str(error))
+                asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._woken.set)
+            except Exception:
+                logger.exception("the page of %s %s could not be brought up to date", self._view.kind, self._view.key)
+            await asyncio.sleep(_PAUSE)
+
+    def _leave(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        self._view.close()

@@ -1,0 +1,199 @@
+"""The timeline: the last reconciles of an object, what woke them, what they write, and why they failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from nicegui import ui
+
+from kubewright.console._object_view import ControllerStatus, ObjectView
+from kubewright.console.objects import ReconcileEntry, State, WriteEntry, queue_id, queue_text
+from kubewright.console.pages.object._tab import Tab
+from kubewright.console.pages.widgets import (
+    RelativeTimes,
+    banner,
+    durations_chart,
+    durations_options,
+    empty,
+    icon,
+    link,
+    section,
+    state_mark,
+)
+from kubewright.durations import format_duration
+from kubewright.observe import QueueState
+
+__all__ = ["TimelineTab", "operator_hint"]
+
+
+def operator_hint(view: ObjectView) -> bool:
+    """Say why nothing is inspected about what an operator does, if nothing is."""
+    if view.controllers:
+        return False
+    if view.backend.operators.controllers_of(view.kind.group, view.kind.kind):
+        empty("You may not get this object.", "What the operator knows is for those who may.", "lock")
+    elif len(view.backend.operators):
+        names = ", ".join(operator.name for operator in view.backend.operators)
+        empty(
+            f"No operator tells about {view.kind.plural}.",
+            f"Those that this console knows ({names}) do not reconcile them.",
+            "support_agent",
+        )
+    else:
+        empty(
+            "No operator tells about this kind.",
+            "Start it with --health-bind 127.0.0.1:8081, and this console with --operator 127.0.0.1:8081.",
+            "support_agent",
+        )
+    return True
+
+
+class TimelineTab(Tab):
+    """For each controller of the kind: the queue, a chart, and the reconciles, the newest first."""
+
+    def __init__(self, view: ObjectView, times: RelativeTimes) -> None:
+        super().__init__(view, times)
+        self._open: set[str] = set()
+        self._parts: list[_Part] = []
+
+    def content(self) -> Any:
+        """Which controllers tell something: what they tell is brought up to date in its place."""
+        return [
+            (status.ref.controller.name, status.problem, status.inspected is None) for status in self.view.controllers
+        ]
+
+    def fill(self) -> None:
+        """One part for each controller."""
+        self._parts = []
+        if operator_hint(self.view):
+            return
+        for status in self.view.controllers:
+            with ui.row().classes("kw-line"):
+                section(f"Controller {status.ref.controller.name}")
+                ui.label("of").classes("kw-muted")
+                link(status.ref.operator.name, "/operator")
+            if status.problem:
+                banner(status.problem, "failing", "cloud_off")
+            elif status.inspected is None:
+                empty("It has not reconciled this object, or not for long.", picture="history")
+            else:
+                self._parts.append(_Part(status, self.times, self._open))
+
+    async def update(self) -> None:
+        """New entries take their place; the chart stays where it is."""
+        await super().update()
+        for part, status in zip(
+            self._parts, [one for one in self.view.controllers if one.inspected is not None], strict=False
+        ):
+            part.update(status)
+
+
+class _Part:
+    """What one controller tells."""
+
+    def __init__(self, status: ControllerStatus, times: RelativeTimes, opened: set[str]) -> None:
+        self.times = times
+        self._open = opened
+        self._shown: tuple[Any, Any] = (None, None)
+        self._queue = ui.row().classes("kw-card kw-box kw-line").props("data-testid=queue")
+        self._chart = durations_chart(status.entries)
+        self._entries = ui.element("ol").classes("kw-entries").props("data-testid=entries")
+        self._items: dict[str, ui.element] = {}
+        self.update(status)
+
+    def update(self, status: ControllerStatus) -> None:
+        """Draw what is different."""
+        assert status.inspected is not None
+        queue, entries = status.inspected.inspection.queue, status.entries
+        shown = (queue_id(queue), [entry.id for entry in entries])
+        if shown[0] != self._shown[0]:
+            self._queue.clear()
+            with self._queue:
+                self._place(queue)
+        if shown[1] != self._shown[1]:
+            self._chart.options.update(durations_options(entries))
+            self._chart.update()
+            self._arrange(entries)
+        self._shown = shown
+
+    def _arrange(self, entries: Sequence[ReconcileEntry]) -> None:
+        """Add what is new and take away what is old; the rest stays, under the pointer of whoever is about to click."""
+        for old in self._items.keys() - {entry.id for entry in entries}:
+            self._items.pop(old).delete()
+        for place, entry in enumerate(entries):
+            if entry.id not in self._items:
+                with self._entries:
+                    self._items[entry.id] = self._entry(entry)
+                self._items[entry.id].move(target_index=place)
+
+    def _place(self, queue: QueueState) -> None:
+        state, _ = queue_text(queue, datetime.now(UTC))
+        state_mark(state, queue.state)
+        self.times.label(None, lambda now: queue_text(queue, now)[1])
+        if queue.trigger:
+            cause = f" ({queue.cause})" if queue.cause else ""
+            ui.label(f"· woken by {queue.trigger}{cause}").classes("kw-muted")
+
+    def _entry(self, entry: ReconcileEntry) -> ui.element:
+        record = entry.record
+        with ui.element("li").classes("kw-entry kw-card").props("data-testid=entry") as item:
+            with ui.row().classes("kw-line"):
+                state_mark(entry.state, entry.text)
+                self.times.label(record.ended_at).classes("kw-muted")
+                ui.space()
+                if record.trace:
+                    ui.label(record.trace[:8]).classes("kw-mono kw-muted").tooltip(f"trace {record.trace}")
+            waited = (record.began_at - record.woken_at).total_seconds()
+            with ui.row().classes("kw-line kw-muted"):
+                ui.label(f"Woken by {entry.why}")
+                if waited >= 0.001:
+                    ui.label(f"· waited {format_duration(waited)} for a worker")
+            if record.error:
+                ui.label(record.error).classes("kw-error kw-mono").props("data-testid=entry-error")
+            for number, write in enumerate(entry.writes):
+                self._write(entry, number, write)
+            if record.more_writes:
+                ui.label(f"and {record.more_writes} more writes").classes("kw-muted")
+            if not entry.writes and entry.state is State.READY:
+                ui.label("It wrote nothing: everything was as it should be.").classes("kw-muted kw-small")
+        return item
+
+    def _write(self, entry: ReconcileEntry, number: int, write: WriteEntry) -> None:
+        details = write.lines or write.fields
+        place = f"{entry.id} {number}"
+        with ui.column().classes("kw-write").props("data-testid=write"):
+            with ui.row().classes("kw-line"):
+                icon("edit_note").classes("kw-muted")
+                ui.label(write.text)
+                ui.label(write.answer).classes("kw-badge kw-failing" if write.failed else "kw-badge")
+                if write.lines is None and write.fields:
+                    ui.label(_paths(write)).classes("kw-mono kw-small kw-muted")
+                if not details:
+                    ui.label(_nothing(write)).classes("kw-muted kw-small")
+                toggle = ui.button("Changes", icon="difference").props("flat dense size=sm data-testid=changes")
+                toggle.set_visibility(bool(write.lines))
+            if write.lines:
+                block = ui.element("pre").classes("kw-diff").props("data-testid=diff")
+                block.set_visibility(place in self._open)
+                with block:
+                    for line in write.lines:
+                        sign = {"added": "+ ", "removed": "- ", "gap": "… "}.get(line.kind, "  ")
+                        ui.label(f"{sign}{line.text}").classes(f"kw-diff-{line.kind}")
+                toggle.on_click(lambda: self._toggle(place, block))
+
+    def _toggle(self, place: str, block: ui.element) -> None:
+        self._open ^= {place}
+        block.set_visibility(place in self._open)
+
+
+def _paths(write: WriteEntry) -> str:
+    signs = {"add": "+", "remove": "-", "replace": "~"}
+    return ", ".join(f"{signs[change.op]}{change.path}" for change in write.fields or ())
+
+
+def _nothing(write: WriteEntry) -> str:
+    if write.failed:
+        return ""
+    return "changed nothing" if write.fields is not None else "what it changed is not kept"

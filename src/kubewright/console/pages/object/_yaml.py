@@ -1,0 +1,91 @@
+"""An object as YAML, read-only: what the server has, live, with secrets masked and bookkeeping folded away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from nicegui import ui
+
+from kubewright.client import ApiError
+from kubewright.console._object_view import ObjectView
+from kubewright.console.forms import write_yaml
+from kubewright.console.objects import is_secret, redact_secret, without_managed_fields
+from kubewright.console.pages.object._tab import Tab
+from kubewright.console.pages.widgets import CopyButton, RelativeTimes
+
+__all__ = ["YamlTab"]
+
+
+class YamlTab(Tab):
+    """CodeMirror, whose text follows the object."""
+
+    def __init__(self, view: ObjectView, times: RelativeTimes) -> None:
+        super().__init__(view, times)
+        self._whole: dict[str, Any] | None = None
+        self._managed = False
+        self._revealed = False
+        self._editor: ui.codemirror
+
+    def draw(self) -> None:
+        """Switches, and the text below them."""
+        with ui.row().classes("kw-toolbar"):
+            ui.switch("Managed fields", on_change=lambda event: self._manage(bool(event.value))).props(
+                "dense data-testid=managed-fields"
+            )
+            if self.view.obj is not None and is_secret(self.view.obj):
+                ui.switch("Show values", on_change=lambda event: self._reveal(bool(event.value))).props(
+                    "dense data-testid=reveal"
+                )
+            self._note = ui.label("").classes("kw-muted")
+            ui.space()
+            CopyButton(lambda: self._editor.value)
+        self._editor = ui.codemirror(self._text(), language="YAML", line_wrapping=False).classes("kw-yaml")
+        self._editor.props["aria-label"] = "The object as YAML"
+        self._editor.props("data-testid=yaml")
+        self._editor.disable()
+
+    async def update(self) -> None:
+        """The object may be another."""
+        if self._managed and _revision(self._whole) != _revision(self.view.obj) and not self.view.gone:
+            await self._fetch()
+        text = self._text()
+        if text != self._editor.value:
+            self._editor.set_value(text)
+
+    def _text(self) -> str:
+        obj = self._whole if self._managed and self._whole is not None else self.view.obj
+        if obj is None:
+            return ""
+        shown = dict(obj) if self._managed else without_managed_fields(obj)
+        return write_yaml(shown if self._revealed else redact_secret(shown))
+
+    async def _manage(self, wanted: bool) -> None:
+        self._managed = wanted
+        await self.update()
+
+    async def _fetch(self) -> None:
+        """Caches drop the managed fields, a third of most objects: who wants them reads the object himself."""
+        view = self.view
+        try:
+            found = await view.viewer.client.get(view.kind.resource, view.key.name, view.key.namespace or None)
+        except ApiError as error:
+            self._note.set_text(f"The managed fields could not be read: {error}")
+            return
+        origin = found.metadata.origin
+        if origin is not None:
+            self._whole = msgspec.json.decode(origin.raw)
+            self._note.set_text("")
+
+    async def _reveal(self, wanted: bool) -> None:
+        view = self.view
+        allowed = wanted and await view.viewer.may("get", view.kind, view.key.namespace, view.key.name)
+        if wanted and not allowed:
+            self._note.set_text("You may not get this Secret: its values stay masked.")
+        self._revealed = allowed
+        await self.update()
+
+
+def _revision(obj: dict[str, Any] | None) -> Any:
+    metadata = (obj or {}).get("metadata")
+    return metadata.get("resourceVersion") if isinstance(metadata, dict) else None

@@ -1,0 +1,137 @@
+"""Operators: what they do just now, how fast, who leads, and whether they hear what happens in the cluster."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from nicegui import ui
+
+from kubewright.console.operators import WatchedOperator
+from kubewright.console.pages import _problems as problems
+from kubewright.console.pages._context import PageContext
+from kubewright.console.pages._page import page
+from kubewright.console.pages.layout import frame
+from kubewright.console.pages.operator._charts import ControllerCharts
+from kubewright.console.pages.operator._tables import Caches, Card, Controllers, Leader, Requests, Webhooks
+from kubewright.console.pages.widgets import RelativeTimes, add_object_style, banner, heading
+from kubewright.durations import format_age
+
+__all__ = ["show_operators"]
+
+_NOBODY = problems.Problem(
+    "support_agent",
+    "This console knows no operator",
+    "Start the operator with --health-bind, and name that address when you start the console. For an operator in a "
+    "cluster, forward a port to it; its pages are then served with --debug-pages.",
+    [
+        "kubewright run foo.py --health-bind 127.0.0.1:8081",
+        "kubewright ui --operator 127.0.0.1:8081",
+        "kubectl port-forward deploy/my-operator 8081",
+    ],
+)
+
+
+@page("/operator")
+async def show_operators(ctx: PageContext, controller: str = "") -> None:
+    """All operators that the console knows, one below the other."""
+    with frame(ctx, "Operator", here="/operator"):
+        add_object_style()
+        OperatorsPage(ctx, controller).draw()
+
+
+class OperatorsPage:
+    """All operators. They come and go: a program that is saved again in `kubewright dev` is another one."""
+
+    def __init__(self, ctx: PageContext, controller: str) -> None:
+        self._backend = ctx.backend
+        self._ctx = ctx
+        self._controller = controller
+        self._parts: dict[WatchedOperator, OperatorPart] | None = None
+
+    def draw(self) -> None:
+        """Draw them, and listen."""
+        self._place = ui.column().classes("kw-tab")
+        self._update()
+        self._ctx.on_close(self._backend.operators.subscribe(self._update))
+
+    def _update(self) -> None:
+        operators = [*self._backend.operators]
+        if self._parts is None or [*self._parts] != operators:
+            self._place.clear()
+            with self._place:
+                self._parts = {one: OperatorPart(one, self._controller) for one in operators}
+                if not operators:
+                    problems.draw(_NOBODY)
+        for part in self._parts.values():
+            part.update()
+
+
+class OperatorPart:
+    """The part of the page about one operator."""
+
+    def __init__(self, operator: WatchedOperator, controller: str) -> None:
+        self._operator = operator
+        self._times = RelativeTimes()
+        self._controller = controller
+        self._charts: dict[str, ControllerCharts] = {}
+        self._parts: list[Card] = []
+        self._shown: object = None
+        with ui.column().classes("kw-tab").props("data-testid=operator"):
+            self._head = ui.column().classes("kw-object-head")
+            self._body = ui.column().classes("kw-tab")
+
+    def update(self) -> None:
+        """Draw what is different."""
+        self._draw_head()
+        report = self._operator.report
+        if report is None:
+            return
+        names = [one.name for one in report.controllers]
+        if self._controller in names:
+            names = [self._controller]
+        shape = (names, len(report.webhooks), report.leader is None)
+        if shape != self._shown:
+            self._shown = shape
+            self._draw_body(names)
+        for part in self._parts:
+            part.update(report)
+        for name, charts in self._charts.items():
+            charts.update(self._operator.samples(name))
+        self._times.tick()
+
+    def _draw_head(self) -> None:
+        operator, report = self._operator, self._operator.report
+        self._head.clear()
+        with self._head:
+            place = operator.address
+            subtitle = [place if place.startswith("in ") else f"at {place}"]
+            if report is not None:
+                subtitle.append(f"Kubewright {report.version}")
+                if report.started_at is not None:
+                    running = format_age((datetime.now(UTC) - report.started_at).total_seconds())
+                    subtitle.append(f"running for {running}")
+            heading(operator.name, " · ".join(subtitle))
+            if operator.unavailable_since is not None:
+                since = operator.unavailable_since.astimezone(UTC).strftime("%H:%M:%S UTC")
+                banner(f"Away since {since}. {operator.problem}", "failing", "cloud_off").props(
+                    "data-testid=operator-away"
+                )
+            elif report is None:
+                ui.label("It has not answered yet.").classes("kw-muted")
+
+    def _draw_body(self, names: list[str]) -> None:
+        report = self._operator.report
+        assert report is not None
+        self._body.clear()
+        self._charts = {}
+        with self._body:
+            self._parts = [Controllers(self._times)]
+            for name in names:
+                self._charts[name] = ControllerCharts(name, self._operator.samples(name))
+            self._parts.append(Caches(self._times))
+            with ui.element("div").classes("kw-columns"):
+                self._parts.append(Leader(self._times))
+                with ui.column().classes("kw-column"):
+                    self._parts.append(Requests(self._times))
+                    if report.webhooks:
+                        self._parts.append(Webhooks(self._times))

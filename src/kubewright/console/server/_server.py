@@ -1,0 +1,166 @@
+"""The server: NiceGUI behind the guard and the door, in the caller's event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator, Collection, Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import nicegui
+import uvicorn
+from fastapi import FastAPI
+from nicegui import Client as Page
+from nicegui import app, background_tasks, ui
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import FileResponse
+
+from kubewright.clock import Clock
+from kubewright.console import pages
+from kubewright.console.server._authentication import AuthenticationMiddleware
+from kubewright.console.server._connections import Connections
+from kubewright.console.server._listener import accepting
+from kubewright.console.server._open_pages import HeadMiddleware, guard_socket_events, owner_of
+from kubewright.console.server._security import AllowedHosts, SecurityMiddleware
+
+if TYPE_CHECKING:
+    from kubewright.console._backend import Backend
+
+__all__ = ["serve"]
+
+logger = logging.getLogger("kubewright.console")
+
+_ICON: Final = Path(nicegui.__file__).parent / "static" / "favicon.ico"
+_SWEEP_SECONDS: Final = 5.0
+_LAST_SECONDS: Final = 2
+_RENEW_SECONDS: Final = 60.0
+
+
+class _Server(uvicorn.Server):
+    """Signals are the business of whoever runs the event loop."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@cache
+def _application() -> FastAPI:
+    """NiceGUI, once: it belongs to the process."""
+    # Before the pages: the last of them takes every address that is left, and NiceGUI adds this one when it starts.
+    app.add_route("/favicon.ico", lambda _: FileResponse(_ICON))
+    pages.register()
+    application = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    # Compressed further out: the guard still has to read the pages.
+    ui.run_with(
+        application,
+        title="Kubewright",
+        dark=None,
+        show_welcome_message=False,
+        gzip_middleware_factory=None,
+        tailwind=False,  # a sixth of what a page costs a browser, for a handful of rules: those of base.css
+        # A browser that is slow, or whose machine is, is not gone: three seconds, the default, lost what was typed.
+        reconnect_timeout=15.0,
+    )
+    guard_socket_events()
+    return application
+
+
+@contextlib.asynccontextmanager
+async def serve(
+    console: Backend,
+    host: str,
+    port: int,
+    *,
+    urls: Collection[str] = (),
+    certificate: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
+    trusted_proxies: Collection[str] = (),
+) -> AsyncIterator[str]:
+    """Serve until the block ends. Gives the address. Raises `OSError` when it cannot listen there."""
+    listener = _listener(host, port)
+    names = AllowedHosts(urls, [] if host in ("0.0.0.0", "::", "") else [host])  # noqa: S104  # those are no names
+    door = AuthenticationMiddleware(HeadMiddleware(_application()), console, console.sessions)
+    guard = SecurityMiddleware(door, names, secure=certificate is not None, trusted_proxies=trusted_proxies)
+    limits = console.limits
+    config = uvicorn.Config(
+        GZipMiddleware(guard, minimum_size=1_000, compresslevel=4),
+        log_config=None,
+        log_level="warning",
+        access_log=False,  # addresses hold names of objects
+        loop="none",
+        lifespan="on",
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_LAST_SECONDS,
+        timeout_keep_alive=int(limits.idle_seconds),
+        ws_max_size=limits.body_bytes,
+        ws_max_queue=4,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+    server = _Server(config)
+    task = asyncio.create_task(server.serve([]), name="the console's server")
+    sweeping = asyncio.create_task(_sweep(console), name="the end of sessions")
+    renewing = asyncio.create_task(_renew(config, console.clock), name="the console's certificate")
+    try:
+        while not server.started and not task.done():  # noqa: ASYNC110  # uvicorn has no event for it
+            await asyncio.sleep(0.01)
+        if task.done():
+            await task
+            raise RuntimeError("the console's server ended before it began; the log says why")
+        shown = f"[{host}]" if ":" in host else host
+        url = f"{'https' if certificate else 'http'}://{shown}:{listener.getsockname()[1]}"
+        async with accepting(server, listener, Connections(limits, console.clock), console.clock):
+            yield url
+    finally:
+        listener.close()
+        sweeping.cancel()
+        renewing.cancel()
+        server.should_exit = True
+        for page in [*Page.instances.values()]:
+            page.delete()  # else the server would wait for browsers to go
+        await task
+        await background_tasks.teardown()  # what pages have begun ends with them, and not after the client is closed
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot listen at {host}:{port}: {os.strerror(error.errno or 0)}") from None
+
+
+async def _renew(config: uvicorn.Config, clock: Clock) -> None:
+    """Reads the certificate again when its file changes: cert-manager renews it under a running console."""
+    if config.ssl_certfile is None:
+        return
+    files = [Path(file) for file in (config.ssl_certfile, config.ssl_keyfile) if file is not None]
+    seen = [file.stat().st_mtime_ns for file in files]
+    while True:
+        await clock.sleep(_RENEW_SECONDS)
+        try:
+            found = [file.stat().st_mtime_ns for file in files]
+            if found != seen and config.ssl is not None:
+                config.ssl.load_cert_chain(*map(str, files))
+                seen = found
+                logger.info("the console serves the renewed certificate of %s", files[0])
+        except OSError as error:  # ssl.SSLError is one: a pair of which one half is written
+            logger.warning("cannot read the renewed certificate of the console, %s: %s; retrying", files[0], error)
+
+
+async def _sweep(console: Backend) -> None:
+    """End sessions whose time has come. An open page keeps its session."""
+    while True:
+        await asyncio.sleep(_SWEEP_SECONDS)
+        for page in [*Page.instances.values()]:
+            session = owner_of(page)
+            if session is not None and page.has_socket_connection:
+                console.sessions.touch(session)
+        console.sessions.sweep()

@@ -1,0 +1,91 @@
+"""Pages without a script: the one to sign in, since scripts are for those who are in, and notices in place of pages."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Final
+
+from kubewright.console._theme import DARK, LIGHT
+
+__all__ = ["notice_page", "sign_in_page", "style_sheet"]
+
+_PAGE: Final = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title} · Kubewright</title>
+<link rel="stylesheet" href="/sign-in/style.css">
+</head>
+<body>
+<main>
+{content}
+</main>
+</body>
+</html>
+"""
+
+_NOTICE: Final = """<h1>{title}</h1>
+<p>{text}</p>
+<p><a href="">Try again</a> · <a href="/">All kinds</a></p>"""
+
+_SIGN_IN: Final = """<h1>Kubewright</h1>
+<p>Sign in to <strong>{cluster}</strong>.</p>
+{problem}
+<form method="post" action="/sign-in">
+<input type="hidden" name="next" value="{next}">
+<label for="token">Bearer token</label>
+<input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required autofocus
+ aria-describedby="help">
+<p id="help">You act with the rights of this token, and see what it may see. It stays in the console's memory until you
+sign out, and is written nowhere. A token of a service account:
+<code>kubectl create token NAME</code></p>
+<button type="submit">Sign in</button>
+</form>
+{local}"""
+
+_LOCAL: Final = (
+    "<p>You started this console yourself? Open the address that <code>kubewright ui</code> has printed: it lets you "
+    "in with your kubeconfig, once.</p>"
+)
+
+_STYLE: Final = """
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--kw-page);
+  color: var(--kw-text); }
+main { box-sizing: border-box; width: min(28rem, 100vw); padding: 2rem; background: var(--kw-surface);
+  border: 1px solid var(--kw-line); border-radius: .75rem; overflow-wrap: anywhere; }
+h1 { margin: 0 0 .5rem; font-size: 1.4rem; }
+label { display: block; font-weight: 600; }
+input[type=password] { box-sizing: border-box; width: 100%; margin: .25rem 0; padding: .6rem; font: inherit;
+  border: 1px solid var(--kw-muted); border-radius: .4rem; background: transparent; color: inherit; }
+button { padding: .6rem 1.2rem; font: inherit; font-weight: 600; color: var(--kw-on-accent);
+  background: var(--kw-accent); border: 0; border-radius: .4rem; cursor: pointer; }
+:focus-visible { outline: 3px solid var(--kw-accent); outline-offset: 2px; }
+p { margin: .5rem 0 1rem; }
+form + p { margin: 1.5rem 0 0; }
+a { color: var(--kw-accent); }
+code { font-size: .9em; color: var(--kw-text); background: var(--kw-raised); padding: .1em .3em; border-radius: .3em; }
+#help, form + p { font-size: .875rem; color: var(--kw-muted); }
+.problem { padding: .6rem .8rem; border-left: 4px solid var(--kw-failing); background: var(--kw-raised);
+  color: var(--kw-failing); }
+"""
+
+
+def sign_in_page(cluster: str, *, next_: str, problem: str = "", local: bool = False) -> str:
+    """The page. `problem` is why the last try failed; `next_` is where to go afterwards."""
+    told = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
+    content = _SIGN_IN.format(cluster=escape(cluster), next=escape(next_), problem=told, local=_LOCAL if local else "")
+    return _PAGE.format(title="Sign in", content=content)
+
+
+def notice_page(title: str, text: str) -> str:
+    """A page that says one thing: why there is no other one."""
+    return _PAGE.format(title=escape(title), content=_NOTICE.format(title=escape(title), text=escape(text)))
+
+
+def style_sheet() -> str:
+    """How it looks, in the colors of the console; light or dark as the machine has it."""
+    light, dark = ("".join(f"--kw-{name}: {color}; " for name, color in theme.items()) for theme in (LIGHT, DARK))
+    return f":root {{ {light}}}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark}}} }}\n{_STYLE}"

@@ -1,0 +1,70 @@
+"""Conditions, and what they were before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubewright.clock import VirtualClock
+from kubewright.console.objects import Condition, ConditionHistory, conditions_of, parse_time
+
+
+def having(*conditions: Any) -> dict[str, Any]:
+    return {"status": {"conditions": [*conditions]}}
+
+
+def ready(status: str, reason: str = "", second: int = 0) -> dict[str, Any]:
+    return {
+        "type": "Ready",
+        "status": status,
+        "reason": reason,
+        "lastTransitionTime": f"2026-01-01T00:00:{second:02d}Z",
+    }
+
+
+def test_conditions_are_read_and_what_makes_no_sense_is_left_out() -> None:
+    found = conditions_of(having(ready("True", "Up"), "nonsense", {"status": "True"}, {"type": 7}, {"type": "Odd"}))
+    assert found == [
+        Condition("Ready", "True", "Up", "", parse_time("2026-01-01T00:00:00Z")),
+        Condition("Odd", ""),
+    ]
+    for odd in ({}, {"status": "Ready"}, {"status": {"conditions": {"a": 1}}}, {"status": None}):
+        assert conditions_of(odd) == []
+
+
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "An object's page shows why it is so, its conditions with what they were, and what it owns, live.",
+)
+def test_the_first_look_is_no_transition_and_every_other_one_is_kept_newest_first() -> None:
+    book = ConditionHistory(VirtualClock())
+    book.record("a", having(ready("False", "Starting")))
+    assert book.history("a") == ()
+    book.record("a", having(ready("False", "Starting")))
+    book.record("a", having(ready("True", "Up", 5)))
+    book.record("a", having())
+    newest, oldest = book.history("a")
+    assert (oldest.before, oldest.after, oldest.reason) == ("False", "True", "Up")
+    assert oldest.at == parse_time("2026-01-01T00:00:05Z")
+    assert (newest.type, newest.before, newest.after) == ("Ready", "True", "")
+
+
+def test_another_reason_is_told_with_the_time_at_which_it_was_seen() -> None:
+    clock = VirtualClock()
+    book = ConditionHistory(clock)
+    book.record("a", having(ready("False", "Starting")))
+    book.record("a", having(ready("False", "ImagePullBackOff")))
+    [change] = book.history("a")
+    assert (change.at, change.reason) == (clock.now(), "ImagePullBackOff")
+
+
+def test_memory_is_bounded_by_objects_and_by_transitions() -> None:
+    clock = VirtualClock()
+    book = ConditionHistory(clock)
+    for number in range(200):
+        book.record("a", having(ready("True" if number % 2 else "False", second=number % 60)))
+    assert len(book.history("a")) == 50
+    for number in range(2_100):
+        book.record(f"other-{number}", having(ready("True")))
+    assert book.history("a") == ()

@@ -1,0 +1,204 @@
+"""How objects of all kinds say how they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubewright.console.objects import Health, State, state_of
+
+
+def condition(kind: str, status: str = "True", reason: str = "Because") -> dict[str, Any]:
+    return {"type": kind, "status": status, "reason": reason}
+
+
+def custom(*conditions: dict[str, Any], spec: Any = None, **status: Any) -> dict[str, Any]:
+    found = {"conditions": list(conditions)} if conditions else {}
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "Foo",
+        "metadata": {"name": "a", "generation": 2},
+        "spec": spec or {},
+        "status": {**found, **status},
+    }
+
+
+def built_in(api_version: str, kind: str, spec: dict[str, Any], **status: Any) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}, "spec": spec, "status": status}
+
+
+@pytest.mark.parametrize("kind", ["Ready", "Available", "Succeeded", "Complete", "Healthy", "Established"])
+def test_a_good_condition_that_is_true_is_ready(kind: str) -> None:
+    assert state_of(custom(condition(kind))) == Health(State.READY, f"{kind}: Because")
+
+
+@pytest.mark.parametrize("kind", ["Failed", "Degraded", "Stalled", "ReplicaFailure"])
+def test_a_bad_condition_that_is_true_is_failing_whatever_else_is(kind: str) -> None:
+    assert state_of(custom(condition("Ready"), condition(kind))) == Health(State.FAILING, f"{kind}: Because")
+
+
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "The state of an object is read from what any status says, and whatever it says, it has one.",
+)
+@pytest.mark.parametrize(
+    ("conditions", "state"),
+    [
+        ([condition("Ready", "False", "Waiting")], State.PROGRESSING),
+        ([condition("Ready", "Unknown")], State.PROGRESSING),
+        ([condition("Ready", "False", "ImagePullFailed")], State.FAILING),
+        ([condition("Ready", "False", "ReconcileError")], State.FAILING),
+        ([condition("Available", "False", "No"), condition("Progressing", "True")], State.PROGRESSING),
+        ([condition("Available", "False", "No"), condition("Progressing", "False")], State.FAILING),
+        ([condition("Ready"), condition("Synced", "False", "Later")], State.PROGRESSING),
+        ([condition("Ready"), condition("Degraded", "False")], State.READY),
+        ([condition("Available"), condition("Progressing")], State.READY),
+        ([condition("Ready"), condition("Reconciling")], State.PROGRESSING),
+        ([condition("Progressing")], State.PROGRESSING),
+        ([condition("SomethingElse")], State.UNKNOWN),
+    ],
+)
+def test_conditions_together(conditions: list[dict[str, Any]], state: State) -> None:
+    assert state_of(custom(*conditions)).state is state
+
+
+def test_a_status_of_an_earlier_generation_is_progressing() -> None:
+    assert state_of(custom(condition("Ready"), observedGeneration=1)).state is State.PROGRESSING
+    assert state_of(custom(condition("Ready"), observedGeneration=2)).state is State.READY
+
+
+def test_a_deletion_time_is_terminating_and_tells_what_it_waits_for() -> None:
+    obj = custom(condition("Ready"))
+    obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert state_of(obj) == Health(State.TERMINATING, "is being deleted")
+    obj["metadata"]["finalizers"] = ["example.com/cleanup"]
+    assert state_of(obj) == Health(State.TERMINATING, "waits for example.com/cleanup")
+
+
+@pytest.mark.parametrize(
+    ("phase", "state"),
+    [
+        ("Running", State.READY),
+        ("Bound", State.READY),
+        ("In Progress", State.PROGRESSING),
+        ("creating", State.PROGRESSING),
+        ("CrashLoopBackOff", State.FAILING),
+        ("Terminating", State.TERMINATING),
+        ("Purple", State.UNKNOWN),
+    ],
+)
+def test_phases(phase: str, state: State) -> None:
+    assert state_of(custom(phase=phase)).state is state
+    assert state_of(custom(state=phase)).state is state
+    assert state_of({"kind": "Foo", "status": phase}).state is state
+
+
+def test_conditions_speak_before_phases() -> None:
+    assert state_of(custom(condition("Ready"), phase="Failed")).state is State.READY
+
+
+def test_replicas_that_are_asked_for_and_counted() -> None:
+    assert state_of(custom(spec={"replicas": 2}, availableReplicas=2)) == Health(State.READY, "2 of 2 replicas")
+    assert state_of(custom(spec={"replicas": 2}, availableReplicas=1)) == Health(State.PROGRESSING, "1 of 2 replicas")
+    assert state_of(custom(spec={"replicas": 0}, readyReplicas=0)).state is State.READY
+    assert state_of(custom(availableReplicas=0)).state is State.UNKNOWN
+
+
+def test_an_object_without_a_status_is_unknown() -> None:
+    assert state_of({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}).state is State.UNKNOWN
+
+
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "The state of an object is read from what any status says, and whatever it says, it has one.",
+)
+@pytest.mark.parametrize(
+    ("obj", "state"),
+    [
+        (built_in("apps/v1", "Deployment", {"replicas": 2}, availableReplicas=2, updatedReplicas=2), State.READY),
+        (built_in("apps/v1", "Deployment", {}, availableReplicas=1), State.READY),
+        (built_in("apps/v1", "Deployment", {"replicas": 2}), State.PROGRESSING),
+        (
+            built_in("apps/v1", "Deployment", {"replicas": 2}, availableReplicas=2, updatedReplicas=1),
+            State.PROGRESSING,
+        ),
+        (
+            built_in(
+                "apps/v1",
+                "Deployment",
+                {"replicas": 2},
+                availableReplicas=2,
+                conditions=[condition("Available"), condition("Progressing", "False", "ProgressDeadlineExceeded")],
+            ),
+            State.FAILING,
+        ),
+        (built_in("apps/v1", "StatefulSet", {"replicas": 1}, readyReplicas=1), State.READY),
+        (
+            built_in("apps/v1", "ReplicaSet", {"replicas": 1}, conditions=[condition("ReplicaFailure")]),
+            State.FAILING,
+        ),
+        (built_in("apps/v1", "DaemonSet", {}, desiredNumberScheduled=2, numberReady=2), State.READY),
+        (built_in("apps/v1", "DaemonSet", {}, desiredNumberScheduled=2, numberReady=1), State.PROGRESSING),
+        (built_in("apps/v1", "DaemonSet", {}), State.PROGRESSING),
+        (built_in("batch/v1", "Job", {}, active=1), State.PROGRESSING),
+        (built_in("batch/v1", "Job", {"suspend": True}), State.UNKNOWN),
+        (built_in("batch/v1", "Job", {}, conditions=[condition("Complete")]), State.READY),
+        (built_in("batch/v1", "Job", {}, conditions=[condition("Failed")]), State.FAILING),
+        (built_in("v1", "Pod", {}, phase="Pending"), State.PROGRESSING),
+        (built_in("v1", "Pod", {}, phase="Running", conditions=[condition("Ready")]), State.READY),
+        (built_in("v1", "Pod", {}, phase="Running", conditions=[condition("Ready", "False")]), State.PROGRESSING),
+        (
+            built_in(
+                "v1",
+                "Pod",
+                {},
+                phase="Running",
+                containerStatuses=[{"state": {"waiting": {"reason": "CrashLoopBackOff"}}}],
+            ),
+            State.FAILING,
+        ),
+        (
+            built_in(
+                "v1", "Pod", {}, phase="Pending", containerStatuses=[{"state": {"waiting": {"reason": "ErrImagePull"}}}]
+            ),
+            State.FAILING,
+        ),
+        (built_in("v1", "PersistentVolumeClaim", {}, phase="Bound"), State.READY),
+        (built_in("v1", "Namespace", {}, phase="Active"), State.READY),
+    ],
+)
+def test_built_in_kinds(obj: dict[str, Any], state: State) -> None:
+    assert state_of(obj).state is state
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["metadata", "spec", "status", "conditions", "phase", "type", "replicas", "generation", "kind", "state"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "The state of an object is read from what any status says, and whatever it says, it has one.",
+)
+@given(
+    st.dictionaries(st.sampled_from(["metadata", "spec", "status"]), JSON),
+    st.sampled_from(
+        [("v1", "Pod"), ("apps/v1", "Deployment"), ("apps/v1", "DaemonSet"), ("batch/v1", "Job"), ("", "")]
+    ),
+)
+def test_whatever_an_object_says_it_has_a_state(obj: dict[str, Any], kind: tuple[str, str]) -> None:
+    assert isinstance(state_of({**obj, "apiVersion": kind[0], "kind": kind[1]}).state, State)

@@ -1,0 +1,167 @@
+"""The reconcile timeline, in words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from kubewright.console.objects import State, ago, queue_text, reconcile_entries, resource_of, until
+from kubewright.console.operators import ObjectInspection
+from kubewright.observe import FieldChange, Inspection, QueueState, ReconcileRecord, WriteRecord
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def record(**fields: Any) -> ReconcileRecord:
+    whole = {
+        "result": "success",
+        "trigger": "updated",
+        "woken_at": NOW,
+        "began_at": NOW,
+        "ended_at": NOW,
+        "seconds": 0.0123,
+        "attempt": 1,
+    }
+    return ReconcileRecord(**{**whole, **fields})
+
+
+def write(**fields: Any) -> WriteRecord:
+    whole = {"verb": "apply", "resource": "deployments.apps", "namespace": "default", "name": "web", "status": 200}
+    return WriteRecord(**{**whole, "seconds": 0.01, **fields})
+
+
+def known(
+    *results: ReconcileRecord, values: dict[tuple[int, int], tuple[bytes | None, bytes]] | None = None
+) -> ObjectInspection:
+    inspection = Inspection(
+        controller="foo",
+        api_version="example.com/v1",
+        kind="Foo",
+        name="one",
+        at=NOW,
+        queue=QueueState(state="idle"),
+        results=results,
+    )
+    return ObjectInspection(inspection, values or {})
+
+
+@pytest.mark.parametrize(
+    ("fields", "state", "text"),
+    [
+        ({}, State.READY, "succeeded in 12ms"),
+        ({"result": "error", "attempt": 3}, State.FAILING, "failed in 12ms, attempt 3"),
+        ({"result": "terminal_error", "seconds": 2.5}, State.FAILING, "failed for good in 2.5s"),
+        ({"result": "requeue_after"}, State.PROGRESSING, "asked to come back later in 12ms"),
+    ],
+)
+def test_a_turn_says_how_it_ended(fields: dict[str, Any], state: State, text: str) -> None:
+    [entry] = reconcile_entries(known(record(**fields)), lambda write: True)
+    assert (entry.state, entry.text) == (state, text)
+
+
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "The timeline tells what woke a reconcile, what it wrote, why it failed and when it is tried again.",
+)
+@pytest.mark.parametrize(
+    ("trigger", "cause", "why"),
+    [
+        ("updated", "", "a change of it"),
+        ("Deployment updated", "default/web", "Deployment default/web was updated"),
+        ("retry", "", "the failure before"),
+        ("my own words", "", "my own words"),
+        ("", "", "something that is not remembered"),
+    ],
+)
+def test_a_turn_says_what_woke_it(trigger: str, cause: str, why: str) -> None:
+    [entry] = reconcile_entries(known(record(trigger=trigger, cause=cause)), lambda write: True)
+    assert entry.why == why
+
+
+def test_what_a_write_changed_is_shown_as_yaml_to_those_who_may_see_it() -> None:
+    before = (
+        b'{"kind":"Deployment","metadata":{"name":"web","resourceVersion":"1"},"spec":{"replicas":1,"paused":true}}'
+    )
+    after = b'{"kind":"Deployment","metadata":{"name":"web","resourceVersion":"2"},"spec":{"replicas":3,"paused":true}}'
+    told = known(
+        record(writes=(write(changes=(FieldChange(op="replace", path="/spec/replicas"),)), write(name="secret"))),
+        values={(0, 0): (before, after), (0, 1): (before, after)},
+    )
+    [entry] = reconcile_entries(told, lambda write: write.name == "web")
+    shown, hidden = entry.writes
+    assert shown.lines is not None
+    assert [(line.kind, line.text.strip()) for line in shown.lines if line.kind in ("added", "removed")] == [
+        ("removed", "replicas: 1"),
+        ("added", "replicas: 3"),
+    ]
+    assert shown.text == "applied deployments.apps web"
+    assert hidden.lines is None
+
+
+def test_what_was_made_is_shown_whole_but_not_without_end() -> None:
+    made = b'{"kind":"ConfigMap","metadata":{"name":"web"},"data":{%s}}' % b",".join(
+        b'"k%d":"v"' % number for number in range(900)
+    )
+    [entry] = reconcile_entries(known(record(writes=(write(),)), values={(0, 0): (None, made)}), lambda write: True)
+    lines = entry.writes[0].lines
+    assert lines is not None
+    assert len(lines) == 201
+    assert lines[-1].kind == "gap"
+    assert {line.kind for line in lines[:-1]} == {"added"}
+
+
+def test_a_write_that_failed_says_so() -> None:
+    failed = record(writes=(write(status=0), write(status=409, resource="foos.example.com/status", verb="patch")))
+    [entry] = reconcile_entries(known(failed), lambda write: True)
+    assert [(one.failed, one.answer, one.text) for one in entry.writes] == [
+        (True, "no answer", "applied deployments.apps web"),
+        (True, "409", "patched foos.example.com web, its status"),
+    ]
+
+
+def test_the_kind_of_a_write_is_known_by_its_path() -> None:
+    assert resource_of(write()) == "apps/deployments"
+    assert resource_of(write(resource="foos.example.com/status")) == "example.com/foos"
+    assert resource_of(write(resource="configmaps")) == "core/configmaps"
+
+
+@pytest.mark.parametrize(
+    ("queue", "state", "text"),
+    [
+        (QueueState(state="idle"), State.READY, "nothing to do until something changes"),
+        (
+            QueueState(state="running", since=NOW - timedelta(seconds=3), runs_again=True),
+            State.PROGRESSING,
+            "being reconciled since 3s ago, and once more after that",
+        ),
+        (QueueState(state="waiting", since=NOW), State.PROGRESSING, "waiting for a worker since just now"),
+        (
+            QueueState(state="delayed", ready_at=NOW + timedelta(seconds=90), retries=1),
+            State.FAILING,
+            "next reconcile in 1m30s, after 1 retry",
+        ),
+        (QueueState(state="delayed", ready_at=NOW + timedelta(hours=5)), State.READY, "next reconcile in 5h"),
+        (
+            QueueState(
+                state="delayed",
+                ready_at=NOW + timedelta(seconds=1000),
+                resync_at=NOW + timedelta(minutes=10),
+                retries=9,
+            ),
+            State.FAILING,
+            "next reconcile in 16m40s, or at the resync in 10m, after 9 retries",
+        ),
+    ],
+)
+def test_the_place_in_the_queue_is_a_sentence(queue: QueueState, state: State, text: str) -> None:
+    assert queue_text(queue, NOW) == (state, text)
+
+
+def test_times_are_told_from_now() -> None:
+    assert ago(NOW - timedelta(minutes=5), NOW) == "5m ago"
+    assert ago(NOW + timedelta(minutes=5), NOW) == "just now"
+    assert ago(None, NOW) == "some time ago"
+    assert until(NOW, NOW) == "now"
+    assert until(None, NOW) == "later"

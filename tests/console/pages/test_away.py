@@ -1,0 +1,95 @@
+"""The API server goes away, and comes back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+from playwright.async_api import Page, expect
+
+from kubewright.client import Client
+from kubewright.console import Console
+from kubewright.crd import install
+from tests.console.conftest import Gate
+from tests.console.gadgets import PATH, AnyCluster, Gadget, gadget
+from tests.console.screenshots import shoot
+
+pytestmark = [pytest.mark.browser, pytest.mark.clusters]
+
+
+@pytest.fixture
+async def gate(cluster: AnyCluster) -> AsyncIterator[Gate]:
+    """In front of the cluster."""
+    parts = urlsplit(await cluster.serve())
+    async with Gate(parts.hostname or "", parts.port or 443) as made:
+        yield made
+
+
+@pytest.fixture
+async def console(cluster: AnyCluster, gate: Gate, tmp_path: Path) -> AsyncIterator[Console]:
+    """A console that sees the cluster only through the gate."""
+    path = through(gate, cluster.kubeconfig(), tmp_path / "kubeconfig")
+    async with Console(Client.connect(kubeconfig=path), name="behind a gate", only=[PATH]) as made:
+        yield made
+
+
+def through(gate: Gate, kubeconfig: Path, path: Path) -> Path:
+    """The same configuration, with the gate for a server."""
+    config = yaml.safe_load(kubeconfig.read_text())
+    for one in config["clusters"]:
+        one["cluster"]["server"] = f"https://127.0.0.1:{gate.port}"
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "When the API server is away, pages say since when and keep what they showed; they go on without a reload.",
+)
+async def test_a_list_goes_on_where_it_was_when_the_api_server_is_back(
+    cluster: AnyCluster, cluster_namespace: str, gate: Gate, console_url: str, page: Page
+) -> None:
+    async with cluster.client() as client:
+        await install(client, Gadget)
+        await client.create(gadget("before", cluster_namespace))
+        await page.goto(f"{console_url}/kinds/{PATH}?namespace={cluster_namespace}")
+        await expect(page.get_by_role("gridcell", name="before")).to_be_visible()
+        await expect(page.get_by_test_id("connection")).to_have_text("boltlive")
+        await page.evaluate("window.sameDocument = true")
+
+        gate.shut()
+        away = page.get_by_test_id("away")
+        await expect(away).to_contain_text("The API server has not answered since")
+        await expect(page.get_by_test_id("connection")).to_contain_text("away since")
+        await expect(page.get_by_role("gridcell", name="before")).to_be_visible()  # what was known
+        await shoot(page, "away")
+        await client.create(gadget("meanwhile", cluster_namespace))
+
+        gate.reopen()
+        await expect(page.get_by_role("gridcell", name="meanwhile")).to_be_visible()
+        await expect(away).to_be_hidden()
+        await expect(page.get_by_test_id("connection")).to_have_text("boltlive")
+        assert await page.evaluate("window.sameDocument")  # without a reload
+
+
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "When the API server is away, pages say since when and keep what they showed; they go on without a reload.",
+)
+@pytest.mark.clusters("embedded")
+async def test_a_page_that_is_opened_meanwhile_says_so_and_appears_by_itself(
+    cluster: AnyCluster, cluster_namespace: str, gate: Gate, console_url: str, page: Page
+) -> None:
+    async with cluster.client() as client:
+        await install(client, Gadget)
+        await client.create(gadget("there", cluster_namespace))
+        gate.shut()
+        await page.goto(f"{console_url}/kinds/{PATH}?namespace={cluster_namespace}")
+        problem = page.get_by_test_id("problem")
+        await expect(problem).to_contain_text("The API server does not answer")
+        await expect(problem).to_contain_text("kubectl get --raw /readyz")
+        gate.reopen()
+        await expect(page.get_by_role("gridcell", name="there")).to_be_visible()

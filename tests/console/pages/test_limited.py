@@ -1,0 +1,153 @@
+"""Somebody who may see little, in a browser: signs in with a token, and sees just that."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+from playwright.async_api import expect
+
+import kubewright as kw
+from kubewright.api import ObjectMeta, core, rbac
+from kubewright.client import Client, load_config
+from kubewright.console import Console
+from kubewright.crd import install
+from tests.console.conftest import OpenPage
+from tests.console.gadgets import PATH, AnyCluster, Gadget, gadget, set_phase
+
+pytestmark = [pytest.mark.browser, pytest.mark.clusters]
+
+
+UNSEEN = "lists.console.example.com/vaults"
+
+
+class VaultSpec(kw.Model):
+    size: int = 1
+
+
+@kw.resource("lists.console.example.com/v1")
+class Vault(kw.Resource[VaultSpec, None]):
+    """A kind of which the guest may see nothing."""
+
+
+@pytest.fixture
+def cluster_settings() -> dict[str, Any]:
+    return {"rbac": True, "controllers": False}
+
+
+@pytest.fixture
+async def console(cluster: AnyCluster) -> AsyncIterator[Console]:
+    """By a kubeconfig: whoever signs in needs a server to sign in at."""
+    await cluster.serve()
+    only = [PATH, UNSEEN, "core/secrets", "core/namespaces"]
+    async with Console(Client(load_config(kubeconfig=cluster.kubeconfig())), name="tests", only=only) as made:
+        yield made
+
+
+async def token_of_a_guest(admin: Client, namespace: str) -> str:
+    """The token of an account that may read gadgets in one namespace, and nothing else."""
+    about = ObjectMeta(name="guest", namespace=namespace)
+    await admin.create(core.ServiceAccount(metadata=about))
+    rule = rbac.PolicyRule(
+        api_groups=["lists.console.example.com"], resources=["gadgets"], verbs=["get", "list", "watch"]
+    )
+    await admin.create(rbac.Role(metadata=about, rules=[rule]))
+    await admin.create(
+        rbac.RoleBinding(
+            metadata=about,
+            role_ref=rbac.RoleRef(api_group="rbac.authorization.k8s.io", kind="Role", name="guest"),
+            subjects=[rbac.Subject(kind="ServiceAccount", name="guest", namespace=namespace)],
+        )
+    )
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/guest/token"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    answer = msgspec.json.decode(await admin.request("POST", path, body=body))
+    found: str = answer["status"]["token"]
+    return found
+
+
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "Who may see little sees just that, in lists and in counts, and is told which verb is missing.",
+)
+async def test_a_viewer_sees_what_he_may_see_and_is_told_what_he_may_not(
+    cluster: AnyCluster, cluster_namespace: str, console: Console, console_url: str, open_page: OpenPage
+) -> None:
+    home, hidden = cluster_namespace, f"hidden-{cluster_namespace}"
+    async with cluster.client() as admin:
+        await install(admin, Gadget, Vault)
+        token = await token_of_a_guest(admin, home)
+        await set_phase(admin, await admin.create(gadget("mine", home)), "Ready")
+        await set_phase(admin, await admin.create(gadget(hidden, "default")), "Failed")
+
+        page = await open_page(signed_in=False)
+        await page.goto(f"{console_url}/kinds/{PATH}")
+        await page.get_by_label("Bearer token").fill(token)
+        await page.get_by_role("button", name="Sign in").click()
+
+        await expect(page).to_have_url(f"{console_url}/kinds/{PATH}")  # where he wanted to go
+        await expect(page.get_by_role("gridcell", name="mine")).to_be_visible()
+        await expect(page.get_by_text("1 object", exact=True)).to_be_visible()
+        await expect(page.get_by_role("button", name="New Gadget")).to_have_count(0)
+        await admin.create(gadget("second", home))
+        await admin.create(gadget(f"{hidden}-too", "default"))
+        await expect(page.get_by_text("2 objects", exact=True)).to_be_visible()
+        await expect(page.get_by_text(hidden)).to_have_count(0)
+
+        await page.goto(f"{console_url}/search?q={hidden}")
+        await expect(page.get_by_text("Nothing has that in its name.")).to_be_visible()
+        await page.goto(console_url)
+        row = page.locator(f'[data-kind="{PATH}"]')
+        await expect(row.get_by_text("1 ready")).to_be_visible()
+        await expect(row.get_by_text("failing")).to_have_count(0)
+        await expect(page.locator(f'[data-kind="{UNSEEN}"]')).to_contain_text("you may not list them")
+        assert UNSEEN not in {cache.kind.path for cache in console.open_caches}  # it was asked first
+
+        await page.goto(f"{console_url}/kinds/core/secrets?namespace={home}")
+        problem = page.get_by_test_id("problem")
+        await expect(problem).to_contain_text(f"You may not list secrets in namespace {home}")
+        await expect(problem).to_contain_text(f"kubectl auth can-i list secrets --namespace {home}")
+
+        await page.get_by_role("button", name="Signed in as").click()
+        await page.get_by_text("Sign out").click()
+        await expect(page.get_by_label("Bearer token")).to_be_visible()
+
+
+@pytest.mark.promise(
+    "Lists and the look of the console",
+    "A right that is taken away while a list is open is told, and the list comes back with it.",
+)
+@pytest.mark.clusters("embedded")
+async def test_a_right_that_is_taken_away_is_told_and_the_list_comes_back_with_it(
+    cluster: AnyCluster, cluster_namespace: str, console: Console, console_url: str, open_page: OpenPage
+) -> None:
+    def asked_anew() -> None:  # as after 30 seconds
+        for session in console.sessions:
+            session.viewer.access.forget()
+
+    async with cluster.client() as admin:
+        await install(admin, Gadget)
+        token = await token_of_a_guest(admin, cluster_namespace)
+        await admin.create(gadget("mine", cluster_namespace))
+        page = await open_page(signed_in=False, extra_http_headers={"Authorization": f"Bearer {token}"})
+        await page.goto(f"{console_url}/kinds/{PATH}?namespace={cluster_namespace}")
+        mine = page.get_by_role("gridcell", name="mine")
+        await expect(mine).to_be_visible()
+
+        bound = await admin.get(rbac.RoleBinding, "guest", cluster_namespace)
+        await admin.delete(bound)
+        asked_anew()
+        problem = page.get_by_test_id("problem")
+        await expect(problem).to_contain_text("You may not list gadgets.lists.console.example.com")
+        await expect(problem).to_contain_text("any more")
+        await expect(problem).to_contain_text(f"system:serviceaccount:{cluster_namespace}:guest needs the verb “list”")
+        await expect(mine).to_have_count(0)
+        await expect(page.get_by_test_id("empty")).to_have_count(0)
+
+        about = ObjectMeta(name="guest", namespace=cluster_namespace)
+        await admin.create(rbac.RoleBinding(metadata=about, role_ref=bound.role_ref, subjects=bound.subjects))
+        asked_anew()
+        await expect(mine).to_be_visible()
+        await expect(problem).to_have_count(0)

@@ -1,0 +1,208 @@
+"""What a viewer sees of an object, by what he may see: on both clusters, by roles, and by nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+from playwright.async_api import expect
+
+from kubewright.api import ObjectMeta, authorization, core, rbac
+from kubewright.cache import ObjectKey
+from kubewright.client import Client, MergePatch
+from kubewright.cluster import Cluster
+from kubewright.console import Console, Viewer
+from kubewright.console._object_view import ObjectView
+from kubewright.console.operators import InProcess
+from kubewright.operator import Running
+from kubewright.testing import RealCluster
+from tests.console.conftest import OpenPage
+from tests.console.stalls import PATH, Stall, address, grown, operator_of, stall, stalls_defined
+from tests.operator.conftest import settled, until
+
+pytestmark = pytest.mark.clusters
+
+USER = "looks-visitor"
+
+
+@pytest.fixture
+def cluster_settings() -> dict[str, Any]:
+    return {"rbac": True}
+
+
+@pytest.fixture
+async def console(cluster: Cluster | RealCluster) -> AsyncIterator[Console]:
+    """A console in which whoever is invited looks as somebody with few rights."""
+
+    class AsVisitor(Console):
+        async def local_viewer(self) -> Viewer:
+            return self._viewer(USER, cluster.client_as(USER))
+
+    async with AsVisitor(cluster.client(), name="tests") as made:
+        yield made
+
+
+@pytest.fixture
+async def running(client: Client, console: Console, namespace: str) -> AsyncIterator[Running]:
+    """An operator in this process, a stall, and what grew from it."""
+    await stalls_defined(client)
+    async with operator_of([namespace]).running(client, install_crds=False) as made:
+        operator = console.operators.add(InProcess(made))
+        await settled(made, await client.create(stall("fruit", namespace)))
+        await grown(client, namespace, "fruit")
+        await settled(made, await client.patch(Stall, "fruit", MergePatch({"spec": {"replicas": 2}}), namespace))
+        await operator.ask()
+        yield made
+        await console.operators.remove(operator)
+
+
+Rule = tuple[str, str, Sequence[str]]
+"""A group, a resource, and verbs."""
+
+
+class Grants:
+    """Rights of the visitor in the test's namespace."""
+
+    def __init__(self, cluster: Cluster | RealCluster, client: Client, namespace: str) -> None:
+        self._visitor = cluster.client_as(USER)
+        self._client = client
+        self._namespace = namespace
+
+    async def __call__(self, *rules: Rule) -> None:
+        """Give the visitor a role, and wait until the server goes by it: it reads roles from a cache."""
+        given = [rbac.PolicyRule(api_groups=[group], resources=[name], verbs=[*verbs]) for group, name, verbs in rules]
+        await self._client.create(rbac.Role(metadata=self._meta(), rules=given))
+        reference = rbac.RoleRef(api_group="rbac.authorization.k8s.io", kind="Role", name=USER)
+        subject = rbac.Subject(kind="User", name=USER, api_group="rbac.authorization.k8s.io")
+        await self._client.create(rbac.RoleBinding(metadata=self._meta(), role_ref=reference, subjects=[subject]))
+        for rule in rules:
+            await until(partial(self._granted, rule))
+
+    def _meta(self) -> ObjectMeta:
+        return ObjectMeta(name=USER, namespace=self._namespace)
+
+    async def _granted(self, rule: Rule) -> bool:
+        group, name, verbs = rule
+        asked = authorization.ResourceAttributes(group=group, resource=name, verb=verbs[-1], namespace=self._namespace)
+        spec = authorization.SelfSubjectAccessReviewSpec(resource_attributes=asked)
+        answer = await self._visitor.create(authorization.SelfSubjectAccessReview(spec=spec))
+        return answer.status is not None and answer.status.allowed
+
+
+@pytest.fixture
+def allow(cluster: Cluster | RealCluster, client: Client, namespace: str) -> Grants:
+    return Grants(cluster, client, namespace)
+
+
+@asynccontextmanager
+async def looking(console: Console, namespace: str, name: str = "fruit") -> AsyncIterator[ObjectView]:
+    kind = await console.kind(PATH)
+    assert kind is not None
+    changed = asyncio.Event()
+    view = ObjectView(console, await console.local_viewer(), kind, ObjectKey(namespace, name), changed.set)
+    try:
+        await view.open()
+        await view.open_others()
+        await view.refresh()
+        yield view
+    finally:
+        view.close()
+
+
+def names(view: ObjectView) -> list[str]:
+    return [node.key.name for node in view.tree.walk()]
+
+
+STALLS = ("looks.console.example.com", "stalls", ["get", "list"])
+
+
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Children and events are for those who may list them; what the operator knows, for those who may get the object.",
+)
+@pytest.mark.usefixtures("running")
+async def test_children_and_events_are_for_those_who_may_list_them(
+    allow: Grants, console: Console, namespace: str
+) -> None:
+    await allow(STALLS, ("apps", "deployments", ["list"]))
+    async with looking(console, namespace) as view:
+        assert names(view) == ["fruit-stall"]
+        assert {kind.plural for kind in view.unlisted} == {"replicasets", "pods"}
+        assert ([*view.events], view.events_problem) == ([], "You may not list events here.")
+
+
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Values that a write changed are for those who may get the object that was written.",
+)
+@pytest.mark.usefixtures("running")
+async def test_whoever_may_see_everything_sees_it(allow: Grants, console: Console, namespace: str) -> None:
+    await allow(("*", "*", ["get", "list"]))
+    async with looking(console, namespace) as view:
+        assert names(view) == ["fruit-stall", "fruit-stall-1", "fruit-stall-1-a"]
+        assert view.unlisted == []
+        [status] = view.controllers
+        shown = [
+            wrote.lines for turn in status.entries for wrote in turn.writes if "deployments" in wrote.record.resource
+        ]
+        assert any(lines and any("replicas: 2" in line.text for line in lines) for lines in shown)
+        assert [line.message for line in status.logs][-1] == "looking after 2 replicas"
+
+
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Values that a write changed are for those who may get the object that was written.",
+)
+@pytest.mark.usefixtures("running")
+async def test_what_the_operator_knows_is_for_those_who_may_get_the_object_and_values_for_those_who_may_get_theirs(
+    allow: Grants, console: Console, namespace: str
+) -> None:
+    await allow(STALLS)
+    async with looking(console, namespace) as view:
+        [status] = view.controllers
+        writes = [wrote for turn in status.entries for wrote in turn.writes]
+        for wrote in writes:
+            assert (wrote.lines is None) == ("deployments" in wrote.record.resource)
+        assert any(wrote.fields for wrote in writes if "deployments" in wrote.record.resource), "paths are no values"
+
+
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Children and events are for those who may list them; what the operator knows, for those who may get the object.",
+)
+@pytest.mark.usefixtures("running")
+async def test_a_list_alone_does_not_open_the_operators_knowledge(
+    allow: Grants, console: Console, namespace: str
+) -> None:
+    await allow(("looks.console.example.com", "stalls", ["list"]))
+    async with looking(console, namespace) as view:
+        assert view.obj is not None
+        assert view.controllers == []
+
+
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Children and events are for those who may list them; what the operator knows, for those who may get the object.",
+)
+@pytest.mark.usefixtures("running")
+@pytest.mark.browser
+async def test_a_visitor_with_few_rights_sees_what_he_may_and_is_told_the_rest(
+    allow: Grants, client: Client, console_url: str, open_page: OpenPage, namespace: str
+) -> None:
+    await allow(STALLS)
+    secret = core.Secret(metadata=ObjectMeta(name="key", namespace=namespace), string_data={"password": "hunter2"})
+    await client.create(secret)
+    page = await open_page()
+    await page.goto(console_url + address("fruit", namespace))
+    await expect(page.get_by_test_id("object-name")).to_have_text("fruit")
+    await expect(page.get_by_test_id("unlisted")).to_contain_text("deployments")
+    await expect(page.get_by_text("fruit-stall")).to_have_count(0)
+    await page.get_by_role("tab", name="Events").click()
+    await expect(page.get_by_test_id("empty")).to_contain_text("You may not list events")
+    await page.goto(f"{console_url}/objects/core/secrets/{namespace}/key?tab=yaml")
+    await expect(page.get_by_test_id("problem")).to_contain_text("may not get secrets")
+    assert "hunter2" not in await page.content()
