@@ -17,8 +17,11 @@ from kubewright.client._tls import ClientCertificate
 from kubewright.cluster._calls import User
 from kubewright.cluster._storage import Entry as StoredEntry
 from kubewright.cluster.admission._attributes import Attributes
-from kubewright.cluster.admission._review import Response
 from kubewright.console.forms import MergeConflict, MergeResult, WriteResult
+from kubewright.cluster.admission import Attributes
+from kubewright.cluster.admission.webhooks import Response
+from kubewright.console.forms._merging import Clash, Merged
+from kubewright.console.forms._writing import Written
 from kubewright.controller._desired import Desired
 from kubewright.operator.endpoints import PageRequest
 from kubewright.webhook._reviews import AdmissionAnswer

@@ -24,7 +24,7 @@ from kubewright.cluster._state import State
 from kubewright.cluster._storage import Storage
 from kubewright.cluster._transport import InProcess
 from kubewright.cluster.access import CreationByUpdate, NoEscalation, user_named
-from kubewright.cluster.admission._room import add_webhooks
+from kubewright.cluster.admission.webhooks import add_webhooks
 from kubewright.cluster.controllers import Controllers
 from kubewright.cluster.crds import Definitions
 from kubewright.cluster.limits import LimitRanger, QuotaAdmission
@@ -373,8 +373,8 @@ def _add_rooms(dispatcher: Dispatcher) -> None:
     add_policies(dispatcher)
     state.admission.add(LimitRanger(state))
     state.admission.add(QuotaAdmission(state))
-    if dispatcher.access.rbac:
-        state.admission.add(CreationByUpdate(dispatcher.access))
-        state.admission.add(NoEscalation(dispatcher.access))
+    if dispatcher.access.authorizer.rbac:
+        state.admission.add(CreationByUpdate(dispatcher.access.authorizer))
+        state.admission.add(NoEscalation(dispatcher.access.authorizer))
     add_node_calls(dispatcher)
     remember_services(state)

@@ -20,8 +20,7 @@ from kubewright.cluster._storage import Entry, RevisionConflict
 from kubewright.cluster._typed import reader_of
 from kubewright.cluster._views import decoded, view_of
 from kubewright.cluster._writes import store
-from kubewright.cluster.admission import Attributes
-from kubewright.cluster.admission._attributes import attributes_of
+from kubewright.cluster.admission import Attributes, attributes_of
 
 __all__ = [
     "DeleteOptions",

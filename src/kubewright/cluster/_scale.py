@@ -19,7 +19,7 @@ from kubewright.cluster._storage import Entry
 from kubewright.cluster._typed import reader_of
 from kubewright.cluster._views import decoded
 from kubewright.cluster._writes import update_object
-from kubewright.cluster.admission._attributes import attributes_of
+from kubewright.cluster.admission import attributes_of
 
 __all__ = ["get_scale", "write_scale"]
 

@@ -181,8 +181,8 @@ STRATEGIES: dict[tuple[str, str], type[BuiltinStrategy]] = {
 def strategy_for(api_version: str, kind: str, resource: str) -> BuiltinStrategy:
     """The strategy of a built-in kind; `resource` is its qualified plural, such as `deployments.apps`."""
     from kubewright.cluster._workload_strategies import WORKLOADS
-    from kubewright.cluster.access._strategies import ACCESS
+    from kubewright.cluster.access.strategies import ROLE_STRATEGIES
 
     key = (api_version.rpartition("/")[0], kind)
-    found = STRATEGIES.get(key) or WORKLOADS.get(key) or ACCESS.get(key) or BuiltinStrategy
+    found = STRATEGIES.get(key) or WORKLOADS.get(key) or ROLE_STRATEGIES.get(key) or BuiltinStrategy
     return found(api_version, kind, resource)

@@ -28,8 +28,7 @@ from kubewright.cluster._managing import manager_name_of, manager_of
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry, RevisionConflict
 from kubewright.cluster._views import decoded, view_of
-from kubewright.cluster.admission import Attributes
-from kubewright.cluster.admission._attributes import attributes_of
+from kubewright.cluster.admission import Attributes, attributes_of
 
 __all__ = [
     "NOT_HERE",

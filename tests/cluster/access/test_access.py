@@ -239,5 +239,5 @@ async def test_rules_follow_the_storage_also_when_many_roles_have_come_and_gone(
         for plural in ("rolebindings", "roles"):
             await admin("DELETE", f"{RBAC}/namespaces/default/{plural}/{user}")
         assert (await requests_as(user)("GET", MAPS)).status == 403
-    policies = guarded.dispatcher.access._policies
+    policies = guarded.dispatcher.access.authorizer._policies
     assert len(policies._roles._known) < 150  # what is gone is not kept

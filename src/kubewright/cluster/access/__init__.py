@@ -1,26 +1,30 @@
-"""Who may come in, and what they may do: authentication, impersonation and RBAC as the real server has them.
+"""Access control: authentication, impersonation and RBAC, as on the real server.
 
-`Access` is asked once for each request, before anything else is known of it than its path: `admit` finds the user (by
-a bearer token, by the headers of impersonation) and refuses what no rule allows. Rules are read from the storage as it
-is at that moment, so a change of a role counts for the next request; a watch that has begun goes on. The defaults of
-the real server are in every cluster with RBAC (`add_default_roles`): `cluster-admin`, `admin`, `edit`, `view` and those
-of the system.
+`Access.admit` runs once for each request, before the request is decoded. It finds the user (by bearer token and
+impersonation headers) and rejects the request unless a rule allows it. Rules are read from the storage on each request,
+so a changed role applies to the next request; a running watch continues. Every cluster with RBAC has the default roles
+of the real server (`add_default_roles`): `cluster-admin`, `admin`, `edit`, `view` and the system roles.
 
-Writes of roles and bindings are checked against escalation by plugins of the admission chain (`NoEscalation`), creation
-by PUT and apply by another (`CreationByUpdate`). Reviews and token requests are answered here, too.
+Admission plugins check writes of roles and bindings for privilege escalation (`NoEscalation`), and objects created by
+PUT or apply for the permission to create (`CreationByUpdate`). Reviews and token requests are served here as well.
 
-Without RBAC everyone who is let in may do everything; tokens, reviews and impersonation work all the same.
+Without RBAC every authenticated user may do everything; tokens, reviews and impersonation still work.
 """
 
 from __future__ import annotations
 
-from kubewright.cluster.access._access import Access, Admission
-from kubewright.cluster.access._bootstrap import add_default_roles
-from kubewright.cluster.access._escalation import CreationByUpdate, NoEscalation
-from kubewright.cluster.access._policies import Decision
-from kubewright.cluster.access._questions import Question, question_of
-from kubewright.cluster.access._tokens import Tokens
-from kubewright.cluster.access._users import user_named
+from typing import TYPE_CHECKING
+
+from kubewright.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from kubewright.cluster.access._access import Access, Admission
+    from kubewright.cluster.access._bootstrap import add_default_roles
+    from kubewright.cluster.access._escalation import CreationByUpdate, NoEscalation
+    from kubewright.cluster.access._policies import Decision
+    from kubewright.cluster.access._questions import Question, question_of
+    from kubewright.cluster.access._tokens import Tokens
+    from kubewright.cluster.access._users import user_named
 
 __all__ = [
     "Access",
@@ -34,3 +38,20 @@ __all__ = [
     "question_of",
     "user_named",
 ]
+
+# Imported on first use: the strategies of built-in kinds import `access.strategies`, and `Access` needs those kinds.
+_HOMES = {
+    "Access": "_access",
+    "Admission": "_access",
+    "CreationByUpdate": "_escalation",
+    "Decision": "_policies",
+    "NoEscalation": "_escalation",
+    "Question": "_questions",
+    "Tokens": "_tokens",
+    "add_default_roles": "_bootstrap",
+    "question_of": "_questions",
+    "user_named": "_users",
+}
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = lazy_exports(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""`Access`: who a request comes from, as whom it acts, and whether it may."""
+"""`Access`: authentication, impersonation and authorization of requests."""
 
 from __future__ import annotations
 
@@ -10,22 +10,19 @@ from kubewright.cluster._answers import Answer, encode
 from kubewright.cluster._calls import Call, User
 from kubewright.cluster._failures import unauthorized
 from kubewright.cluster._state import State
+from kubewright.cluster.access._authorizer import ALLOWED, Authorizer
 from kubewright.cluster.access._impersonation import Impersonation, impersonates
-from kubewright.cluster.access._policies import Decision, Policies, RoleRef, Rules
-from kubewright.cluster.access._questions import Question, question_of, refusal
+from kubewright.cluster.access._policies import Decision
+from kubewright.cluster.access._questions import question_of, refusal
 from kubewright.cluster.access._reviews import review
-from kubewright.cluster.access._rules import EVERYTHING, Rule
 from kubewright.cluster.access._token_requests import request_token
 from kubewright.cluster.access._tokens import ISSUER, InvalidToken, Tokens
 from kubewright.cluster.access._users import ANONYMOUS
 
 __all__ = ["Access", "Admission"]
 
-_ALLOWED: Final = Decision(True)
 _FORBIDDEN: Final = Decision(False)
 _OPEN_PATHS: Final = ("/healthz", "/livez", "/readyz", "/version")
-
-
 _ISSUER: Final = {
     "issuer": ISSUER,
     "jwks_uri": f"{ISSUER}/openid/v1/jwks",
@@ -37,38 +34,34 @@ _ISSUER: Final = {
 
 @dataclass(slots=True)
 class Admission:
-    """How a request came in, for the audit log: filled in as far as it came."""
+    """The result of access control, for the audit log. A rejected request leaves the later fields empty."""
 
     user: User | None = None
-    """As whom it was authenticated."""
+    """The authenticated user."""
     impersonated: User | None = None
     constraint: str = ""
-    """The verb that allows the impersonation, if it is a constrained one."""
+    """The verb that allows a constrained impersonation."""
     decision: Decision | None = None
 
 
 class Access:
     """Authentication by token, impersonation and authorization of one server.
 
-    Without `rbac` everyone who is let in may do everything, as on a real server in the mode AlwaysAllow, and that is
-    what reviews say; then only health and version are open to those whom nobody knows.
+    Without `rbac` every authenticated user may do everything, and reviews say so; anonymous users then only reach the
+    health and version paths.
     """
 
     def __init__(self, state: State, *, rbac: bool) -> None:
-        self._state = state
-        self.rbac = rbac
+        self.authorizer = Authorizer(state, rbac=rbac)
         self.tokens = Tokens(state)
-        self._policies = Policies(state)
-        self._impersonation = Impersonation(self.check)
-
-    # Who
+        self._impersonation = Impersonation(self.authorizer.check)
 
     def authenticate(self, request: Request) -> User:
-        """The user of a request that came without a certificate: by its token, or anonymous. Raises 401."""
+        """Returns the user of a request without a client certificate: by token, or anonymous. Raises a 401."""
         user = self._bearer(request)
         if user is not None:
             return user
-        if self.rbac or request.path.startswith(_OPEN_PATHS):
+        if self.authorizer.rbac or request.path.startswith(_OPEN_PATHS):
             return ANONYMOUS
         raise unauthorized()
 
@@ -84,9 +77,9 @@ class Access:
             raise unauthorized() from None
 
     def admit(self, request: Request, user: User, notes: Admission) -> User:
-        """The user for whom a request is served: that of its token, if it has one, or the one it impersonates.
+        """Returns the user that a request acts as: the impersonated user, that of its token, or `user`.
 
-        Raises the refusal: 401 for a token that nobody knows, 403 for what may not be.
+        Raises a 401 for an invalid token and a 403 for a request that is not allowed.
         """
         notes.user = user = self._bearer(request) or user
         notes.decision = _FORBIDDEN
@@ -95,38 +88,16 @@ class Access:
             if impersonated is not user:
                 notes.impersonated, user = impersonated, impersonated
                 notes.constraint = f"impersonate:{mode}" if mode else ""
-        notes.decision = _ALLOWED
-        if self.rbac:
+        notes.decision = ALLOWED
+        if self.authorizer.rbac:
             question = question_of(request, user)
-            notes.decision = self._policies.decide(question)
+            notes.decision = self.authorizer.decide(question)
             if not notes.decision.allowed:
                 raise refusal(question, notes.decision.reason)
         return user
 
-    # Whether
-
-    def decide(self, question: Question) -> Decision:
-        """Whether something may be done, and why."""
-        return self._policies.decide(question) if self.rbac else _ALLOWED
-
-    def check(self, question: Question) -> None:
-        """Raise the refusal of what may not be done."""
-        decision = self.decide(question)
-        if not decision.allowed:
-            raise refusal(question, decision.reason)
-
-    def rules_for(self, user: User, namespace: str) -> Rules:
-        """All that a user may do in a namespace."""
-        return self._policies.rules_for(user, namespace) if self.rbac else Rules(list(EVERYTHING), [])
-
-    def rules_of(self, ref: RoleRef, namespace: str) -> tuple[Rule, ...] | None:
-        """What a role allows; None when there is none of that name."""
-        return self._policies.rules_of(ref, namespace)
-
-    # Its resources
-
     def document(self, request: Request) -> Answer | None:
-        """What whoever wants to verify tokens reads: who issues them, and the keys. None for any other path."""
+        """Serves the OpenID documents for verifiers of tokens: issuer and keys. None for any other path."""
         if request.method not in ("GET", "HEAD"):
             return None
         if request.path == "/openid/v1/jwks":
@@ -140,9 +111,5 @@ class Access:
         if call.subresource == "token":
             return request_token(state, call, self.tokens)
         if call.verb == "create" and call.type.kind.endswith("Review") and "get" not in call.type.verbs:
-            return review(state, call, self)
+            return review(state, call, self.authorizer, self.tokens)
         return None
-
-    def now(self) -> str:
-        """The time, as objects carry it."""
-        return self._state.now()

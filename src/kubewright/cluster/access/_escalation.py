@@ -6,20 +6,18 @@ whose rules its writer has, unless the writer may `bind` that role.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from kubewright.cluster._calls import User
 from kubewright.cluster._failures import Failure, not_found
 from kubewright.cluster._kinds import JSONObject, ResourceType
+from kubewright.cluster.access._authorizer import Authorizer
 from kubewright.cluster.access._policies import GROUP, RoleRef
 from kubewright.cluster.access._questions import Question, forbidden_resource, quoted, quoted_list
 from kubewright.cluster.access._rules import EVERYTHING, Rule, described, uncovered
 from kubewright.cluster.admission import Attributes, Plugin
-
-if TYPE_CHECKING:
-    from kubewright.cluster.access._access import Access
 
 __all__ = ["CreationByUpdate", "NoEscalation"]
 
@@ -34,8 +32,8 @@ class CreationByUpdate(Plugin):
 
     name = "Authorization"
 
-    def __init__(self, access: Access) -> None:
-        self._access = access
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
 
     def handles(self, attributes: Attributes) -> bool:
         """Only what is created in another way than by POST."""
@@ -43,7 +41,7 @@ class CreationByUpdate(Plugin):
 
     def validate(self, attributes: Attributes) -> None:
         """The server asks at this late moment, when it knows that the object is not there."""
-        self._access.check(
+        self._authorizer.check(
             Question(
                 user=attributes.user,
                 verb="create",
@@ -60,8 +58,8 @@ class NoEscalation(Plugin):
 
     name = "RBAC"
 
-    def __init__(self, access: Access) -> None:
-        self._access = access
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
 
     def handles(self, attributes: Attributes) -> bool:
         """Roles and bindings, written by anyone but a superuser."""
@@ -89,12 +87,12 @@ class NoEscalation(Plugin):
         ask = Question(
             user=attributes.user, verb="escalate", group=GROUP, resource=resource, namespace=place, name=name
         )
-        if self._access.decide(ask).allowed:
+        if self._authorizer.decide(ask).allowed:
             return
         rules = msgspec.convert(obj.get("rules") or [], list[Rule])
         self._check_rules(attributes, rules)
         if (_aggregates(obj) or _aggregates(attributes.old)) and uncovered(
-            self._access.rules_for(attributes.user, place).rules, EVERYTHING
+            self._authorizer.rules_for(attributes.user, place).rules, EVERYTHING
         ):
             raise self._refused(attributes, "must have cluster-admin privileges to use the aggregationRule")
 
@@ -111,15 +109,15 @@ class NoEscalation(Plugin):
                 namespace=place,
                 name=ref.name,
             )
-            if self._access.decide(ask).allowed:
+            if self._authorizer.decide(ask).allowed:
                 return
-        rules = self._access.rules_of(ref, place)
+        rules = self._authorizer.rules_of(ref, place)
         if rules is None:
             raise _no_role(ref, attributes.type)
         self._check_rules(attributes, list(rules))
 
     def _check_rules(self, attributes: Attributes, rules: list[Rule]) -> None:
-        user, owned = attributes.user, self._access.rules_for(attributes.user, attributes.namespace)
+        user, owned = attributes.user, self._authorizer.rules_for(attributes.user, attributes.namespace)
         missing = uncovered(owned.rules, rules)
         if missing:
             text = _escalating(user) + "\n".join(described(missing))

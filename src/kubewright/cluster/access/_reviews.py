@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from kubewright.cluster._answers import Answer
 from kubewright.cluster._bodies import read_object
@@ -15,19 +15,26 @@ from kubewright.cluster._managing import manager_name_of, manager_of
 from kubewright.cluster._state import State
 from kubewright.cluster._views import view_of
 from kubewright.cluster._writes import NOT_HERE
+from kubewright.cluster.access._authorizer import Authorizer
 from kubewright.cluster.access._questions import Question
 from kubewright.cluster.access._selectors import selector_errors, unread_selectors
-from kubewright.cluster.access._tokens import AUDIENCES, InvalidToken
+from kubewright.cluster.access._tokens import AUDIENCES, InvalidToken, Tokens
 from kubewright.cluster.access._users import user_info
-
-if TYPE_CHECKING:
-    from kubewright.cluster.access._access import Access
 
 __all__ = ["review"]
 
 
-def review(state: State, call: Call, access: Access) -> Answer:
-    """POST of a review."""
+class _Context(NamedTuple):
+    """Everything that reviews are answered from."""
+
+    call: Call
+    authorizer: Authorizer
+    tokens: Tokens
+    now: str
+
+
+def review(state: State, call: Call, authorizer: Authorizer, tokens: Tokens) -> Answer:
+    """Serves the POST of a review."""
     call.check_options()
     obj = read_object(state, call)
     if obj["metadata"].setdefault("namespace", call.namespace) != call.namespace:
@@ -35,12 +42,13 @@ def review(state: State, call: Call, access: Access) -> Answer:
     if not call.type.namespaced:
         del obj["metadata"]["namespace"]
     managed = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
-    made = _REVIEWS[call.type.kind](managed, call, access)
+    made = _REVIEWS[call.type.kind](managed, _Context(call, authorizer, tokens, state.now()))
     named = {"kind": call.type.kind, "apiVersion": call.type.api_version, **made}
     return Answer(view_of(call).object(state, named), status=201, warnings=call.warnings)
 
 
-def _access_review(obj: JSONObject, call: Call, access: Access) -> JSONObject:
+def _access_review(obj: JSONObject, context: _Context) -> JSONObject:
+    call = context.call
     spec, own = obj["spec"], call.type.kind == "SelfSubjectAccessReview"
     errors = _errors(obj, call)
     if errors:
@@ -49,7 +57,7 @@ def _access_review(obj: JSONObject, call: Call, access: Access) -> JSONObject:
     if not own:
         extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
         user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), extra)
-    decision = access.decide(_question(spec, user))
+    decision = context.authorizer.decide(_question(spec, user))
     status: JSONObject = {"allowed": decision.allowed}
     if decision.reason:
         status["reason"] = decision.reason
@@ -99,11 +107,11 @@ def _in_go(path: JSONObject) -> JSONObject:
     return {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
 
 
-def _rules_review(obj: JSONObject, call: Call, access: Access) -> JSONObject:
+def _rules_review(obj: JSONObject, context: _Context) -> JSONObject:
     namespace = obj["spec"].get("namespace", "")
     if not namespace:
         raise bad_request("no namespace on request")
-    found = access.rules_for(call.user, namespace)
+    found = context.authorizer.rules_for(context.call.user, namespace)
     resource_rules, path_rules = [], []
     for rule in found.rules:
         if rule.resources:
@@ -119,17 +127,17 @@ def _rules_review(obj: JSONObject, call: Call, access: Access) -> JSONObject:
     return {"metadata": {}, "spec": {}, "status": status}
 
 
-def _self_review(obj: JSONObject, call: Call, access: Access) -> JSONObject:
-    return {"metadata": {"creationTimestamp": access.now()}, "status": {"userInfo": user_info(call.user)}}
+def _self_review(obj: JSONObject, context: _Context) -> JSONObject:
+    return {"metadata": {"creationTimestamp": context.now}, "status": {"userInfo": user_info(context.call.user)}}
 
 
-def _token_review(obj: JSONObject, call: Call, access: Access) -> JSONObject:
+def _token_review(obj: JSONObject, context: _Context) -> JSONObject:
     spec = obj["spec"]
     if not spec.get("token"):
         raise bad_request("token is required for TokenReview in authentication")
     audiences = tuple(spec.get("audiences") or AUDIENCES)
     try:
-        user, meant = access.tokens.authenticate(spec["token"], audiences)
+        user, meant = context.tokens.authenticate(spec["token"], audiences)
     except InvalidToken as error:
         status: JSONObject = {"user": {}, "error": str(error)}
     else:
@@ -137,7 +145,7 @@ def _token_review(obj: JSONObject, call: Call, access: Access) -> JSONObject:
     return {**obj, "status": status}
 
 
-_REVIEWS: dict[str, Callable[[JSONObject, Call, Access], JSONObject]] = {
+_REVIEWS: dict[str, Callable[[JSONObject, _Context], JSONObject]] = {
     "LocalSubjectAccessReview": _access_review,
     "SelfSubjectAccessReview": _access_review,
     "SelfSubjectReview": _self_review,

@@ -16,9 +16,7 @@ from kubewright.cluster.crds._lists import duplicates
 from kubewright.cluster.crds._nulls import drop_nulls
 from kubewright.cluster.crds._values import errors_of
 from kubewright.cluster.crds._whole_objects import nameless
-from kubewright.cluster.schema import Schema, custom_schema
-from kubewright.cluster.schema._defaults import apply_defaults
-from kubewright.cluster.schema._pruning import prune
+from kubewright.cluster.schema import Schema, apply_defaults, custom_schema, prune
 
 __all__ = ["CustomStrategy", "Reread"]
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported, required, too_many
 from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster.admission._client_config import bundle_errors, service_errors, url_errors
+from kubewright.cluster.admission import bundle_errors, service_errors, url_errors
 from kubewright.cluster.crds._jsonpath import PathError, parse
 from kubewright.cluster.crds._schema_rules import schema_errors
 from kubewright.names import label_1035_problems, subdomain_problems

@@ -8,8 +8,6 @@ one has gone; until then nothing new can be made of its kind.
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -26,16 +24,15 @@ from kubewright.cluster._deletes import (
 )
 from kubewright.cluster._failures import forbidden, not_found
 from kubewright.cluster._json import UnreadableJSON, decode_json
-from kubewright.cluster._kinds import Conversion, JSONObject, ResourceType, Subresource
+from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._managing import manager_of
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry, Event
 from kubewright.cluster._views import decoded, view_of
 from kubewright.cluster._writes import commit
-from kubewright.cluster.crds._columns import CustomPrinter
-from kubewright.cluster.crds._conversion import ConversionWebhook, WebhookConversion
-from kubewright.cluster.crds._custom import CustomStrategy, Reread
+from kubewright.cluster.crds._custom import CustomStrategy
 from kubewright.cluster.crds._definitions import CLEANUP, DefinitionStrategy
+from kubewright.cluster.crds._versions import VersionTypes
 
 if TYPE_CHECKING:
     from kubewright.cluster.schema import CustomKind
@@ -43,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["Definitions"]
 
 _MANAGER: Final = "kube-apiserver"
-_VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
 
 
@@ -178,7 +174,7 @@ class Definitions:
         if not any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
             self._served[name] = (revision, [])
             return
-        make = _Versions(self._state, definition)
+        make = VersionTypes(self._state, definition)
         types = [make.type_of(version) for version in definition["spec"]["versions"] if version.get("served")]
         kept = {(type_.group, type_.version, type_.plural) for type_ in types}
         for old in self._served.get(name, (0, []))[1]:
@@ -287,100 +283,6 @@ def _name_in(call: Call) -> str:
         return ""
     name: str = (body.get("metadata") or {}).get("name", "") if isinstance(body, dict) else ""
     return name
-
-
-class _Versions:
-    """Makes the resources of a definition, one for each of its versions."""
-
-    def __init__(self, state: State, definition: JSONObject) -> None:
-        spec = definition["spec"]
-        self._definition = definition
-        self._stored_version = f"{spec['group']}/{_storage_version(spec)['name']}"
-        self._strategies = {
-            f"{spec['group']}/{version['name']}": CustomStrategy(version) for version in spec["versions"]
-        }
-        conversion = spec.get("conversion") or {}
-        self._webhook = ConversionWebhook(state, conversion) if conversion.get("strategy") == "Webhook" else None
-
-    def _conversion(self, api_version: str) -> Conversion | None:
-        if self._webhook is not None:
-            return WebhookConversion(
-                self._webhook,
-                api_version=api_version,
-                kind=self._definition["status"]["acceptedNames"]["kind"],
-                stored_version=self._stored_version,
-                strategies=self._strategies,
-            )
-        if not _has_other_schemas(self._definition):
-            return None
-        stored, shown = self._strategies[self._stored_version], self._strategies[api_version]
-        return Reread(stored, shown, self._stored_version)
-
-    def type_of(self, version: JSONObject) -> ResourceType:
-        """The resource of a version."""
-        api_version = f"{self._definition['spec']['group']}/{version['name']}"
-        strategy = self._strategies[api_version]
-        made = _type_of(self._definition, version, strategy)
-        made.conversion, made.stored_version = self._conversion(api_version), self._stored_version
-        return made
-
-
-def _type_of(definition: JSONObject, version: JSONObject, strategy: CustomStrategy) -> ResourceType:
-    spec, names = definition["spec"], definition["status"]["acceptedNames"]
-    group, name = spec["group"], version["name"]
-    warning = f"{group}/{name} {names['kind']} is deprecated"
-    return ResourceType(
-        group=group,
-        version=name,
-        kind=names["kind"],
-        plural=names["plural"],
-        singular=names["singular"],
-        namespaced=spec["scope"] == "Namespaced",
-        list_kind=names["listKind"],
-        short_names=tuple(names.get("shortNames") or ()),
-        categories=tuple(names.get("categories") or ()),
-        subresources=_subresources(version.get("subresources") or {}),
-        strategy=strategy,
-        schema=lambda: strategy.schema,
-        printer=CustomPrinter(version.get("additionalPrinterColumns") or ()),
-        custom=True,
-        verbs=_VERBS,
-        storage_version_hash=_storage_hash(definition),
-        deprecation_warning=version.get("deprecationWarning") or (warning if version.get("deprecated") else ""),
-    )
-
-
-def _has_other_schemas(definition: JSONObject) -> bool:
-    """Whether objects may be stored that another schema has shaped."""
-    return len(definition["spec"]["versions"]) > 1 or definition["metadata"].get("generation", 1) > 1
-
-
-def _storage_version(spec: JSONObject) -> JSONObject:
-    return next(each for each in spec["versions"] if each.get("storage"))
-
-
-def _storage_hash(definition: JSONObject) -> str:
-    """How the server names the form in which objects are stored: eight bytes of a digest."""
-    spec = definition["spec"]
-    name = f"{spec['group']}/{_storage_version(spec)['name']}/{spec['names']['kind']}"
-    return base64.b64encode(hashlib.sha256(name.encode()).digest()[:8]).decode()
-
-
-def _subresources(given: JSONObject) -> dict[str, Subresource]:
-    made = {}
-    if "status" in given:
-        made["status"] = Subresource(name="status")
-    if scale := given.get("scale"):
-        made["scale"] = Subresource(
-            name="scale",
-            group="autoscaling",
-            version="v1",
-            kind="Scale",
-            spec_replicas=scale["specReplicasPath"],
-            status_replicas=scale["statusReplicasPath"],
-            label_selector=scale.get("labelSelectorPath") or "",
-        )
-    return made
 
 
 def _conflict(wanted: JSONObject, conflicts: list[str]) -> tuple[str, str]:

@@ -1,12 +1,13 @@
-"""Nodes without machines: what a scheduler and kubelets would do, as far as the API shows it.
+"""Simulated nodes: the API side of a scheduler and of kubelets, without containers.
 
-`FakeNode` has a `Scheduler` bind pods to it and gives them the status that a `PodPlan` says: ready after a time,
-failing, crashing again and again. In events they tell what a scheduler and a kubelet would tell of that. They work over
-the API alone, with any client: on the embedded cluster, where `workloads` starts them, and on the real control plane,
-where tests do (`kubewright.testing` exports `FakeNode`, too).
+A `Scheduler` binds pods to a `FakeNode`, which gives them the status that a `PodPlan` describes: ready after a delay,
+failing, or crash looping. Both record the events that a real scheduler and kubelet record. They only use the API, with
+any client: on the embedded cluster, where `workloads` starts them, and on a real control plane, where tests start them
+(`kubewright.testing` exports `FakeNode` as well).
 
-`add_node_calls` adds the calls about pods to an embedded server that only mean something where there are nodes: binding
-and eviction.
+`add_node_calls` adds the subresources of pods that need nodes to an embedded server: binding and eviction.
+
+The remaining names are for the controllers of `workloads`: disruption budgets, taints, node affinity and pod status.
 """
 
 from __future__ import annotations
@@ -16,21 +17,51 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from kubewright.cluster.nodes._addresses import PodAddresses
+    from kubewright.cluster.nodes._budgets import DISRUPTION_ALLOWED, SYNC_FAILED, set_disruption_allowed
     from kubewright.cluster.nodes._calls import add_node_calls
     from kubewright.cluster.nodes._fakenode import FakeNode
+    from kubewright.cluster.nodes._fitting import NAME_FIELD, is_selected, required_terms, toleration_of, untolerated
     from kubewright.cluster.nodes._plan import Plan, PodPlan
     from kubewright.cluster.nodes._scheduler import Scheduler
+    from kubewright.cluster.nodes._writing import write_status
 
-__all__ = ["FakeNode", "Plan", "PodPlan", "Scheduler", "add_node_calls"]
+__all__ = [
+    "DISRUPTION_ALLOWED",
+    "NAME_FIELD",
+    "SYNC_FAILED",
+    "FakeNode",
+    "Plan",
+    "PodAddresses",
+    "PodPlan",
+    "Scheduler",
+    "add_node_calls",
+    "is_selected",
+    "required_terms",
+    "set_disruption_allowed",
+    "toleration_of",
+    "untolerated",
+    "write_status",
+]
 
-# Behind a door that opens on first use: the server's own part needs none of the client's, nor of the kinds.
+# Imported on first use: `add_node_calls` needs neither the client nor the API types.
 _HOMES = {
+    "DISRUPTION_ALLOWED": "_budgets",
+    "NAME_FIELD": "_fitting",
+    "SYNC_FAILED": "_budgets",
     "FakeNode": "_fakenode",
     "Plan": "_plan",
+    "PodAddresses": "_addresses",
     "PodPlan": "_plan",
     "Scheduler": "_scheduler",
     "add_node_calls": "_calls",
+    "is_selected": "_fitting",
+    "required_terms": "_fitting",
+    "set_disruption_allowed": "_budgets",
+    "toleration_of": "_fitting",
+    "untolerated": "_fitting",
+    "write_status": "_writing",
 }
 
-if not TYPE_CHECKING:  # who checks types is told of names that are not there
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__ = lazy_exports(__name__, _HOMES)

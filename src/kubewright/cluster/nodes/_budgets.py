@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kubewright.api.policy.v1 import PodDisruptionBudget, PodDisruptionBudgetStatus
 
-__all__ = ["DISRUPTION_ALLOWED", "SYNC_FAILED", "judge", "spend"]
+__all__ = ["DISRUPTION_ALLOWED", "SYNC_FAILED", "set_disruption_allowed", "spend"]
 
 DISRUPTION_ALLOWED: Final = "DisruptionAllowed"
 SYNC_FAILED: Final = "SyncFailed"
@@ -39,7 +39,7 @@ _NAMES_AT_MOST: Final = 2000
 _PAUSE: Final = 10
 
 
-def judge(status: PodDisruptionBudgetStatus, now: datetime) -> None:
+def set_disruption_allowed(status: PodDisruptionBudgetStatus, now: datetime) -> None:
     """Let the condition say what the number says."""
     allowed = bool(status.disruptions_allowed)
     reason = "SufficientPods" if allowed else "InsufficientPods"
@@ -131,7 +131,7 @@ async def _take(state: State, type_: ResourceType, entry: Entry, budget: PodDisr
     status.disruptions_allowed = (status.disruptions_allowed or 0) - 1
     status.disrupted_pods = {**(status.disrupted_pods or {}), pod: now}
     if not status.disruptions_allowed:
-        judge(status, now)
+        set_disruption_allowed(status, now)
     old = decoded(type_, entry)
     given = {**old, "status": to_dict(status)}
     changed = manager_of(state, type_, "status").update(old, given, _MANAGER, state.now())

@@ -16,6 +16,7 @@ from kubewright.client import AlreadyExists, Client, MergePatch, NotFound, Strat
 from kubewright.clock import Clock, SystemClock
 from kubewright.cluster._builtin import server_version
 from kubewright.cluster.nodes import _pod_status as pod_status
+from kubewright.cluster.nodes._addresses import PodAddresses
 from kubewright.cluster.nodes._chores import Chores
 from kubewright.cluster.nodes._following import follow
 from kubewright.cluster.nodes._plan import Plan, PodPlan, backoff
@@ -41,7 +42,6 @@ _NODE_INFO = {
 }
 _NOT_READY = "node.kubernetes.io/not-ready"
 _TERMINAL = ("Succeeded", "Failed")
-_addresses = itertools.count(1)
 
 
 class FakeNode:
@@ -67,6 +67,7 @@ class FakeNode:
         plan: Plan | None = None,
         schedules: bool = True,
         clock: Clock | None = None,
+        addresses: PodAddresses | None = None,
         lease_is_watched: Callable[[], bool] = lambda: True,
     ) -> None:
         self.name = name
@@ -74,6 +75,7 @@ class FakeNode:
         self._client = client
         self._namespace = namespace
         self._schedules = schedules
+        self._addresses = addresses or PodAddresses.of_node(name)
         self._lease_is_watched = lease_is_watched
         self._clock = clock or SystemClock()
         self._chores = Chores(f"the fake node {name}", self._clock)
@@ -182,6 +184,9 @@ class FakeNode:
         """Begin what this state of the pod asks for, unless it is under way."""
         stage = self._stage_of(pod)
         known = self._pods.setdefault(pod.metadata.uid, _Known())
+        if stage is not None and known.address is None and pod.status.pod_ip:
+            known.address = pod.status.pod_ip
+            self._addresses.mark_used(known.address)
         if stage == known.stage or stage is None:
             if stage == "run" and (status := pod_status.gates_changed(pod, now=self._clock.now())):
                 self._chores.begin(self._write(pod, status))
@@ -199,8 +204,11 @@ class FakeNode:
 
     def _forget(self, uid: str) -> None:
         known = self._pods.pop(uid, None)
-        if known is not None:
-            known.cancel()
+        if known is None:
+            return
+        known.cancel()
+        if known.address is not None:
+            self._addresses.release(known.address)
 
     def plan_of(self, pod: core.Pod) -> PodPlan:
         """What becomes of the pod here."""
@@ -296,7 +304,7 @@ class FakeNode:
     async def _write_running(self, pod: core.Pod, restarts: dict[str, int], *, ready: bool) -> None:
         address, known = pod.status.pod_ip, self._pods.setdefault(pod.metadata.uid, _Known())
         if address is None:
-            known.address = address = known.address or pod_status.pod_address(next(_addresses))
+            known.address = address = known.address or self._addresses.allocate()
         status = pod_status.running(pod, restarts, now=self._clock.now(), ready=ready, address=address)
         await self._write(pod, status)
         if not ready:

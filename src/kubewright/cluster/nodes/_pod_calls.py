@@ -11,7 +11,7 @@ from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry
 from kubewright.cluster._views import decoded
-from kubewright.cluster.admission._attributes import attributes_of, kind_of
+from kubewright.cluster.admission import attributes_of, kind_of
 
 __all__ = ["admit", "pod_of", "success", "with_condition"]
 

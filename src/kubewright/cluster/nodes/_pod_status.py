@@ -18,7 +18,6 @@ __all__ = [
     "finished",
     "gates_changed",
     "image_missing",
-    "pod_address",
     "restart_counts",
     "running",
     "unschedulable",
@@ -139,11 +138,6 @@ def restart_counts(pod: core.Pod) -> dict[str, int]:
     """How often each container was started again so far."""
     statuses = pod.status.container_statuses or []
     return {status.name: status.restart_count for status in statuses}
-
-
-def pod_address(number: int) -> str:
-    """The pod's own address, different for each number."""
-    return f"10.244.{number // 250 % 256}.{number % 250 + 1}"
 
 
 def _containers(pod: core.Pod, restarts: dict[str, int], state: Callable[[core.Container], Status]) -> list[Status]:

@@ -6,9 +6,8 @@ from typing import Generic, TypeVar
 
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._state import State
-from kubewright.cluster.admission._attributes import Attributes
-from kubewright.cluster.admission._chain import Plugin
-from kubewright.cluster.admission._matching import is_exempt, matched_type, matches_namespace, matches_object
+from kubewright.cluster.admission import Attributes, Plugin
+from kubewright.cluster.admission.matching import is_exempt, matched_type, matches_namespace, matches_object
 from kubewright.cluster.policies._definitions import Binding, Definitions, Match, Policy
 
 __all__ = ["PolicyPlugin"]

@@ -9,8 +9,7 @@ from typing import Any, Final
 from kubewright.api.cel import EvaluationError, types
 from kubewright.cluster._field_errors import FieldError, invalid
 from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster.admission._attributes import Attributes
-from kubewright.cluster.admission._conditions import ConditionError
+from kubewright.cluster.admission import Attributes, ConditionError
 from kubewright.cluster.policies._expressions import Budget, Expression, OutOfBudget, Scope, compiled, values_of
 
 __all__ = ["PolicyConditions", "all_hold"]

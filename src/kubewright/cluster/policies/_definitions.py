@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
-from kubewright.api import Selector, SelectorError, from_dict
+from kubewright.api import Selector
 from kubewright.api.cel import JSON_PATCH, OBJECT, types
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._storage import Entry, Storage
+from kubewright.cluster.admission.matching import label_selector
 from kubewright.cluster.policies._expressions import Expression, Scope, compiled
 
 __all__ = [
@@ -22,23 +23,12 @@ __all__ = [
     "ValidatingPolicy",
     "Validation",
     "mutating_policies",
-    "selector_of",
     "validating_policies",
 ]
 
 P = TypeVar("P", bound="Policy")
 
 _GROUP: Final = "admissionregistration.k8s.io"
-
-
-def selector_of(given: JSONObject | None) -> Selector:
-    """A label selector that was accepted."""
-    from kubewright.api.meta.v1 import LabelSelector
-
-    try:
-        return Selector.from_label_selector(from_dict(LabelSelector, given or {}))
-    except SelectorError:  # it was accepted, so this cannot be
-        return Selector.nothing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +41,7 @@ class Match:
 
 
 def _match(spec: JSONObject) -> Match:
-    return Match(spec, selector_of(spec.get("namespaceSelector")), selector_of(spec.get("objectSelector")))
+    return Match(spec, label_selector(spec.get("namespaceSelector")), label_selector(spec.get("objectSelector")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,8 @@ from kubewright.api.cel import EvaluationError
 from kubewright.cluster._failures import Failure, internal, unsupported
 from kubewright.cluster._kinds import JSONObject, ResourceType, UnreadableObject
 from kubewright.cluster._state import State
-from kubewright.cluster.admission._attributes import Attributes
-from kubewright.cluster.admission._conditions import ConditionError
-from kubewright.cluster.admission._review import request_about
-from kubewright.cluster.admission._shown import Memory, Shown
+from kubewright.cluster.admission import Attributes, ConditionError
+from kubewright.cluster.admission.matching import Reinvocations, VersionedObject, expression_request
 from kubewright.cluster.policies._asking import PolicyPlugin
 from kubewright.cluster.policies._conditions import all_hold
 from kubewright.cluster.policies._definitions import Binding, MutatingPolicy, Mutation, mutating_policies
@@ -92,42 +90,41 @@ class MutatingPolicies(PolicyPlugin[MutatingPolicy]):
         return found
 
     async def _invoke(self, invocations: list[_Invocation], attributes: Attributes, errors: list[_Error]) -> None:
-        memory: Memory = attributes.notes.setdefault(self.name, Memory())
-        if attributes.round and attributes.object != memory.last:
-            memory.repeat()
-        shown, namespace = Shown(attributes), self.namespace_of(attributes)
+        reinvocations: Reinvocations = attributes.notes.setdefault(self.name, Reinvocations())
+        if attributes.round and attributes.object != reinvocations.last_object:
+            reinvocations.schedule()
+        versioned, namespace = VersionedObject(attributes), self.namespace_of(attributes)
         for invocation in invocations:
-            await shown.turn(invocation.type)
-            values = values_of(
-                request_about(attributes, invocation.type), shown.object, shown.old, namespace, invocation.params
-            )
+            await versioned.convert_to(invocation.type)
+            request = expression_request(attributes, invocation.type)
+            values = values_of(request, versioned.object, versioned.old, namespace, invocation.params)
             if not self._concerns(invocation, values, errors):
                 continue
-            if attributes.round and invocation.key not in memory.again:
+            if attributes.round and invocation.key not in reinvocations.due:
                 continue
-            if not shown.is_whole:
+            if not versioned.is_resource:
                 raise unsupported(f"mutating policies about {attributes.type.plural}/{attributes.subresource}")
-            before = shown.object
+            before = versioned.object
             for mutation in invocation.policy.mutations:
-                if shown.object is None:
+                if versioned.object is None:
                     continue
-                values["object"] = shown.object
+                values["object"] = versioned.object
                 try:
-                    shown.put(_mutated(invocation, mutation, values))
+                    versioned.replace(_mutated(invocation, mutation, values))
                 except Unmutable as error:
                     errors.append(_Error(invocation.policy, invocation.binding, str(error), "Invalid"))
                 except UnreadableObject as error:
                     raise internal(str(error)) from None
-            if shown.object != before:
-                memory.repeat()
+            if versioned.object != before:
+                reinvocations.schedule()
             if invocation.policy.spec.get("reinvocationPolicy") == "IfNeeded":
-                memory.asked.add(invocation.key)
-        if shown.changed and shown.object is not None:
-            memory.repeat()
+                reinvocations.called.add(invocation.key)
+        if versioned.changed and versioned.object is not None:
+            reinvocations.schedule()
             attributes.reinvoke = True
-            await shown.turn(attributes.type)
-            attributes.replace(shown.object)
-        memory.last = deepcopy(attributes.object)
+            await versioned.convert_to(attributes.type)
+            attributes.replace(versioned.object)
+        reinvocations.last_object = deepcopy(attributes.object)
 
     def _concerns(self, invocation: _Invocation, values: JSONObject, errors: list[_Error]) -> bool:
         """Whether the conditions of the policy hold."""

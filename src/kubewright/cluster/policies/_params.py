@@ -5,7 +5,8 @@ from __future__ import annotations
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._state import State
 from kubewright.cluster._views import decoded
-from kubewright.cluster.policies._definitions import Binding, Policy, selector_of
+from kubewright.cluster.admission.matching import label_selector
+from kubewright.cluster.policies._definitions import Binding, Policy
 
 __all__ = ["ParamsError", "params_of"]
 
@@ -47,7 +48,7 @@ def _found(state: State, type_: ResourceType, reference: JSONObject, namespace: 
     if name := reference.get("name"):
         entry = state.storage.get(type_.storage, where, name)
         return [] if entry is None else [decoded(type_, entry)]
-    selector = selector_of(reference.get("selector"))
+    selector = label_selector(reference.get("selector"))
     return [
         decoded(type_, entry)
         for entry in state.storage.entries(type_.storage)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubewright.api.cel import EvaluationError, Struct, misnamed, to_json
 from kubewright.cluster._failures import internal
 from kubewright.cluster._kinds import JSONObject, ReadProblem, ResourceType
-from kubewright.cluster.admission._patching import PatchError, TestFailed, patched
+from kubewright.cluster.admission.matching import PatchError, TestFailed, apply_patch
 from kubewright.cluster.merge import Refused, structured_merge
 
 __all__ = ["Unmutable", "applied", "json_patched"]
@@ -35,7 +35,7 @@ def json_patched(type_: ResourceType, obj: JSONObject, operations: list[Struct])
     """
     made = [_operation(each) for each in operations]
     try:
-        after = patched(obj, made)
+        after = apply_patch(obj, made)
     except TestFailed:
         return obj
     except PatchError as error:

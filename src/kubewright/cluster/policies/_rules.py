@@ -11,8 +11,8 @@ from kubewright.api.schema import cel_name
 from kubewright.cluster._field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._rules_common import label_selector_errors
-from kubewright.cluster.admission._conditions import condition_errors
-from kubewright.cluster.admission._configurations import rule_errors
+from kubewright.cluster.admission import condition_errors
+from kubewright.cluster.admission.matching import rule_errors
 from kubewright.cluster.policies._expressions import Scope, compiled
 from kubewright.names import label_1035_problems, path_segment_problems, subdomain_problems
 

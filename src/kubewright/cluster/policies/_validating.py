@@ -10,10 +10,8 @@ import msgspec
 from kubewright.api.cel import EvaluationError
 from kubewright.cluster._failures import Failure
 from kubewright.cluster._state import State
-from kubewright.cluster.admission._attributes import Attributes
-from kubewright.cluster.admission._conditions import ConditionError
-from kubewright.cluster.admission._review import request_about
-from kubewright.cluster.admission._shown import Shown
+from kubewright.cluster.admission import Attributes, ConditionError
+from kubewright.cluster.admission.matching import VersionedObject, expression_request
 from kubewright.cluster.policies._asking import PolicyPlugin
 from kubewright.cluster.policies._conditions import all_hold
 from kubewright.cluster.policies._definitions import Binding, ValidatingPolicy, Validation, validating_policies
@@ -58,10 +56,10 @@ class ValidatingPolicies(PolicyPlugin[ValidatingPolicy]):
             type_ = self.matched(policy.match, attributes)
             if type_ is None:
                 continue
-            shown = Shown(attributes)
-            await shown.turn(type_)
-            request, namespace = request_about(attributes, type_), self.namespace_of(attributes)
-            values = values_of(request, shown.object, shown.old, namespace)
+            versioned = VersionedObject(attributes)
+            await versioned.convert_to(type_)
+            request, namespace = expression_request(attributes, type_), self.namespace_of(attributes)
+            values = values_of(request, versioned.object, versioned.old, namespace)
             collected: dict[str, list[str]] = {}
             for binding in policy.bindings:
                 if self.is_bound(binding, attributes):

@@ -22,8 +22,7 @@ from kubewright.api import (
 )
 from kubewright.cache import ObjectKey
 from kubewright.client import NotFound
-from kubewright.cluster.nodes._budgets import DISRUPTION_ALLOWED, SYNC_FAILED, judge
-from kubewright.cluster.nodes._writing import write_status
+from kubewright.cluster.nodes import DISRUPTION_ALLOWED, SYNC_FAILED, set_disruption_allowed, write_status
 from kubewright.cluster.workloads._pods import condition_of, has_ended, is_ready
 from kubewright.cluster.workloads._rollouts import replicas_of
 from kubewright.cluster.workloads._statuses import moment
@@ -73,7 +72,7 @@ async def count(budget: Budget, ctx: kw.Context[Budget]) -> kw.Result | None:
     spare = len(healthy) - status.desired_healthy if status.expected_pods > 0 else 0
     status.current_healthy, status.disruptions_allowed = len(healthy), max(spare, 0)
     status.disrupted_pods, status.observed_generation = dict(going) or None, budget.metadata.generation
-    judge(status, moment(ctx))
+    set_disruption_allowed(status, moment(ctx))
     await _write(budget, status, ctx)
     ends = [since + _PATIENCE for since in going.values()]
     return kw.Result(requeue_after=(min(ends) - now).total_seconds()) if ends else None

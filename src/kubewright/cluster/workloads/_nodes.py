@@ -8,8 +8,7 @@ from typing import Final
 import kubewright as kw
 from kubewright.api import core, format_time
 from kubewright.cache import ObjectKey
-from kubewright.cluster.nodes._fitting import toleration_of
-from kubewright.cluster.nodes._writing import write_status
+from kubewright.cluster.nodes import toleration_of, write_status
 
 __all__ = ["patience_with", "register", "taints_by_state"]
 

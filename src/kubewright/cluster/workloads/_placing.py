@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 from kubewright.api import core
-from kubewright.cluster.nodes._fitting import NAME_FIELD, is_selected, required_terms, untolerated
+from kubewright.cluster.nodes import NAME_FIELD, is_selected, required_terms, untolerated
 
 __all__ = ["affinity_to", "node_of", "tolerations_of", "verdict"]
 

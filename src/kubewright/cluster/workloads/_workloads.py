@@ -12,7 +12,7 @@ import kubewright as kw
 from kubewright.api import core
 from kubewright.client import Client
 from kubewright.clock import Clock
-from kubewright.cluster.nodes import FakeNode, Plan, PodPlan, Scheduler
+from kubewright.cluster.nodes import FakeNode, Plan, PodAddresses, PodPlan, Scheduler
 
 __all__ = ["MANAGER", "RunningWorkloads", "Workloads", "controller_manager", "usual_plan"]
 
@@ -98,6 +98,7 @@ class RunningWorkloads:
         self._operator = controller_manager(clock, rng)
         self._client = client
         self._stack = AsyncExitStack()
+        addresses = PodAddresses()
         self.nodes = [
             FakeNode(
                 client,
@@ -105,6 +106,7 @@ class RunningWorkloads:
                 plan=settings.plan,
                 schedules=False,
                 clock=clock,
+                addresses=addresses,
                 lease_is_watched=leases_are_watched,
             )
             for number in range(1, settings.nodes + 1)

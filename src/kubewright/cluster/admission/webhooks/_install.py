@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kubewright.cluster.admission._configurations import ConfigurationStrategy
-from kubewright.cluster.admission._webhooks import MutatingWebhooks, ValidatingWebhooks
+from kubewright.cluster.admission.webhooks._configurations import ConfigurationStrategy
+from kubewright.cluster.admission.webhooks._plugins import MutatingWebhooks, ValidatingWebhooks
 
 if TYPE_CHECKING:
     from kubewright.cluster._dispatch import Dispatcher

@@ -17,19 +17,21 @@ from kubewright.cluster._state import State
 from kubewright.cluster.admission._attributes import Attributes
 from kubewright.cluster.admission._chain import Plugin
 from kubewright.cluster.admission._conditions import ConditionError
-from kubewright.cluster.admission._hooks import Hook, Hooks
-from kubewright.cluster.admission._matching import is_exempt, matched_type, matches_namespace, matches_object
-from kubewright.cluster.admission._patching import PatchError, patched, read_patch
-from kubewright.cluster.admission._review import (
-    Response,
-    ReviewError,
-    read_response,
-    refusal_of,
-    request_about,
-    request_of,
-    review_of,
+from kubewright.cluster.admission.matching import (
+    PatchError,
+    Reinvocations,
+    VersionedObject,
+    admission_request,
+    apply_patch,
+    expression_request,
+    is_exempt,
+    matched_type,
+    matches_namespace,
+    matches_object,
+    read_patch,
 )
-from kubewright.cluster.admission._shown import Memory, Shown
+from kubewright.cluster.admission.webhooks._hooks import Hook, Hooks
+from kubewright.cluster.admission.webhooks._review import Response, ReviewError, read_response, refusal_of, review_of
 
 __all__ = ["MutatingWebhooks", "ValidatingWebhooks"]
 
@@ -51,9 +53,9 @@ class _Webhooks(Plugin):
         """Whether there are any webhooks that could be asked."""
         return bool(self._hooks.all()) and not is_exempt(attributes)
 
-    async def _wanted(self, hook: Hook, attributes: Attributes, shown: Shown) -> ResourceType | None:
+    async def _wanted(self, hook: Hook, attributes: Attributes, versioned: VersionedObject) -> ResourceType | None:
         """The version of the resource in which a webhook is to be asked about a write; None when it is not."""
-        if not matches_object(hook.objects, shown.object, attributes.old):
+        if not matches_object(hook.objects, versioned.object, attributes.old):
             return None
         refused: Failure | None = None
         try:
@@ -68,28 +70,30 @@ class _Webhooks(Plugin):
         if refused is not None:
             raise refused
         if spec.get("matchConditions"):
-            await shown.turn(type_)
-            if not self._conditions_hold(hook, attributes, shown):
+            await versioned.convert_to(type_)
+            if not self._conditions_hold(hook, attributes, versioned):
                 return None
         return type_
 
-    def _conditions_hold(self, hook: Hook, attributes: Attributes, shown: Shown) -> bool:
+    def _conditions_hold(self, hook: Hook, attributes: Attributes, versioned: VersionedObject) -> bool:
         conditions = self._state.admission.conditions
         assert conditions is not None  # a configuration with conditions would have been refused
-        request = request_about(attributes, shown.type)
+        request = expression_request(attributes, versioned.type)
         try:
-            return conditions.matches(hook.spec["matchConditions"], attributes, request, shown.object, shown.old)
+            return conditions.matches(
+                hook.spec["matchConditions"], attributes, request, versioned.object, versioned.old
+            )
         except ConditionError as error:
             if hook.fails:
                 raise attributes.forbidden(str(error)) from None
             return False
 
-    async def _ask(self, hook: Hook, attributes: Attributes, shown: Shown, key: str) -> Response | None:
+    async def _call(self, hook: Hook, attributes: Attributes, versioned: VersionedObject, key: str) -> Response | None:
         """What a webhook says; None when it could not be asked, and that does not matter. Raises the refusal."""
         if attributes.dry_run and hook.spec.get("sideEffects") not in _WITHOUT_EFFECTS:
             raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
         try:
-            request = request_of(attributes, shown.type, self._state.uid(), shown.object, shown.old)
+            request = admission_request(attributes, versioned.type, self._state.uid(), versioned.object, versioned.old)
             review = review_of(hook.spec.get("admissionReviewVersions") or [], request)
             content = await self._callees.post(hook.spec["clientConfig"], review, hook.seconds)
             response = read_response(content, review, mutating=self.mutating)
@@ -125,28 +129,28 @@ class MutatingWebhooks(_Webhooks):
 
     async def mutate(self, attributes: Attributes) -> None:
         """Ask each, and apply its patch."""
-        memory: Memory = attributes.notes.setdefault(self.name, Memory())
-        if attributes.round and attributes.object != memory.last:
-            memory.repeat()
-        shown = Shown(attributes)
+        reinvocations: Reinvocations = attributes.notes.setdefault(self.name, Reinvocations())
+        if attributes.round and attributes.object != reinvocations.last_object:
+            reinvocations.schedule()
+        versioned = VersionedObject(attributes)
         for index, hook in enumerate(self._hooks.all()):
-            type_ = await self._wanted(hook, attributes, shown)
-            if type_ is None or (attributes.round and hook.key not in memory.again):
+            type_ = await self._wanted(hook, attributes, versioned)
+            if type_ is None or (attributes.round and hook.key not in reinvocations.due):
                 continue
-            await shown.turn(type_)
-            if await self._changed(hook, attributes, shown, index):
-                memory.repeat()
+            await versioned.convert_to(type_)
+            if await self._changed(hook, attributes, versioned, index):
+                reinvocations.schedule()
                 attributes.reinvoke = True
             if hook.spec.get("reinvocationPolicy") == "IfNeeded":
-                memory.asked.add(hook.key)
-        if shown.changed and shown.object is not None:
-            await shown.turn(attributes.type)
-            attributes.replace(shown.object)
-        memory.last = deepcopy(attributes.object)
+                reinvocations.called.add(hook.key)
+        if versioned.changed and versioned.object is not None:
+            await versioned.convert_to(attributes.type)
+            attributes.replace(versioned.object)
+        reinvocations.last_object = deepcopy(attributes.object)
 
-    async def _changed(self, hook: Hook, attributes: Attributes, shown: Shown, index: int) -> bool:
+    async def _changed(self, hook: Hook, attributes: Attributes, versioned: VersionedObject, index: int) -> bool:
         key = f"mutation.webhook.admission.k8s.io/round_{attributes.round}_index_{index}"
-        response = await self._ask(hook, attributes, shown, key)
+        response = await self._call(hook, attributes, versioned, key)
         if response is None or not response.patch:
             return False
         if response.patch_type != "JSONPatch":
@@ -156,10 +160,10 @@ class MutatingWebhooks(_Webhooks):
             operations = read_patch(response.patch)
             if not operations:
                 return False
-            if shown.object is None:
+            if versioned.object is None:
                 text = "attempted to modify the object, which is not supported for this operation"
                 raise internal(f'admission webhook "{hook.name}" {text}')
-            return shown.put(patched(shown.object, operations))
+            return versioned.replace(apply_patch(versioned.object, operations))
         except PatchError as error:
             if not error.undecodable:
                 raise internal(str(error)) from None
@@ -177,19 +181,19 @@ class ValidatingWebhooks(_Webhooks):
 
     async def validate(self, attributes: Attributes) -> None:
         """Ask all of them at once. Of several refusals the first one counts, in the order of the webhooks."""
-        views: dict[ResourceType, Shown] = {}
-        asked: list[tuple[Hook, Shown]] = []
+        views: dict[ResourceType, VersionedObject] = {}
+        asked: list[tuple[Hook, VersionedObject]] = []
         for hook in self._hooks.all():
-            shown = Shown(attributes)
-            type_ = await self._wanted(hook, attributes, shown)
+            versioned = VersionedObject(attributes)
+            type_ = await self._wanted(hook, attributes, versioned)
             if type_ is None:
                 continue
             if type_ not in views:
-                await shown.turn(type_)
-                views[type_] = shown
+                await versioned.convert_to(type_)
+                views[type_] = versioned
             asked.append((hook, views[type_]))
         prefix = "validating.webhook.admission.k8s.io/round_0_index_"
-        calls = [self._ask(hook, attributes, shown, f"{prefix}{index}") for index, (hook, shown) in enumerate(asked)]
+        calls = [self._call(hook, attributes, seen, f"{prefix}{index}") for index, (hook, seen) in enumerate(asked)]
         for outcome in await asyncio.gather(*calls, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 raise outcome

@@ -10,7 +10,7 @@ from kubewright.cluster._json import UnreadableJSON, decode_json
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.merge import Refused, json_patch
 
-__all__ = ["PatchError", "TestFailed", "patched", "read_patch"]
+__all__ = ["PatchError", "TestFailed", "apply_patch", "read_patch"]
 
 
 class PatchError(Exception):
@@ -40,7 +40,7 @@ def read_patch(patch: bytes) -> list[JSONObject]:
     return operations
 
 
-def patched(document: JSONObject, operations: list[JSONObject]) -> JSONObject:
+def apply_patch(document: JSONObject, operations: list[JSONObject]) -> JSONObject:
     """The document after all operations. Raises `PatchError`."""
     try:
         made = json_patch(document, msgspec.json.encode(operations))

@@ -9,7 +9,7 @@ from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._strategies import BuiltinStrategy
 from kubewright.names import path_segment_problems, subdomain_problems
 
-__all__ = ["ACCESS"]
+__all__ = ["ROLE_STRATEGIES"]
 
 _GROUP: Final = "rbac.authorization.k8s.io"
 
@@ -100,7 +100,7 @@ def _subject_errors(subject: JSONObject, path: str, *, namespaced: bool) -> list
     return errors
 
 
-ACCESS: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
+ROLE_STRATEGIES: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     (_GROUP, "Role"): RoleStrategy,
     (_GROUP, "ClusterRole"): RoleStrategy,
     (_GROUP, "RoleBinding"): BindingStrategy,

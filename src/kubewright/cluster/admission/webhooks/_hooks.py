@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from kubewright.api import Selector, SelectorError, from_dict
+from kubewright.api import Selector
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._storage import Entry, Storage
+from kubewright.cluster.admission.matching import label_selector
 
 __all__ = ["Hook", "Hooks"]
 
@@ -70,17 +71,8 @@ def _hooks_of(configuration: str, webhooks: list[JSONObject]) -> list[Hook]:
                 key=f"{configuration}/{name}/{seen[name]}",
                 name=name,
                 spec=spec,
-                namespaces=_selector(spec.get("namespaceSelector")),
-                objects=_selector(spec.get("objectSelector")),
+                namespaces=label_selector(spec.get("namespaceSelector")),
+                objects=label_selector(spec.get("objectSelector")),
             )
         )
     return made
-
-
-def _selector(given: JSONObject | None) -> Selector:
-    from kubewright.api.meta.v1 import LabelSelector
-
-    try:
-        return Selector.from_label_selector(from_dict(LabelSelector, given or {}))
-    except SelectorError:  # it was accepted, so this cannot be
-        return Selector.nothing()

@@ -7,8 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from kubewright.cluster._failures import Failure
-from kubewright.cluster._kinds import JSONObject, ResourceType
-from kubewright.cluster.admission._attributes import Attributes, kind_of
+from kubewright.cluster._kinds import JSONObject
 from kubewright.redaction import Redacted
 
 __all__ = [
@@ -17,8 +16,6 @@ __all__ = [
     "ReviewError",
     "read_response",
     "refusal_of",
-    "request_about",
-    "request_of",
     "review_of",
 ]
 
@@ -52,50 +49,6 @@ class _Review(msgspec.Struct, rename="camel"):
 
 
 _reviews: Final = msgspec.json.Decoder(_Review)
-
-
-def request_of(
-    attributes: Attributes, type_: ResourceType, uid: str, obj: JSONObject | None, old: JSONObject | None
-) -> JSONObject:
-    """The request in an AdmissionReview, about the resource in the version that the webhook wants to see."""
-    request: JSONObject = {"uid": uid, "kind": kind_of(type_, attributes.subresource), "resource": _resource(type_)}
-    if attributes.subresource:
-        request["subResource"] = attributes.subresource
-    request["requestKind"] = kind_of(attributes.type, attributes.subresource)
-    request["requestResource"] = _resource(attributes.type)
-    if attributes.subresource:
-        request["requestSubResource"] = attributes.subresource
-    for name, value in (("name", attributes.name), ("namespace", attributes.namespace)):
-        if value:
-            request[name] = value
-    request |= {
-        "operation": attributes.operation,
-        "userInfo": _user(attributes),
-        "object": obj,
-        "oldObject": old,
-        "dryRun": attributes.dry_run,
-        "options": attributes.options or None,
-    }
-    return request
-
-
-def request_about(attributes: Attributes, type_: ResourceType) -> JSONObject:
-    """The AdmissionRequest, as far as expressions see it."""
-    request = request_of(attributes, type_, "", None, None)
-    for name in ("uid", "object", "oldObject"):
-        del request[name]
-    return request
-
-
-def _resource(type_: ResourceType) -> JSONObject:
-    return {"group": type_.group, "version": type_.version, "resource": type_.plural}
-
-
-def _user(attributes: Attributes) -> JSONObject:
-    user = attributes.user
-    shown: JSONObject = {"username": user.name, "uid": user.uid, "groups": list(user.groups)}
-    shown["extra"] = {name: list(values) for name, values in user.extra.items()}
-    return {name: value for name, value in shown.items() if value}
 
 
 def review_of(versions: list[str], request: JSONObject) -> JSONObject:

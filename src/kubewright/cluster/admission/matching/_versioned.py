@@ -1,4 +1,4 @@
-"""`Shown`: the object of a write, for those who may change it one after the other. `Memory`: who is asked twice."""
+"""`VersionedObject`: the object of a write in a requested version. `Reinvocations`: who runs a second time."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from kubewright.cluster._converting import convert
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster.admission._attributes import Attributes
 
-__all__ = ["Memory", "Shown"]
+__all__ = ["Reinvocations", "VersionedObject"]
 
 
-class Shown:
-    """The object of a write, and what it was, in the version that somebody wants to see."""
+class VersionedObject:
+    """The object of a write and its predecessor, in the version that a webhook or policy asks for."""
 
     def __init__(self, attributes: Attributes) -> None:
         self._attributes = attributes
@@ -19,12 +19,12 @@ class Shown:
         self.old = attributes.old
         self.changed = False
 
-    async def turn(self, type_: ResourceType) -> None:
-        """Show another version from now on. The Scale of an object is the same in all of them."""
+    async def convert_to(self, type_: ResourceType) -> None:
+        """Converts both objects to another version. A Scale is the same in all of them."""
         if type_ is self.type:
             return
         source, self.type = self.type, type_
-        if not self.is_whole:
+        if not self.is_resource:
             return
         if self._attributes.old is not None:
             self.old = await convert(self._attributes.old, self._attributes.type, type_)
@@ -32,15 +32,15 @@ class Shown:
             self.object = await convert(self.object, source, type_)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether the object is one of the resource itself."""
+    def is_resource(self) -> bool:
+        """Whether the object is of the resource's own kind, not of a subresource's (`Scale`)."""
         attributes = self._attributes
         return attributes.kind.kind == attributes.type.kind
 
-    def put(self, obj: JSONObject) -> bool:
-        """Take a patched object in place of the one before. Whether it differs."""
+    def replace(self, obj: JSONObject) -> bool:
+        """Replaces the object with a patched one. Returns whether they differ."""
         before = self.object
-        if self.is_whole:
+        if self.is_resource:
             strategy = self.type.strategy
             obj = strategy.read(obj, problems=None)
             obj["apiVersion"], obj["kind"] = self.type.api_version, self.type.kind
@@ -52,15 +52,16 @@ class Shown:
         return differs
 
 
-class Memory:
-    """Which webhooks, or policies, are to be asked a second time."""
+class Reinvocations:
+    """The webhooks or policies that run a second time, by key."""
 
     def __init__(self) -> None:
-        self.last: JSONObject | None = None
-        self.asked: set[str] = set()
-        self.again: set[str] = set()
+        self.last_object: JSONObject | None = None
+        self.called: set[str] = set()
+        """Those that ran since the last change and ask for reinvocation."""
+        self.due: set[str] = set()
 
-    def repeat(self) -> None:
-        """The object has changed: those that were asked before want to see it once more."""
-        self.again |= self.asked
-        self.asked = set()
+    def schedule(self) -> None:
+        """Schedules everything that ran before this change of the object."""
+        self.due |= self.called
+        self.called = set()

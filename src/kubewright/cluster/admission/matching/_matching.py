@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from kubewright.api import Selector
+from kubewright.api import Selector, SelectorError, from_dict
 from kubewright.cluster._failures import not_found
 from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._state import State
 from kubewright.cluster.admission._attributes import Attributes
 
-__all__ = ["is_exempt", "matched_type", "matches_namespace", "matches_object"]
+__all__ = ["is_exempt", "label_selector", "matched_type", "matches_namespace", "matches_object"]
 
 _EXEMPT_GROUP: Final = "admissionregistration.k8s.io"
 _EXEMPT: Final = frozenset(
@@ -100,3 +100,13 @@ def matches_object(selector: Selector, *objects: JSONObject | None) -> bool:
     return selector.selects_everything or any(
         selector.matches((obj.get("metadata") or {}).get("labels")) for obj in objects if obj is not None
     )
+
+
+def label_selector(given: JSONObject | None) -> Selector:
+    """Returns the selector of a label selector that the server has accepted."""
+    from kubewright.api.meta.v1 import LabelSelector
+
+    try:
+        return Selector.from_label_selector(from_dict(LabelSelector, given or {}))
+    except SelectorError:  # validation rejects these
+        return Selector.nothing()

@@ -19,13 +19,12 @@ from kubewright.cluster._strategies import BuiltinStrategy
 from kubewright.cluster.admission._chain import Chain
 from kubewright.cluster.admission._client_config import service_errors, url_errors
 from kubewright.cluster.admission._conditions import condition_errors
-from kubewright.cluster.admission._review import KNOWN_VERSIONS
+from kubewright.cluster.admission.matching import rule_errors
+from kubewright.cluster.admission.webhooks._review import KNOWN_VERSIONS
 from kubewright.names import label_1035_problems, subdomain_problems
 
-__all__ = ["ConfigurationStrategy", "rule_errors"]
+__all__ = ["ConfigurationStrategy"]
 
-_OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
-_SCOPES: Final = ("*", "Cluster", "Namespaced")
 _FAILURE: Final = ("Fail", "Ignore")
 _MATCH: Final = ("Equivalent", "Exact")
 _REINVOCATION: Final = ("IfNeeded", "Never")
@@ -150,64 +149,3 @@ def _review_versions(versions: list[str], path: str) -> Iterator[FieldError]:
         yield from (invalid(f"{path}[{index}]", version, problem) for problem in label_1035_problems(version))
     if not seen & {*KNOWN_VERSIONS}:
         yield invalid(path, versions, f"must include at least one of {known}")
-
-
-# Rules
-
-
-def rule_errors(rule: JSONObject, path: str) -> Iterator[FieldError]:
-    """What is wrong with a rule: operations, groups, versions, resources and scope."""
-    operations = rule.get("operations") or []
-    if not operations:
-        yield required(f"{path}.operations")
-    yield from _alone(operations, f"{path}.operations", "operations")
-    for index, operation in enumerate(operations):
-        if operation not in _OPERATIONS:
-            yield not_supported(f"{path}.operations[{index}]", operation, _OPERATIONS)
-    for field, what in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
-        values = rule.get(field) or []
-        if not values:
-            yield required(f"{path}.{field}")
-        yield from _alone(values, f"{path}.{field}", what)
-    for index, version in enumerate(rule.get("apiVersions") or ()):
-        if not version:
-            yield required(f"{path}.apiVersions[{index}]")
-    yield from _resources(rule.get("resources") or [], f"{path}.resources")
-    scope = rule.get("scope")
-    if scope is not None and scope not in _SCOPES:
-        yield not_supported(f"{path}.scope", scope, _SCOPES)
-
-
-def _alone(values: list[str], path: str, what: str) -> Iterator[FieldError]:
-    if len(values) > 1 and "*" in values:
-        yield invalid(path, values, f"if '*' is present, must not specify other {what}")
-
-
-def _resources(resources: list[str], path: str) -> Iterator[FieldError]:
-    if not resources:
-        yield required(path)
-    all_subs: set[str] = set()
-    all_resources: set[str] = set()
-    plain = False
-    for index, pattern in enumerate(resources):
-        here = f"{path}[{index}]"
-        if not pattern:
-            yield required(here)
-            continue
-        resource, slash, sub = pattern.partition("/")
-        if not slash:
-            plain = pattern != "*"
-            continue
-        if resource in all_subs:
-            yield invalid(here, pattern, f"if '{resource}/*' is present, must not specify {pattern}")
-        if sub in all_resources:
-            yield invalid(here, pattern, f"if '*/{sub}' is present, must not specify {pattern}")
-        if sub == "*":
-            all_subs.add(resource)
-        if resource == "*":
-            all_resources.add(sub)
-    if len(resources) > 1 and "*/*" in resources:
-        yield invalid(path, resources, "if '*/*' is present, must not specify other resources")
-    if "*" in resources and plain:
-        text = "if '*' is present, must not specify other resources without subresources"
-        yield invalid(path, resources, text)
