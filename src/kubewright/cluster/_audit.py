@@ -24,7 +24,7 @@ from kubewright.cluster._answers import Answer, encode
 from kubewright.cluster._audit_file import RotatingFile
 from kubewright.cluster._calls import Call, User, header_of
 from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster.access import Admission, question_of
+from kubewright.cluster.access import Admission, access_request_of
 
 __all__ = ["AuditLog", "AuditRecord"]
 
@@ -90,7 +90,7 @@ class AuditRecord:
 
     def _write(self, stage: str, answer: Answer | None) -> None:
         admission = self.admission
-        question = question_of(self._request, admission.impersonated or admission.user or User(""))
+        asked = access_request_of(self._request, admission.impersonated or admission.user or User(""))
         event: JSONObject = {
             "kind": "Event",
             "apiVersion": "audit.k8s.io/v1",
@@ -98,7 +98,7 @@ class AuditRecord:
             "auditID": self.id,
             "stage": stage,
             "requestURI": self._uri,
-            "verb": question.verb,
+            "verb": asked.verb,
             "user": _user(admission.user),
         }
         if admission.impersonated is not None:
@@ -109,23 +109,23 @@ class AuditRecord:
             event["sourceIPs"] = addresses
         if agent := header_of(self._request, "User-Agent"):
             event["userAgent"] = agent if len(agent) <= _LONGEST_AGENT else f"{agent[:_LONGEST_AGENT]}...TRUNCATED"
-        if question.path is None:
-            event["objectRef"] = self._reference(question.group, question.resource, question.subresource)
+        if asked.path is None:
+            event["objectRef"] = self._reference(asked.group, asked.resource, asked.subresource)
         if answer is not None:
-            event["responseStatus"] = _status(answer, hide=question.resource in _QUOTING)
+            event["responseStatus"] = _status(answer, hide=asked.resource in _QUOTING)
         event["requestReceivedTimestamp"], event["stageTimestamp"] = self._received, self._log.now()
         if annotations := self._annotations():
             event["annotations"] = annotations
         self._log.write(event)
 
     def _reference(self, group: str, resource: str, subresource: str) -> JSONObject:
-        question = question_of(self._request, User(""))
+        asked = access_request_of(self._request, User(""))
         sent = self.call.sent if self.call is not None else {}
         parts = self._request.path.strip("/").split("/")
         made = {
             "resource": resource,
-            "namespace": question.namespace or sent.get("namespace", ""),
-            "name": question.name or sent.get("name", ""),
+            "namespace": asked.namespace or sent.get("namespace", ""),
+            "name": asked.name or sent.get("name", ""),
             "uid": sent.get("uid", ""),
             "apiGroup": group,
             "apiVersion": parts[2] if parts[0] == "apis" else parts[1],

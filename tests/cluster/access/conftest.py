@@ -29,7 +29,7 @@ def admin(guarded: Cluster) -> Raw:
 
 @pytest.fixture
 def requests_as(guarded: Cluster) -> As:
-    """`requests_as("jane", "staff")` sends raw requests of that user, who is in those groups."""
+    """Returns a function that sends raw requests: `requests_as("jane", "staff")` acts as that user in those groups."""
 
     def made(name: str, *groups: str) -> Raw:
         return Raw(guarded.transport(user_named(name, groups)))
@@ -38,7 +38,7 @@ def requests_as(guarded: Cluster) -> As:
 
 
 async def grant(admin: Raw, user: str, *rules: dict[str, list[str]], namespace: str = "default") -> None:
-    """Let a user do something in a namespace."""
+    """Grants permissions to a user in a namespace."""
     name = user.replace(":", "-")
     role = {"metadata": {"name": name}, "rules": list(rules)}
     subject = {"kind": "User", "name": user}

@@ -1,5 +1,4 @@
-"""RBAC on the embedded cluster: who may do what, from start to end. The real server's words are in the scenarios of
-`tests/cluster/differential`."""
+"""RBAC on the embedded cluster, end to end. `tests/cluster/differential` compares the messages with the real server."""
 
 from __future__ import annotations
 
@@ -47,12 +46,12 @@ async def test_users_may_do_what_roles_grant_and_nothing_else(admin: Raw, reques
     "Access to the embedded cluster",
     "With RBAC, users may do what roles grant and nothing else; without it, everything, and reviews say so.",
 )
-async def test_without_rbac_everyone_may_do_everything_and_reviews_say_so() -> None:
+async def test_without_rbac_every_user_may_do_everything_and_reviews_say_so() -> None:
     async with Cluster() as cluster:
         jane = Raw(cluster.transport(user_named("jane")))
         assert (await jane("GET", "/api/v1/secrets")).status == 200
-        question = {"spec": {"user": "john", "resourceAttributes": {"verb": "delete", "resource": "nodes"}}}
-        answer = await jane("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", question)
+        access_request = {"spec": {"user": "john", "resourceAttributes": {"verb": "delete", "resource": "nodes"}}}
+        answer = await jane("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", access_request)
         assert answer.body["status"] == {"allowed": True}
         rules = await jane(
             "POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", {"spec": {"namespace": "x"}}
@@ -62,7 +61,7 @@ async def test_without_rbac_everyone_may_do_everything_and_reviews_say_so() -> N
 
 
 @pytest.mark.promise("Access to the embedded cluster", "A watch that has begun goes on when the permission goes.")
-async def test_a_watch_that_has_begun_goes_on_without_the_permission(admin: Raw, requests_as: As) -> None:
+async def test_running_watch_continues_after_permission_is_revoked(admin: Raw, requests_as: As) -> None:
     await grant(admin, "jane", READ)
     response = await requests_as("jane").open("GET", f"{MAPS}?watch=true&resourceVersion=0")
     await admin("DELETE", f"{RBAC}/namespaces/default/rolebindings/jane")
@@ -81,7 +80,7 @@ async def test_a_watch_that_has_begun_goes_on_without_the_permission(admin: Raw,
     "Access to the embedded cluster",
     "Rules are matched as the real server does, and its default roles are there from the first moment.",
 )
-async def test_the_default_roles_are_there_and_aggregated_from_the_first_moment() -> None:
+async def test_default_roles_exist_and_are_aggregated_at_start() -> None:
     async with Cluster(rbac=True) as cluster:
         client = cluster.client()
         await client.create(core.Namespace(metadata=ObjectMeta(name="a")))
@@ -100,7 +99,7 @@ async def test_the_default_roles_are_there_and_aggregated_from_the_first_moment(
 
 
 @pytest.mark.promise("Access to the embedded cluster", "Cluster roles that are made of others follow them.")
-async def test_a_role_for_aggregation_counts_as_long_as_it_is_there(guarded: Cluster, admin: Raw) -> None:
+async def test_aggregated_role_follows_its_parts(guarded: Cluster, admin: Raw) -> None:
     rule = {"apiGroups": ["example.com"], "resources": ["foos"], "verbs": ["get"]}
     labels = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
 
@@ -112,14 +111,14 @@ async def test_a_role_for_aggregation_counts_as_long_as_it_is_there(guarded: Clu
 
     before = {name: await rules_of(name) for name in ("view", "edit", "admin")}
     await admin("POST", f"{RBAC}/clusterroles", {"metadata": {"name": "foo-viewer", "labels": labels}, "rules": [rule]})
-    for name, rules in before.items():  # edit is made of view, and admin of edit
+    for name, rules in before.items():  # edit aggregates view, and admin aggregates edit
         now = await rules_of(name)
         assert [each for each in now if each not in rules] == [rule], name
     await admin("DELETE", f"{RBAC}/clusterroles/foo-viewer")
     assert {name: await rules_of(name) for name in before} == before
 
 
-async def test_a_role_whose_selector_cannot_be_read_keeps_its_rules(guarded: Cluster, admin: Raw) -> None:
+async def test_role_with_invalid_selector_keeps_its_rules(guarded: Cluster, admin: Raw) -> None:
     rule = {"clusterRoleSelectors": [{"matchExpressions": [{"key": "a", "operator": "Sometimes"}]}]}
     rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
     state = guarded.state
@@ -129,7 +128,7 @@ async def test_a_role_whose_selector_cannot_be_read_keeps_its_rules(guarded: Clu
     assert (await admin("GET", f"{RBAC}/clusterroles/odd")).body["rules"] == rules
 
 
-async def test_a_snapshot_keeps_roles_and_bindings(tmp_path: Path) -> None:
+async def test_snapshot_keeps_roles_and_bindings(tmp_path: Path) -> None:
     file = tmp_path / "snapshot"
     async with Cluster(rbac=True, snapshot=file) as cluster:
         await grant(Raw(cluster.transport()), "jane", READ)
@@ -156,7 +155,7 @@ async def test_permissions_are_rewound_with_the_cluster(guarded: Cluster, admin:
     "Access to the embedded cluster",
     "Impersonation takes user, groups, uid and extra, and needs a permission.",
 )
-async def test_impersonation_changes_the_user_and_needs_a_permission(admin: Raw, requests_as: As) -> None:
+async def test_impersonation_changes_the_user_and_needs_permission(admin: Raw, requests_as: As) -> None:
     headers = {"Impersonate-User": "jane", "Impersonate-Extra-Team%2fName": "x"}
     got = await admin("POST", WHO, {}, headers=headers)
     assert got.body["status"]["userInfo"] == {
@@ -169,7 +168,7 @@ async def test_impersonation_changes_the_user_and_needs_a_permission(admin: Raw,
     assert 'User "john" cannot impersonate-on:user-info:list resource "configmaps"' in got.body["message"]
 
 
-async def test_headers_that_are_no_text_make_no_user(admin: Raw) -> None:
+async def test_ignores_undecodable_impersonation_headers(admin: Raw) -> None:
     got = await admin("POST", WHO, {}, headers={"Impersonate-User": "j\udcffne", "Impersonate-Group": "\udcff"})
     assert got.status == 201
     assert got.body["status"]["userInfo"]["username"] == "j?ne"
@@ -177,7 +176,7 @@ async def test_headers_that_are_no_text_make_no_user(admin: Raw) -> None:
     assert (got.status, 'User "j?ne" cannot list' in got.body["message"]) == (403, True)
 
 
-async def test_a_node_is_in_the_group_of_nodes_when_it_is_impersonated(admin: Raw) -> None:
+async def test_impersonated_node_is_in_the_nodes_group(admin: Raw) -> None:
     got = await admin("POST", WHO, {}, headers={"Impersonate-User": "system:node:worker"})
     assert got.body["status"]["userInfo"]["groups"] == ["system:nodes", "system:authenticated"]
 
@@ -186,7 +185,7 @@ async def test_a_node_is_in_the_group_of_nodes_when_it_is_impersonated(admin: Ra
     "Access to the embedded cluster",
     "Impersonation takes user, groups, uid and extra, and needs a permission.",
 )
-async def test_several_groups_are_impersonated_over_https(tmp_path: Path) -> None:
+async def test_impersonates_several_groups_over_https(tmp_path: Path) -> None:
     async with Cluster(rbac=True) as cluster:
         await cluster.serve()
         await grant(Raw(cluster.transport()), "jane", READ)
@@ -208,7 +207,7 @@ async def test_several_groups_are_impersonated_over_https(tmp_path: Path) -> Non
             assert await client.list(core.ConfigMap, "default") is not None
 
 
-async def test_the_administrator_in_the_process_may_do_everything(guarded: Cluster, admin: Raw) -> None:
+async def test_in_process_administrator_may_do_everything(guarded: Cluster, admin: Raw) -> None:
     assert (await admin("GET", "/api/v1/secrets")).status == 200
     assert (await Raw(guarded.transport(User("root", ("system:masters",))))("GET", "/api/v1/secrets")).status == 200
     assert (await Raw(guarded.transport(User("root")))("GET", "/api/v1/secrets")).status == 403
@@ -224,14 +223,12 @@ async def test_the_administrator_in_the_process_may_do_everything(guarded: Clust
         ("system:serviceaccount:A_:b", ("system:authenticated",)),
     ],
 )
-def test_users_are_in_the_groups_of_their_kind(user: str, groups: tuple[str, ...]) -> None:
+def test_adds_implicit_groups_of_users(user: str, groups: tuple[str, ...]) -> None:
     assert user_named(user) == User(user, groups)
     assert user_named(user, ("staff",)).groups[-1:] == groups[-1:]
 
 
-async def test_rules_follow_the_storage_also_when_many_roles_have_come_and_gone(
-    guarded: Cluster, admin: Raw, requests_as: As
-) -> None:
+async def test_forgets_rules_of_deleted_roles(guarded: Cluster, admin: Raw, requests_as: As) -> None:
     for number in range(150):
         user = f"user-{number}"
         await grant(admin, user, READ)
@@ -240,4 +237,4 @@ async def test_rules_follow_the_storage_also_when_many_roles_have_come_and_gone(
             await admin("DELETE", f"{RBAC}/namespaces/default/{plural}/{user}")
         assert (await requests_as(user)("GET", MAPS)).status == 403
     policies = guarded.dispatcher.access.authorizer._policies
-    assert len(policies._roles._known) < 150  # what is gone is not kept
+    assert len(policies._roles._known) < 150  # rules of deleted roles are dropped

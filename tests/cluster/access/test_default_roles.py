@@ -1,4 +1,4 @@
-"""The default roles that are packaged are those of the real server."""
+"""The packaged default roles match those of the real server."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tools.generate_cluster.__main__ import roles
     "Access to the embedded cluster",
     "Rules are matched as the real server does, and its default roles are there from the first moment.",
 )
-def test_the_recorded_roles_are_those_of_the_server(control_plane: ControlPlane) -> None:
+def test_recorded_roles_match_the_real_server(control_plane: ControlPlane) -> None:
     recorded = msgspec.json.decode(read_data("roles.json"))
-    # Other tests make roles of their own on this server; those of the server say that they are.
+    # Other tests create roles on this server; the server's own ones have a label.
     found = {
         key: role
         for key, role in roles(control_plane).items()

@@ -1,4 +1,4 @@
-"""An operator as its own service account, with nothing but the roles that are generated for it; on both clusters."""
+"""An operator that runs as its service account with its generated roles only, on both clusters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LampStatus(kw.Model):
 
 @kw.resource("access.example.com/v1")
 class Lamp(kw.Resource[LampSpec, LampStatus]):
-    """So many ConfigMaps."""
+    """A kind whose objects own a number of ConfigMaps."""
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def lamps(name: str) -> kw.Operator:
     "Access to the embedded cluster",
     "An operator runs as its own service account with its generated roles alone, on both clusters.",
 )
-async def test_it_works_with_its_roles_alone(cluster: Cluster | RealCluster, cluster_namespace: str) -> None:
+async def test_operator_works_with_generated_roles_only(cluster: Cluster | RealCluster, cluster_namespace: str) -> None:
     admin = cluster.client()
     await install(admin, Lamp)
     operator = lamps(f"lamps-{cluster_namespace}")
@@ -89,15 +89,13 @@ async def test_it_works_with_its_roles_alone(cluster: Cluster | RealCluster, clu
     "An operator runs as its own service account with its generated roles alone, on both clusters.",
 )
 @pytest.mark.clusters("embedded")
-async def test_a_cluster_without_rbac_is_no_place_to_try_roles() -> None:
+async def test_rejects_service_account_client_without_rbac() -> None:
     async with Cluster() as cluster:
         with pytest.raises(ClusterError, match=r"use Cluster\(rbac=True\), or pytest --cluster-rbac"):
             await operator_client(cluster, lamps("lamps"), "default")
 
 
-async def test_the_same_user_is_refused_with_the_same_words(
-    cluster: Cluster | RealCluster, cluster_namespace: str
-) -> None:
+async def test_both_clusters_deny_with_the_same_message(cluster: Cluster | RealCluster, cluster_namespace: str) -> None:
     refused = []
     for user in (cluster.client_as("jane"), cluster.client_as(f"system:serviceaccount:{cluster_namespace}:robot", "x")):
         async with user:

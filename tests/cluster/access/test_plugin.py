@@ -1,4 +1,4 @@
-"""`pytest --cluster-rbac`: the fixture `cluster` with roles that count."""
+"""`pytest --cluster-rbac`: the fixture `cluster` enforces roles."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ async def test_jane_may_not(cluster):
 
 
 @pytest.mark.parametrize(("options", "outcome"), [(("--cluster-rbac",), "passed"), ((), "failed")])
-def test_users_may_do_what_roles_grant_with_the_option_alone(
-    pytester: pytest.Pytester, options: tuple[str, ...], outcome: str
-) -> None:
+def test_roles_apply_only_with_the_option(pytester: pytest.Pytester, options: tuple[str, ...], outcome: str) -> None:
     pytester.makepyfile(TEST)
     pytester.makeini("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n")
     pytester.runpytest_subprocess("-p", "no:cacheprovider", *options).assert_outcomes(**{outcome: 1})

@@ -1,4 +1,4 @@
-"""What a rule allows, and which rules cover others."""
+"""Requests that a rule allows, and rules that cover other rules."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubewright.cluster import User
-from kubewright.cluster.access import Question
-from kubewright.cluster.access._rules import EVERYTHING, Rule, described, uncovered
+from kubewright.cluster.access import AccessRequest
+from kubewright.cluster.access._rules import EVERYTHING, Rule, describe, uncovered
 
 PODS = Rule(verbs=("get", "list"), api_groups=("",), resources=("pods", "*/scale"))
 
 
-def ask(verb: str, resource: str, *, group: str = "", name: str = "") -> Question:
+def ask(verb: str, resource: str, *, group: str = "", name: str = "") -> AccessRequest:
     plural, _, part = resource.partition("/")
-    return Question(user=User("jane"), verb=verb, group=group, resource=plural, subresource=part, name=name)
+    return AccessRequest(user=User("jane"), verb=verb, group=group, resource=plural, subresource=part, name=name)
 
 
 @pytest.mark.promise(
@@ -23,7 +23,7 @@ def ask(verb: str, resource: str, *, group: str = "", name: str = "") -> Questio
     "Rules are matched as the real server does, and its default roles are there from the first moment.",
 )
 @pytest.mark.parametrize(
-    ("question", "allowed"),
+    ("access_request", "allowed"),
     [
         (ask("get", "pods"), True),
         (ask("watch", "pods"), False),
@@ -32,14 +32,14 @@ def ask(verb: str, resource: str, *, group: str = "", name: str = "") -> Questio
         (ask("get", "anything/scale"), True),
         (ask("get", "anything/upscale"), False),
         (ask("get", "secrets"), False),
-        (Question(user=User("jane"), verb="get", path="/pods"), False),
+        (AccessRequest(user=User("jane"), verb="get", path="/pods"), False),
     ],
 )
-def test_a_rule_allows_what_it_names(question: Question, allowed: bool) -> None:
-    assert PODS.allows(question) is allowed
+def test_rule_allows_listed_verbs_and_resources(access_request: AccessRequest, allowed: bool) -> None:
+    assert PODS.allows(access_request) is allowed
 
 
-def test_names_limit_a_rule_to_objects_that_are_named() -> None:
+def test_resource_names_restrict_a_rule() -> None:
     rule = Rule(verbs=("*",), api_groups=("*",), resources=("*",), resource_names=("a",))
     assert rule.allows(ask("get", "pods/log", name="a"))
     assert not rule.allows(ask("get", "pods", name="b"))
@@ -50,12 +50,12 @@ def test_names_limit_a_rule_to_objects_that_are_named() -> None:
     ("url", "path", "allowed"),
     [("/a", "/a", True), ("/a", "/a/b", False), ("/a/*", "/a/b/c", True), ("/a/*", "/a", False), ("*", "/x", True)],
 )
-def test_paths_are_allowed_whole_or_by_their_beginning(url: str, path: str, allowed: bool) -> None:
+def test_matches_paths_exactly_or_by_prefix(url: str, path: str, allowed: bool) -> None:
     rule = Rule(verbs=("get",), non_resource_urls=(url,))
-    assert rule.allows(Question(user=User("jane"), verb="get", path=path)) is allowed
+    assert rule.allows(AccessRequest(user=User("jane"), verb="get", path=path)) is allowed
 
 
-def test_everything_covers_everything_and_nothing_else_does() -> None:
+def test_only_wildcard_rules_cover_everything() -> None:
     wanted = [PODS, Rule(verbs=("get",), non_resource_urls=("/a",)), *EVERYTHING]
     assert uncovered(EVERYTHING, wanted) == []
     assert uncovered([PODS], [PODS]) == []
@@ -63,26 +63,26 @@ def test_everything_covers_everything_and_nothing_else_does() -> None:
     assert uncovered([], []) == []
 
 
-def test_named_objects_are_covered_by_all_of_them_but_not_the_other_way_round() -> None:
+def test_unrestricted_rule_covers_resource_names_but_not_vice_versa() -> None:
     one = Rule(verbs=("get",), api_groups=("",), resources=("pods",), resource_names=("a",))
     assert uncovered([PODS], [one]) == []
     assert uncovered([one], [Rule(verbs=("get",), api_groups=("",), resources=("pods",))]) != []
 
 
-def test_what_is_missing_is_told_in_one_line_for_each_resource() -> None:
+def test_describes_missing_permissions_in_one_line_per_resource() -> None:
     wanted = [
         Rule(verbs=("get", "delete", "patch"), api_groups=("",), resources=("pods",)),
         Rule(verbs=("get",), api_groups=("apps",), resources=("deployments",), resource_names=("web",)),
         Rule(verbs=("get",), non_resource_urls=("/a",)),
     ]
-    assert described(uncovered([PODS], wanted)) == [
+    assert describe(uncovered([PODS], wanted)) == [
         '{APIGroups:[""], Resources:["pods"], Verbs:["delete" "patch"]}',
         '{APIGroups:["apps"], Resources:["deployments"], ResourceNames:["web"], Verbs:["get"]}',
         '{NonResourceURLs:["/a"], Verbs:["get"]}',
     ]
 
 
-def test_null_in_a_rule_is_as_good_as_nothing() -> None:
+def test_treats_null_in_a_rule_as_empty() -> None:
     rule = Rule(verbs=None, api_groups=None, resources=None, resource_names=None, non_resource_urls=None)
     assert not rule.allows(ask("get", "pods"))
     assert list(rule.parts()) == []
@@ -107,13 +107,13 @@ QUESTIONS = [
     for resource in ("pods", "pods/scale", "secrets", "secrets/scale")
     for group in ("", "apps", "other")
     for name in ("", "a", "c")
-] + [Question(user=User("jane"), verb="get", path=path) for path in ("/a", "/a/b", "/a/b/c", "/ab", "/c")]
+] + [AccessRequest(user=User("jane"), verb="get", path=path) for path in ("/a", "/a/b", "/a/b/c", "/ab", "/c")]
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(RULES, max_size=3), RULES)
-def test_whoever_covers_a_rule_may_do_everything_that_it_allows(owned: list[Rule], wanted: Rule) -> None:
+def test_covering_rules_allow_everything_that_a_rule_allows(owned: list[Rule], wanted: Rule) -> None:
     if uncovered(owned, [wanted]):
         return
-    for question in QUESTIONS:
-        assert not wanted.allows(question) or any(own.allows(question) for own in owned), question
+    for access_request in QUESTIONS:
+        assert not wanted.allows(access_request) or any(own.allows(access_request) for own in owned), access_request

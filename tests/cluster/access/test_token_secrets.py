@@ -1,4 +1,4 @@
-"""Secrets that hold the token of a service account."""
+"""Secrets with service account tokens."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ async def held(cluster: Cluster, admin: Raw) -> dict[str, str]:
     "Access to the embedded cluster",
     "A Secret that asks for a token gets one, and goes with the account.",
 )
-async def test_a_secret_gets_a_token_that_lasts(guarded: Cluster, admin: Raw, anyone: Raw, clock: VirtualClock) -> None:
+async def test_secret_gets_a_token_that_does_not_expire(
+    guarded: Cluster, admin: Raw, anyone: Raw, clock: VirtualClock
+) -> None:
     account = await admin("POST", ACCOUNTS, {"metadata": {"name": "robot"}})
     await admin("POST", SECRETS, asking())
     data = await held(guarded, admin)
@@ -53,9 +55,7 @@ async def test_a_secret_gets_a_token_that_lasts(guarded: Cluster, admin: Raw, an
     assert secret["metadata"]["annotations"]["kubernetes.io/service-account.uid"] == account.body["metadata"]["uid"]
 
 
-async def test_the_token_is_good_for_as_long_as_it_stands_in_its_secret(
-    guarded: Cluster, admin: Raw, anyone: Raw
-) -> None:
+async def test_token_is_valid_while_its_secret_contains_it(guarded: Cluster, admin: Raw, anyone: Raw) -> None:
     await admin("POST", ACCOUNTS, {"metadata": {"name": "robot"}})
     await admin("POST", SECRETS, asking())
     first = (await held(guarded, admin))["token"]
@@ -72,7 +72,7 @@ async def test_the_token_is_good_for_as_long_as_it_stands_in_its_secret(
     "Access to the embedded cluster",
     "A Secret that asks for a token gets one, and goes with the account.",
 )
-async def test_the_secret_goes_with_its_account(guarded: Cluster, admin: Raw, anyone: Raw) -> None:
+async def test_secret_is_deleted_with_its_account(guarded: Cluster, admin: Raw, anyone: Raw) -> None:
     await admin("POST", ACCOUNTS, {"metadata": {"name": "robot"}})
     await admin("POST", SECRETS, asking())
     token = (await held(guarded, admin))["token"]
@@ -83,16 +83,14 @@ async def test_the_secret_goes_with_its_account(guarded: Cluster, admin: Raw, an
 
 
 @pytest.mark.parametrize("body", [asking("nobody"), asking(**{"kubernetes.io/service-account.uid": "another"})])
-async def test_a_secret_for_an_account_that_is_not_there_goes(
-    guarded: Cluster, admin: Raw, body: dict[str, Any]
-) -> None:
+async def test_secret_without_account_is_deleted(guarded: Cluster, admin: Raw, body: dict[str, Any]) -> None:
     await admin("POST", ACCOUNTS, {"metadata": {"name": "robot"}})
     assert (await admin("POST", SECRETS, body)).status == 201
     await guarded.settled()
     assert (await admin("GET", f"{SECRETS}/holder")).status == 404
 
 
-async def test_other_secrets_are_left_alone(guarded: Cluster, admin: Raw) -> None:
+async def test_other_secrets_are_unchanged(guarded: Cluster, admin: Raw) -> None:
     await admin("POST", ACCOUNTS, {"metadata": {"name": "robot"}})
     opaque = {**asking(), "type": "Opaque"}
     made = await admin("POST", SECRETS, opaque)

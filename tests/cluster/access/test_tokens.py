@@ -1,4 +1,4 @@
-"""Tokens of service accounts: how long they are good, and what ends them."""
+"""Service account tokens: expiration and invalidation."""
 
 from __future__ import annotations
 
@@ -47,14 +47,12 @@ async def with_token(raw: Raw, token: str, method: str = "POST", path: str = WHO
     "Tokens of service accounts are signed, expire by the clock, and end with what they are bound to; over HTTPS as"
     " well.",
 )
-async def test_a_token_is_good_until_it_expires_by_the_clusters_clock(
-    admin: Raw, anyone: Raw, clock: VirtualClock
-) -> None:
+async def test_token_expires_by_the_clock_of_the_cluster(admin: Raw, anyone: Raw, clock: VirtualClock) -> None:
     token = await token_of(admin, expirationSeconds=600)
     got = await with_token(anyone, token)
     assert got.status == 201
     assert got.body["status"]["userInfo"]["username"] == ROBOT
-    await clock.advance(600 + 59)  # clocks may differ by a minute
+    await clock.advance(600 + 59)  # allowed clock skew: one minute
     assert (await with_token(anyone, token)).status == 201
     await clock.advance(2)
     got = await with_token(anyone, token)
@@ -68,7 +66,7 @@ async def test_a_token_is_good_until_it_expires_by_the_clusters_clock(
     "Tokens of service accounts are signed, expire by the clock, and end with what they are bound to; over HTTPS as"
     " well.",
 )
-async def test_a_token_goes_with_its_account_also_when_another_takes_its_name(admin: Raw, anyone: Raw) -> None:
+async def test_token_is_invalid_after_its_account_is_recreated(admin: Raw, anyone: Raw) -> None:
     token = await token_of(admin)
     await admin("DELETE", f"{ACCOUNTS}/robot")
     assert (await with_token(anyone, token)).status == 401
@@ -94,7 +92,7 @@ async def test_a_token_goes_with_its_account_also_when_another_takes_its_name(ad
         ("nodes", "Node", {}),
     ],
 )
-async def test_a_token_goes_with_what_it_is_bound_to(
+async def test_token_is_invalid_after_its_bound_object_is_deleted(
     admin: Raw, anyone: Raw, plural: str, kind: str, content: dict[str, Any]
 ) -> None:
     await admin("POST", f"/api/v1/{plural}", {"metadata": {"name": "bound"}, **content})
@@ -108,7 +106,7 @@ async def test_a_token_goes_with_what_it_is_bound_to(
     "Access to the embedded cluster",
     "A token that was changed, or is of another cluster, lets nobody in.",
 )
-async def test_a_token_is_worth_nothing_when_anything_in_it_is_changed(admin: Raw, anyone: Raw) -> None:
+async def test_rejects_modified_token(admin: Raw, anyone: Raw) -> None:
     token = await token_of(admin)
     header, payload, signature = token.split(".")
     claims = json.loads(base64.urlsafe_b64decode(payload + "=="))
@@ -149,14 +147,14 @@ def kid(header: str) -> str:
     "Access to the embedded cluster",
     "A token that was changed, or is of another cluster, lets nobody in.",
 )
-async def test_a_token_of_another_cluster_is_not_known(admin: Raw, anyone: Raw) -> None:
-    async with Cluster(seed=1, rbac=True) as other:  # with the same seed: but keys come from nowhere else
+async def test_rejects_token_of_another_cluster(admin: Raw, anyone: Raw) -> None:
+    async with Cluster(seed=1, rbac=True) as other:  # the seed does not affect keys
         token = await token_of(Raw(other.transport()))
     await token_of(admin)
     assert (await with_token(anyone, token)).status == 401
 
 
-async def test_a_token_for_others_is_refused_here_and_known_to_them(admin: Raw, anyone: Raw) -> None:
+async def test_token_is_valid_for_its_audience_only(admin: Raw, anyone: Raw) -> None:
     token = await token_of(admin, audiences=["vault"])
     assert (await with_token(anyone, token)).status == 401
     review = await admin("POST", REVIEWS, {"spec": {"token": token, "audiences": ["vault", "other"]}})
@@ -164,7 +162,7 @@ async def test_a_token_for_others_is_refused_here_and_known_to_them(admin: Raw, 
     assert review.body["status"]["audiences"] == ["vault"]
 
 
-async def test_a_request_with_a_token_is_its_accounts_whoever_sends_it(admin: Raw) -> None:
+async def test_token_takes_precedence_over_the_client_user(admin: Raw) -> None:
     token = await token_of(admin)
     assert (await with_token(admin, token, "GET", MAPS)).status == 403
     await grant(admin, ROBOT, {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]})
@@ -176,7 +174,7 @@ async def test_a_request_with_a_token_is_its_accounts_whoever_sends_it(admin: Ra
     "Tokens of service accounts are signed, expire by the clock, and end with what they are bound to; over HTTPS as"
     " well.",
 )
-async def test_tokens_are_accepted_over_https_and_end_there_as_well(tmp_path: Path, clock: VirtualClock) -> None:
+async def test_tokens_work_and_expire_over_https(tmp_path: Path, clock: VirtualClock) -> None:
     import aiohttp
 
     async with Cluster(clock=clock, rbac=True) as cluster:
@@ -194,7 +192,7 @@ async def test_tokens_are_accepted_over_https_and_end_there_as_well(tmp_path: Pa
         async with aiohttp.ClientSession() as session:
             assert await status(MAPS, token) == 200
             assert await status("/api/v1/nodes", token) == 403
-            assert await status(MAPS) == 403  # anonymous, whom nobody has granted anything
+            assert await status(MAPS) == 403  # the anonymous user has no permissions
             assert await status("/version") == 200
             assert await status(MAPS, "nonsense") == 401
             assert await status(MAPS, cluster.token) == 200
@@ -209,7 +207,7 @@ def ca_of(cluster: Cluster, folder: Path) -> str:
     return base64.b64decode(content["clusters"][0]["cluster"]["certificate-authority-data"]).decode()
 
 
-async def test_without_rbac_tokens_tell_who_comes(clock: VirtualClock) -> None:
+async def test_without_rbac_tokens_identify_the_user(clock: VirtualClock) -> None:
     async with Cluster(clock=clock) as cluster:
         admin = Raw(cluster.transport())
         token = await token_of(admin)
@@ -218,7 +216,7 @@ async def test_without_rbac_tokens_tell_who_comes(clock: VirtualClock) -> None:
         assert (await with_token(admin, token, "GET", "/api/v1/nodes")).status == 200
 
 
-async def test_the_administrators_own_token_is_known_to_reviews() -> None:
+async def test_token_review_accepts_the_administrator_token() -> None:
     async with Cluster(rbac=True) as cluster:
         await cluster.serve()
         review = await Raw(cluster.transport())("POST", REVIEWS, {"spec": {"token": cluster.token}})
@@ -228,7 +226,7 @@ async def test_the_administrators_own_token_is_known_to_reviews() -> None:
     }
 
 
-async def test_others_can_verify_a_token_by_the_published_key(admin: Raw, requests_as: As) -> None:
+async def test_published_key_verifies_tokens(admin: Raw, requests_as: As) -> None:
     token = await token_of(admin)
     robot = requests_as(ROBOT)  # every service account may read these
     issuer = (await robot("GET", "/.well-known/openid-configuration")).body
@@ -241,7 +239,8 @@ async def test_others_can_verify_a_token_by_the_published_key(admin: Raw, reques
     )
     both = decoded(signature)
     signed = utils.encode_dss_signature(int.from_bytes(both[:32]), int.from_bytes(both[32:]))
-    numbers.public_key().verify(signed, content.encode(), ec.ECDSA(hashes.SHA256()))  # raises unless it is ours
+    # raises unless this cluster signed it
+    numbers.public_key().verify(signed, content.encode(), ec.ECDSA(hashes.SHA256()))
     assert (await requests_as("system:anonymous")("GET", "/openid/v1/jwks")).status == 403
 
 
@@ -249,7 +248,7 @@ def decoded(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-async def test_the_key_is_made_anew_for_each_cluster_and_shown_to_nobody(guarded: Cluster, admin: Raw) -> None:
+async def test_each_cluster_has_its_own_secret_key(guarded: Cluster, admin: Raw) -> None:
     await token_of(admin)
     tokens = guarded.dispatcher.access.tokens
     assert isinstance(tokens._key, ec.EllipticCurvePrivateKey)

@@ -1,4 +1,4 @@
-"""A webhook server, and the way to the real server that calls it; for conversions, too."""
+"""A webhook server, and the real server that calls it; for conversion, too."""
 
 from __future__ import annotations
 

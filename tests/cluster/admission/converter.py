@@ -1,4 +1,4 @@
-"""What the webhook server answers when it is asked to convert: `spec.size` of v1 is `spec.count` of v2."""
+"""Responses of the conversion webhook: `spec.size` of v1 is `spec.count` of v2."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def converted(review: dict[str, Any], fault: str | None) -> dict[str, Any]:
-    """The ConversionReview with every object in the version that is asked for, unless a fault is."""
+    """Returns the ConversionReview with every object in the requested version, or with a fault."""
     request = review["request"]
     objects = [_one(obj, request["desiredAPIVersion"], fault) for obj in request["objects"]]
     response: dict[str, Any] = {

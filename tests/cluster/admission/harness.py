@@ -17,7 +17,7 @@ from tests.cluster.admission.hooks import HookServer
 from tests.cluster.differential.harness import METHODS, Run, Scenario, differences, ignored
 
 HERE = Path(__file__).parent
-FAR = 1_000_000  # the embedded revisions begin here, so that none of them is some other number by chance
+FAR = 1_000_000  # embedded revisions start here, so that none equals another number by chance
 GROUP = "/apis/admissionregistration.k8s.io/v1"
 PLURALS = {"Validating": "validatingwebhookconfigurations", "Mutating": "mutatingwebhookconfigurations"}
 SUBRESOURCES = ("status", "scale", "binding", "eviction")
@@ -44,7 +44,7 @@ def hook_scenarios(folder: Path = HERE / "scenarios") -> list[HookScenario]:
 
 
 async def check_alike(scenario: HookScenario, real: Transport, server: HookServer, known: list[dict[str, str]]) -> None:
-    """Play a scenario on both servers, and fail when they differ otherwise than is known, or no more as is known."""
+    """Plays a scenario on both servers and fails unless their differences are exactly the known ones."""
     namespace = f"hook-{secrets.token_hex(4)}"
     async with Cluster(seed=scenario.name, controllers=False) as cluster:
         cluster.state.storage.revision = FAR
@@ -70,8 +70,8 @@ class HookRun(Run):
 
     async def with_hooks(self, scenario: HookScenario) -> list[dict[str, Any]]:
         self.variables |= {"hook": f"{self.server.url}/{self.side}", "ca": self.server.bundle}
-        for name, behaviour in scenario.hooks.items():
-            self.server.behaviours[f"{self.side}/{name}"] = behaviour
+        for name, behavior in scenario.hooks.items():
+            self.server.behaviors[f"{self.side}/{name}"] = behavior
         try:
             answers = await self.play(Scenario(scenario.name, scenario.steps, scenario.file))
         finally:
@@ -89,19 +89,21 @@ class HookRun(Run):
         if "configure" in step:
             await self._configure(number, step)
         elif "behave" in step:
-            for name, behaviour in step["behave"].items():
-                self.server.behaviours[f"{self.side}/{name}"] = behaviour
+            for name, behavior in step["behave"].items():
+                self.server.behaviors[f"{self.side}/{name}"] = behavior
         elif "reviews" in step:
-            asked = self.server.asked.pop(f"{self.side}/{step['reviews']}", [])
-            self.answers.append({"step": f"step {number + 1}: reviews", "asked": [_seen(review) for review in asked]})
+            received = self.server.received.pop(f"{self.side}/{step['reviews']}", [])
+            self.answers.append(
+                {"step": f"step {number + 1}: reviews", "asked": [_seen(review) for review in received]}
+            )
         else:
             await super()._step(number, step)
             await self._cached(step)
 
     async def _cached(self, step: dict[str, Any]) -> None:
-        """Wait until the real server's cache has what was written.
+        """Waits until the real server's cache has the written object.
 
-        It begins a write with what is cached, asks admission, and does so once more when that turns out to be old.
+        The server runs admission on the cached object, and again if that is outdated.
         """
         method = next((method for method in METHODS if method in step), "GET")
         if method == "GET":
@@ -112,7 +114,7 @@ class HookRun(Run):
             path = parent
         elif method == "POST":
             path = f"{path}/{step.get('body', {}).get('metadata', {}).get('name', '')}"
-        if path.endswith("/"):  # a name that the server makes
+        if path.endswith("/"):  # a generated name
             return
         response = await self.transport.send(self._request("GET", path, {}, None))
         content = json.loads(await response.read())
@@ -122,7 +124,7 @@ class HookRun(Run):
             await cached.read()
 
     async def _configure(self, number: int, step: dict[str, Any]) -> None:
-        """Create a configuration, and wait until the server heeds it: a hook of its own tells."""
+        """Creates a configuration and waits until the server uses it: a probe hook of its own confirms it."""
         plural = PLURALS[step["configure"]]
         probe = f"probe-{number}"
         hooks = [self._hook(hook) for hook in step["webhooks"]]
@@ -140,12 +142,12 @@ class HookRun(Run):
         self.made.append(f"{GROUP}/{plural}/{name}")
         path = f"/api/v1/namespaces/{self.namespace}/configmaps?dryRun=All"
         asked = json.dumps({"metadata": {"name": probe, "labels": {"probe": probe}}})
-        while step.get("wait", True) and f"{self.side}/{probe}" not in self.server.asked:
+        while step.get("wait", True) and f"{self.side}/{probe}" not in self.server.received:
             response = await self.transport.send(self._request("POST", path, {}, asked))
             await response.read()
             await asyncio.sleep(0.02)
-        for hook in step["webhooks"]:  # what it was asked about the probe
-            self.server.asked.pop(f"{self.side}/{hook.get('hook')}", None)
+        for hook in step["webhooks"]:  # drops the reviews of the probe
+            self.server.received.pop(f"{self.side}/{hook.get('hook')}", None)
 
     def _hook(self, hook: dict[str, Any]) -> dict[str, Any]:
         made = {
@@ -162,7 +164,7 @@ class HookRun(Run):
 
 
 def _seen(review: dict[str, Any]) -> dict[str, Any]:
-    """A review without who asks: the two servers have different administrators."""
+    """Returns a review without its user: the two servers have different administrators."""
     request = {**review["request"]}
     request.pop("userInfo", None)
     return {**review, "request": request}

@@ -1,4 +1,4 @@
-"""A webhook server for tests: over TLS, on loopback, with answers that are data."""
+"""A webhook server for tests: TLS, loopback, responses as data."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ ALLOW: dict[str, Any] = {"allowed": True}
 
 
 class HookServer:
-    """Answers reviews at `url/<path>` as `behaviours[path]` says, and keeps what it was asked in `asked[path]`.
+    """Answers reviews at `url/<path>` as `behaviors[path]` describes, and records them in `received[path]`.
 
-    A behaviour is the response, with these keys of its own: `patch` is a list of operations; `raw` is the whole body,
-    `text` the same as it stands; `code` the status; `hang` answers never; `unless` (a label) allows objects that have
-    it; `version` the version of the answer; `omit` fields of the review. Whoever is asked to convert does so; `fault`
-    says what it does wrong.
+    A behavior is the response with these additional keys: `patch`, a list of operations; `raw`, the whole body; `text`,
+    the body as a string; `code`, the status; `hang`, never answers; `unless`, a label that allows objects; `version`,
+    the
+    version of the response; `omit`, fields of the review. Conversion reviews are converted; `fault` names an error to
+    make.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -37,17 +38,17 @@ class HookServer:
         self._runner: web.ServerRunner | None = None
         self.url = ""
         self.port = 0
-        """Of the next start: any free one, then the same again."""
+        """The port of the next start: any free one first, then the same."""
         self.peers: set[Any] = set()
-        """The other ends of all connections on which a review came."""
+        """The peer addresses of all connections that carried a review."""
         self.hosts: list[str] = []
-        self.behaviours: dict[str, Any] = {}
-        self.asked: dict[str, list[Any]] = {}
+        self.behaviors: dict[str, Any] = {}
+        self.received: dict[str, list[Any]] = {}
         self.hanging = asyncio.Event()
 
     @property
     def bundle(self) -> str:
-        """The CA bundle of a client configuration."""
+        """Returns the CA bundle of a client configuration."""
         return base64.b64encode(self._authority.pair.certificate).decode()
 
     @property
@@ -70,7 +71,7 @@ class HookServer:
         await self._runner.cleanup()
 
     def cut(self) -> None:
-        """End all connections, and not in an orderly way: nobody at the other end may be there to say good-bye."""
+        """Aborts all connections without a TLS shutdown."""
         for connection in self._server.connections:
             if connection.transport is not None:
                 connection.transport.abort()
@@ -80,33 +81,33 @@ class HookServer:
         self.hosts.append(request.headers["Host"])
         self.peers.add(request.transport.get_extra_info("peername") if request.transport is not None else None)
         review = json.loads(await request.read())
-        self.asked.setdefault(path, []).append(review)
-        behaviour = self.behaviours.get(path, ALLOW)
-        if callable(behaviour):
-            behaviour = await behaviour(review)
-        if behaviour.get("hang"):
+        self.received.setdefault(path, []).append(review)
+        behavior = self.behaviors.get(path, ALLOW)
+        if callable(behavior):
+            behavior = await behavior(review)
+        if behavior.get("hang"):
             await self.hanging.wait()
-        status = behaviour.get("code", 200)
-        if "text" in behaviour:
-            return web.Response(status=status, text=behaviour["text"], content_type=behaviour.get("type", "text/plain"))
-        if "objects" in review["request"] and "raw" not in behaviour:
-            return web.json_response(converted(review, behaviour.get("fault")), status=status)
-        body = behaviour["raw"] if "raw" in behaviour else answer_to(review, behaviour)
+        status = behavior.get("code", 200)
+        if "text" in behavior:
+            return web.Response(status=status, text=behavior["text"], content_type=behavior.get("type", "text/plain"))
+        if "objects" in review["request"] and "raw" not in behavior:
+            return web.json_response(converted(review, behavior.get("fault")), status=status)
+        body = behavior["raw"] if "raw" in behavior else answer_to(review, behavior)
         return web.json_response(body, status=status)
 
 
-def answer_to(review: dict[str, Any], behaviour: dict[str, Any]) -> dict[str, Any]:
-    """The AdmissionReview that a behaviour answers with."""
+def answer_to(review: dict[str, Any], behavior: dict[str, Any]) -> dict[str, Any]:
+    """Returns the AdmissionReview of a behavior."""
     request = review["request"]
-    response = {"uid": request["uid"], **behaviour}
+    response = {"uid": request["uid"], **behavior}
     for name in ("unless", "version", "omit", "code"):
         response.pop(name, None)
     if "patch" in response and isinstance(response["patch"], list):
         response["patch"] = base64.b64encode(json.dumps(response["patch"]).encode()).decode()
         response.setdefault("patchType", "JSONPatch")
     labels = ((request.get("object") or {}).get("metadata") or {}).get("labels") or {}
-    if behaviour.get("unless") in labels:
+    if behavior.get("unless") in labels:
         response = {"uid": request["uid"], "allowed": True}
-    version = behaviour.get("version", review["apiVersion"])
+    version = behavior.get("version", review["apiVersion"])
     made = {"apiVersion": version, "kind": "AdmissionReview", "response": response}
-    return {name: value for name, value in made.items() if name not in behaviour.get("omit", ())}
+    return {name: value for name, value in made.items() if name not in behavior.get("omit", ())}

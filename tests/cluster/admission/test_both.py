@@ -1,4 +1,4 @@
-"""Both servers call webhooks in the same way, and answer the same; see README.md beside this file."""
+"""Both servers call webhooks in the same way and return the same responses; see README.md beside this file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ KNOWN = yaml.safe_load((HERE / "known_differences.yaml").read_text())
 )
 @pytest.mark.promise("Webhooks of the embedded cluster", "Certificates are verified.")
 @pytest.mark.parametrize("scenario", hook_scenarios(), ids=lambda scenario: f"{scenario.file}: {scenario.name}")
-async def test_both_servers_ask_and_answer_the_same(scenario: HookScenario, real: Transport, hooks: HookServer) -> None:
+async def test_both_servers_send_and_return_the_same(
+    scenario: HookScenario, real: Transport, hooks: HookServer
+) -> None:
     await check_alike(scenario, real, hooks, KNOWN)
 
 
@@ -26,5 +28,5 @@ async def test_both_servers_ask_and_answer_the_same(scenario: HookScenario, real
     "Webhooks of the embedded cluster",
     "Webhooks are asked, and change, refuse and fail a write, as by the real server.",
 )
-def test_every_known_difference_is_one_of_a_scenario() -> None:
+def test_every_known_difference_has_a_scenario() -> None:
     assert {entry["scenario"] for entry in KNOWN} <= {scenario.name for scenario in hook_scenarios()}

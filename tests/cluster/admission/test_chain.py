@@ -1,4 +1,4 @@
-"""The chain of plugins, and the writes that go through it."""
+"""The admission chain, and the writes that run it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 Step = Callable[[Attributes], Awaitable[None] | None]
 
 
-class Told(Plugin):
-    """Remembers what it was told, and does what it is given."""
+class Recorder(Plugin):
+    """Records its calls and runs the given functions."""
 
     def __init__(self, name: str, *, mutate: Step | None = None, validate: Step | None = None) -> None:
         self.name = name
-        self.told: list[tuple[str, Attributes]] = []
+        self.calls: list[tuple[str, Attributes]] = []
         self._steps = {"mutate": mutate, "validate": validate}
 
     def _do(self, phase: str, attributes: Attributes) -> Awaitable[None] | None:
-        self.told.append((phase, attributes))
+        self.calls.append((phase, attributes))
         step = self._steps[phase]
         return None if step is None else step(attributes)
 
@@ -40,7 +40,7 @@ class Told(Plugin):
     "Webhooks of the embedded cluster",
     "Every write asks admission in two phases, in the real server's order.",
 )
-async def test_plugins_are_asked_in_the_order_of_the_real_server() -> None:
+async def test_plugins_run_in_the_order_of_the_real_server() -> None:
     order: list[str] = []
     chain = Chain()
     names = ["ResourceQuota", "LimitRanger", "ValidatingAdmissionPolicy"]
@@ -49,22 +49,22 @@ async def test_plugins_are_asked_in_the_order_of_the_real_server() -> None:
         return lambda _: order.append(name)
 
     for name in names:
-        chain.add(Told(name, mutate=note(name)))
+        chain.add(Recorder(name, mutate=note(name)))
     state_type: Any = None
     await chain.mutate(Attributes(operation="CREATE", type=state_type, user=User("me")))
     assert order == sorted(names, key=NAMES.index)
 
 
-def test_a_plugin_that_the_real_server_does_not_know_is_refused() -> None:
-    with pytest.raises(ValueError, match="'Mine' is no admission plugin of the real server"):
-        Chain().add(Told("Mine"))
+def test_rejects_unknown_plugin() -> None:
+    with pytest.raises(ValueError, match="'Mine' is not a known admission plugin"):
+        Chain().add(Recorder("Mine"))
 
 
-def test_a_plugin_is_added_once() -> None:
+def test_rejects_duplicate_plugin() -> None:
     chain = Chain()
-    chain.add(Told("LimitRanger"))
-    with pytest.raises(ValueError, match="the admission plugin LimitRanger is there already"):
-        chain.add(Told("LimitRanger"))
+    chain.add(Recorder("LimitRanger"))
+    with pytest.raises(ValueError, match="the admission plugin LimitRanger was added already"):
+        chain.add(Recorder("LimitRanger"))
     assert chain.find("LimitRanger") is not None
     assert chain.find("ResourceQuota") is None
 
@@ -73,41 +73,43 @@ def test_a_plugin_is_added_once() -> None:
     "Webhooks of the embedded cluster",
     "Every write asks admission in two phases, in the real server's order.",
 )
-async def test_every_write_asks_in_both_phases(embedded: Cluster, raw: Raw) -> None:
-    plugin = Told("PodSecurity")
+async def test_every_write_runs_both_phases(embedded: Cluster, raw: Raw) -> None:
+    plugin = Recorder("PodSecurity")
     embedded.state.admission.add(plugin)
     await raw("POST", MAPS, {"metadata": {"generateName": "a-"}})
-    (first, mutated), (second, validated) = plugin.told
+    (first, mutated), (second, validated) = plugin.calls
     assert (first, mutated.operation, mutated.name) == ("mutate", "CREATE", "")
     assert (second, validated.operation, validated.name[:2]) == ("validate", "CREATE", "a-")
     assert validated.object is not None
     assert validated.object["metadata"]["uid"]
-    plugin.told.clear()
+    plugin.calls.clear()
     await raw("PATCH", f"{MAPS}/{validated.name}", {"data": {"k": "v"}}, type="application/merge-patch+json")
-    assert [(phase, told.operation, told.old is not None) for phase, told in plugin.told] == [
+    assert [(phase, attributes.operation, attributes.old is not None) for phase, attributes in plugin.calls] == [
         ("mutate", "UPDATE", True),
         ("validate", "UPDATE", True),
     ]
-    plugin.told.clear()
+    plugin.calls.clear()
     await raw("DELETE", f"{MAPS}/{validated.name}?dryRun=All")
-    assert [(phase, told.operation, told.object, told.dry_run) for phase, told in plugin.told] == [
+    assert [
+        (phase, attributes.operation, attributes.object, attributes.dry_run) for phase, attributes in plugin.calls
+    ] == [
         ("mutate", "DELETE", None, True),
         ("validate", "DELETE", None, True),
     ]
 
 
-async def test_a_plugin_changes_warns_and_refuses(embedded: Cluster, raw: Raw) -> None:
-    def change(told: Attributes) -> None:
-        assert told.object is not None
-        told.object["data"] = {"set": "by the plugin"}
-        told.warnings.append("changed")
+async def test_plugin_changes_warns_and_rejects(embedded: Cluster, raw: Raw) -> None:
+    def change(attributes: Attributes) -> None:
+        assert attributes.object is not None
+        attributes.object["data"] = {"set": "by the plugin"}
+        attributes.warnings.append("changed")
 
-    async def refuse(told: Attributes) -> None:
-        if told.name == "bad":
-            raise told.forbidden("exceeded everything")
+    async def refuse(attributes: Attributes) -> None:
+        if attributes.name == "bad":
+            raise attributes.forbidden("exceeded everything")
 
-    embedded.state.admission.add(Told("PodSecurity", mutate=change))
-    embedded.state.admission.add(Told("RuntimeClass", validate=refuse))
+    embedded.state.admission.add(Recorder("PodSecurity", mutate=change))
+    embedded.state.admission.add(Recorder("RuntimeClass", validate=refuse))
     made = await raw("POST", MAPS, {"metadata": {"name": "good"}})
     assert (made.status, made.body["data"], made.warnings) == (
         201,
@@ -121,36 +123,36 @@ async def test_a_plugin_changes_warns_and_refuses(embedded: Cluster, raw: Raw) -
     )
 
 
-async def test_the_first_phase_runs_again_when_a_plugin_asks_for_it(embedded: Cluster, raw: Raw) -> None:
+async def test_mutating_phase_runs_again_on_reinvoke(embedded: Cluster, raw: Raw) -> None:
     rounds: list[int] = []
 
-    def once_more(told: Attributes) -> None:
-        rounds.append(told.round)
-        told.reinvoke = True
+    def once_more(attributes: Attributes) -> None:
+        rounds.append(attributes.round)
+        attributes.reinvoke = True
 
-    embedded.state.admission.add(Told("PodSecurity", mutate=once_more))
+    embedded.state.admission.add(Recorder("PodSecurity", mutate=once_more))
     await raw("POST", MAPS, {"metadata": {"name": "a"}})
     assert rounds == [0, 1]
 
 
 class Held:
-    """A plugin's step that waits until it is let go, the first time it is asked about an update."""
+    """A plugin function that blocks its first update until it is released."""
 
     def __init__(self) -> None:
         self.reached = asyncio.Event()
         self.go = asyncio.Event()
         self.seen: list[Any] = []
 
-    async def __call__(self, told: Attributes) -> None:
-        if told.operation == "CREATE" or told.user.name == "other":
+    async def __call__(self, attributes: Attributes) -> None:
+        if attributes.operation == "CREATE" or attributes.user.name == "other":
             return
-        self.seen.append((told.old or {}).get("data"))
+        self.seen.append((attributes.old or {}).get("data"))
         self.reached.set()
         await self.go.wait()
 
 
 async def between(embedded: Cluster, raw: Raw, held: Held, request: Awaitable[Got]) -> Got:
-    """Write the object while a request about it waits for admission; the answer to the request."""
+    """Writes the object while a request about it waits for admission. Returns the response of the request."""
     other = Raw(embedded.transport(User("other")))
     waiting = asyncio.ensure_future(request)
     await held.reached.wait()
@@ -165,11 +167,9 @@ async def between(embedded: Cluster, raw: Raw, held: Held, request: Awaitable[Go
     "A write begins again when its object changed while admission was asked; nothing is lost, and nothing is "
     "written twice.",
 )
-async def test_a_patch_begins_again_when_the_object_changed_while_admission_was_asked(
-    embedded: Cluster, raw: Raw
-) -> None:
+async def test_patch_restarts_when_the_object_changes_during_admission(embedded: Cluster, raw: Raw) -> None:
     held = Held()
-    embedded.state.admission.add(Told("PodSecurity", validate=held))
+    embedded.state.admission.add(Recorder("PodSecurity", validate=held))
     await raw("POST", MAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}})
     patch = raw("PATCH", f"{MAPS}/a", {"data": {"mine": "1"}}, type="application/merge-patch+json")
     answer = await between(embedded, raw, held, patch)
@@ -182,17 +182,17 @@ async def test_a_patch_begins_again_when_the_object_changed_while_admission_was_
     "A write begins again when its object changed while admission was asked; nothing is lost, and nothing is "
     "written twice.",
 )
-async def test_an_update_of_a_revision_that_has_passed_meanwhile_is_a_conflict(embedded: Cluster, raw: Raw) -> None:
+async def test_update_conflicts_when_the_object_changes_during_admission(embedded: Cluster, raw: Raw) -> None:
     held = Held()
-    embedded.state.admission.add(Told("PodSecurity", mutate=held))
+    embedded.state.admission.add(Recorder("PodSecurity", mutate=held))
     made = (await raw("POST", MAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}})).body
     answer = await between(embedded, raw, held, raw("PUT", f"{MAPS}/a", {**made, "data": {"k": "w"}}))
     assert (answer.status, answer.body["reason"]) == (409, "Conflict")
 
 
-async def test_a_deletion_asks_about_what_the_object_has_become(embedded: Cluster, raw: Raw) -> None:
+async def test_deletion_restarts_when_the_object_changes_during_admission(embedded: Cluster, raw: Raw) -> None:
     held = Held()
-    embedded.state.admission.add(Told("PodSecurity", validate=held))
+    embedded.state.admission.add(Recorder("PodSecurity", validate=held))
     await raw("POST", MAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}})
     answer = await between(embedded, raw, held, raw("DELETE", f"{MAPS}/a"))
     assert answer.status == 200
@@ -205,27 +205,27 @@ async def test_a_deletion_asks_about_what_the_object_has_become(embedded: Cluste
     "A write begins again when its object changed while admission was asked; nothing is lost, and nothing is "
     "written twice.",
 )
-async def test_of_two_creates_of_one_name_that_wait_for_admission_one_succeeds(embedded: Cluster, raw: Raw) -> None:
+async def test_one_of_two_concurrent_creates_succeeds(embedded: Cluster, raw: Raw) -> None:
     both = asyncio.Barrier(2)
 
-    async def meet(told: Attributes) -> None:
+    async def meet(attributes: Attributes) -> None:
         await both.wait()
 
-    embedded.state.admission.add(Told("PodSecurity", validate=meet))
+    embedded.state.admission.add(Recorder("PodSecurity", validate=meet))
     answers = await asyncio.gather(*(raw("POST", MAPS, {"metadata": {"name": "a"}}) for _ in range(2)))
     assert sorted(answer.status for answer in answers) == [201, 409]
     assert {answer.body.get("reason") for answer in answers} == {None, "AlreadyExists"}
 
 
-async def test_warnings_of_an_attempt_that_begins_again_are_not_told_twice(embedded: Cluster, raw: Raw) -> None:
+async def test_restarted_request_does_not_repeat_warnings(embedded: Cluster, raw: Raw) -> None:
     held = Held()
 
-    async def warn(told: Attributes) -> None:
-        if told.user.name != "other":
-            told.warnings.append("once")
-        await held(told)
+    async def warn(attributes: Attributes) -> None:
+        if attributes.user.name != "other":
+            attributes.warnings.append("once")
+        await held(attributes)
 
-    embedded.state.admission.add(Told("PodSecurity", validate=warn))
+    embedded.state.admission.add(Recorder("PodSecurity", validate=warn))
     await raw("POST", MAPS, {"metadata": {"name": "a"}})
     patch = raw("PATCH", f"{MAPS}/a", {"data": {"mine": "1"}}, type="application/merge-patch+json")
     assert (await between(embedded, raw, held, patch)).warnings == ['299 - "once"']
@@ -235,19 +235,19 @@ async def test_warnings_of_an_attempt_that_begins_again_are_not_told_twice(embed
     "Webhooks of the embedded cluster",
     "Controllers ask in their own name, and try again what was refused.",
 )
-async def test_controllers_ask_in_their_own_name_and_try_again_what_was_refused(clock: Any) -> None:
+async def test_controllers_use_their_own_user_and_retry_rejected_writes(clock: Any) -> None:
     refusing = True
     users: list[str] = []
 
-    def keep(told: Attributes) -> None:
-        if told.operation == "DELETE" and told.name == "child":
-            users.append(told.user.name)
+    def keep(attributes: Attributes) -> None:
+        if attributes.operation == "DELETE" and attributes.name == "child":
+            users.append(attributes.user.name)
             if refusing:
-                raise told.forbidden("not yet")
+                raise attributes.forbidden("not yet")
 
     async with Cluster(clock=clock, seed=1) as cluster:
         raw = Raw(cluster.transport())
-        cluster.state.admission.add(Told("PodSecurity", validate=keep))
+        cluster.state.admission.add(Recorder("PodSecurity", validate=keep))
         owner = (await raw("POST", MAPS, {"metadata": {"name": "owner"}})).body["metadata"]
         reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["uid"]}
         await raw("POST", MAPS, {"metadata": {"name": "child", "ownerReferences": [reference]}})

@@ -1,4 +1,4 @@
-"""Webhooks of the embedded cluster alone: where they are reached, and what becomes of them."""
+"""Webhooks of the embedded cluster: addresses, connections and configurations."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def behind_a_service(hooks: HookServer) -> dict[str, Any]:
     "Webhooks of the embedded cluster",
     "A Service is called where the program says it is; pods without machines are not called.",
 )
-async def test_a_service_has_the_address_that_the_program_names(hooks: HookServer) -> None:
-    hooks.behaviours["deny"] = {"allowed": False, "status": {"message": "not today"}}
+async def test_service_uses_the_configured_address(hooks: HookServer) -> None:
+    hooks.behaviors["deny"] = {"allowed": False, "status": {"message": "not today"}}
     async with Cluster(services={"default/hooks": hooks.address}, controllers=False) as cluster:
         raw = Raw(cluster.transport())
         await raw("POST", CONFIGURATIONS, behind_a_service(hooks))
@@ -41,10 +41,8 @@ async def test_a_service_has_the_address_that_the_program_names(hooks: HookServe
     assert refused.body["message"] == 'admission webhook "a.example.com" denied the request: not today'
 
 
-async def test_a_service_gets_its_address_while_the_cluster_runs(
-    hooks: HookServer, raw: Raw, embedded: Cluster
-) -> None:
-    hooks.behaviours["deny"] = {"allowed": False}
+async def test_resolves_service_while_the_cluster_runs(hooks: HookServer, raw: Raw, embedded: Cluster) -> None:
+    hooks.behaviors["deny"] = {"allowed": False}
     await raw("POST", CONFIGURATIONS, behind_a_service(hooks))
     before = await raw("POST", MAPS, {"metadata": {"name": "a"}})
     assert before.body["message"].endswith('service "hooks" not found')
@@ -57,7 +55,7 @@ async def test_a_service_gets_its_address_while_the_cluster_runs(
     "Webhooks of the embedded cluster",
     "A Service is called where the program says it is; pods without machines are not called.",
 )
-async def test_a_service_whose_endpoints_are_pods_without_machines_is_not_called(hooks: HookServer, raw: Raw) -> None:
+async def test_service_backed_by_simulated_pods_is_not_called(hooks: HookServer, raw: Raw) -> None:
     await raw(
         "POST",
         "/api/v1/namespaces/default/services",
@@ -79,8 +77,8 @@ async def test_a_service_whose_endpoints_are_pods_without_machines_is_not_called
     )
 
 
-async def test_a_webhook_is_not_asked_any_more_when_its_configuration_is_gone(hooks: HookServer, raw: Raw) -> None:
-    hooks.behaviours["deny"] = {"allowed": False}
+async def test_deleted_configuration_stops_webhook_calls(hooks: HookServer, raw: Raw) -> None:
+    hooks.behaviors["deny"] = {"allowed": False}
     config = {"url": f"{hooks.url}/deny", "caBundle": hooks.bundle}
     await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
     assert (await raw("POST", MAPS, {"metadata": {"name": "a"}})).status == 400
@@ -88,9 +86,9 @@ async def test_a_webhook_is_not_asked_any_more_when_its_configuration_is_gone(ho
     assert (await raw("POST", MAPS, {"metadata": {"name": "a"}})).status == 201
 
 
-async def test_a_long_answer_is_read_to_its_end(hooks: HookServer, raw: Raw) -> None:
+async def test_reads_long_response_completely(hooks: HookServer, raw: Raw) -> None:
     long = "x" * 500_000
-    hooks.behaviours["long"] = {"allowed": False, "status": {"message": long}}
+    hooks.behaviors["long"] = {"allowed": False, "status": {"message": long}}
     config = {"url": f"{hooks.url}/long", "caBundle": hooks.bundle}
     await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
     refused = await raw("POST", MAPS, {"metadata": {"name": "a"}})
@@ -98,14 +96,14 @@ async def test_a_long_answer_is_read_to_its_end(hooks: HookServer, raw: Raw) -> 
 
 
 @pytest.mark.promise("Webhooks of the embedded cluster", "Certificates are verified.")
-async def test_a_certificate_for_another_name_is_not_taken(hooks: HookServer) -> None:
+async def test_rejects_certificate_for_another_name(hooks: HookServer) -> None:
     async with Cluster(services={"default/other": hooks.address}, controllers=False) as cluster:
         raw = Raw(cluster.transport())
         config = {"service": {"namespace": "default", "name": "other"}, "caBundle": hooks.bundle}
         await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
         failed = await raw("POST", MAPS, {"metadata": {"name": "a"}})
     assert "tls: failed to verify certificate: x509: " in failed.body["message"]
-    assert hooks.asked == {}
+    assert hooks.received == {}
 
 
 async def test_trusts_the_certificate_of_the_server_as_its_bundle(hooks: HookServer, raw: Raw) -> None:
@@ -113,29 +111,29 @@ async def test_trusts_the_certificate_of_the_server_as_its_bundle(hooks: HookSer
     config = {"url": f"{hooks.url}/see", "caBundle": base64.b64encode(hooks.certificate).decode()}
     await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
     assert (await raw("POST", MAPS, {"metadata": {"name": "a"}})).status == 201
-    assert len(hooks.asked["see"]) == 1
+    assert len(hooks.received["see"]) == 1
 
 
 @pytest.mark.parametrize("path", ["//see", "/see/", "/a/../see", "/./see"])
 async def test_cleans_the_path_of_a_webhook(hooks: HookServer, raw: Raw, path: str) -> None:
-    """The servers of Go redirect another path than the clean one; envtest writes `//see`."""
+    """Go servers redirect unclean paths; envtest writes `//see`."""
     config = {"url": f"{hooks.url}{path}", "caBundle": hooks.bundle}
     await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
     assert (await raw("POST", MAPS, {"metadata": {"name": "a"}})).status == 201
-    assert len(hooks.asked["see"]) == 1
+    assert len(hooks.received["see"]) == 1
 
 
-async def test_a_webhook_that_was_restarted_is_met_again(hooks: HookServer, raw: Raw) -> None:
+async def test_reconnects_to_restarted_webhook_server(hooks: HookServer, raw: Raw) -> None:
     config = {"url": f"{hooks.url}/see", "caBundle": hooks.bundle}
     await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
     assert (await raw("POST", MAPS, {"metadata": {"name": "a"}})).status == 201
     hooks.cut()
     assert (await raw("POST", MAPS, {"metadata": {"name": "b"}})).status == 201
-    assert len(hooks.asked["see"]) == 2
+    assert len(hooks.received["see"]) == 2
 
 
 async def test_first_request_after_a_webhook_server_starts_reaches_it(hooks: HookServer, raw: Raw) -> None:
-    hooks.behaviours["deny"] = {"allowed": False, "status": {"message": "not today"}}
+    hooks.behaviors["deny"] = {"allowed": False, "status": {"message": "not today"}}
     config = {"url": f"{hooks.url}/deny", "caBundle": hooks.bundle}
     await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
     for _ in range(2):
@@ -154,7 +152,7 @@ async def test_calls_to_one_webhook_share_a_connection(hooks: HookServer, raw: R
     await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
     for name in "abc":
         assert (await raw("POST", MAPS, {"metadata": {"name": name}})).status == 201
-    assert len(hooks.asked["see"]) == 3
+    assert len(hooks.received["see"]) == 3
     assert len(hooks.peers) == 1
 
 
@@ -179,7 +177,7 @@ async def test_reports_webhook_server_without_tls(raw: Raw, hooks: HookServer) -
     assert failed.body["message"].endswith(": http: server gave HTTP response to HTTPS client")
 
 
-async def test_a_pod_that_is_deleted_at_once_is_asked_about_twice(hooks: HookServer, raw: Raw) -> None:
+async def test_immediate_pod_deletion_calls_webhooks_twice(hooks: HookServer, raw: Raw) -> None:
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"], "resources": ["pods"]}
     config = {"url": f"{hooks.url}/see", "caBundle": hooks.bundle}
     await raw("POST", CONFIGURATIONS, configuration(clientConfig=config, rules=[rule]))
@@ -187,21 +185,21 @@ async def test_a_pod_that_is_deleted_at_once_is_asked_about_twice(hooks: HookSer
     pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     assert (await raw("POST", pods, pod)).status == 201
     assert (await raw("DELETE", f"{pods}/p")).status == 200
-    marked = ["deletionTimestamp" in review["request"]["oldObject"]["metadata"] for review in hooks.asked["see"]]
-    graces = [review["request"]["options"]["gracePeriodSeconds"] for review in hooks.asked["see"]]
+    marked = ["deletionTimestamp" in review["request"]["oldObject"]["metadata"] for review in hooks.received["see"]]
+    graces = [review["request"]["options"]["gracePeriodSeconds"] for review in hooks.received["see"]]
     assert (marked, graces) == ([False, True], [0, 0])
 
 
-async def test_who_asks_is_told(hooks: HookServer, raw: Raw) -> None:
+async def test_review_contains_the_user(hooks: HookServer, raw: Raw) -> None:
     config = {"url": f"{hooks.url}/see", "caBundle": hooks.bundle}
     await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
     await raw("POST", MAPS, {"metadata": {"name": "a"}})
-    [review] = hooks.asked["see"]
+    [review] = hooks.received["see"]
     groups = ["system:masters", "system:authenticated"]
     assert review["request"]["userInfo"] == {"username": "kubewright-admin", "groups": groups}
 
 
-async def test_match_conditions_are_refused_while_nobody_can_evaluate_them(raw: Raw, embedded: Cluster) -> None:
+async def test_rejects_match_conditions_without_evaluator(raw: Raw, embedded: Cluster) -> None:
     embedded.state.admission.conditions = None
     conditions = [{"name": "a", "expression": "true"}]
     answer = await raw(

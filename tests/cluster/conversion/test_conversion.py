@@ -63,11 +63,11 @@ async def test_the_objects_of_a_list_are_converted_at_once_and_remembered(hooks:
     await raw("POST", DEFINITIONS, definition(hooks))
     for number in range(5):
         await raw("POST", V1, thing(f"t{number}", size=number))
-    assert "convert" not in hooks.asked
+    assert "convert" not in hooks.received
     for _ in range(2):
         listed = (await raw("GET", V2)).body["items"]
         assert [item["spec"] for item in listed] == [{"count": number} for number in range(5)]
-    [review] = hooks.asked["convert"]
+    [review] = hooks.received["convert"]
     assert review["request"]["desiredAPIVersion"] == "example.com/v2"
     assert [obj["metadata"]["name"] for obj in review["request"]["objects"]] == [f"t{number}" for number in range(5)]
 
@@ -103,9 +103,9 @@ async def test_objects_are_written_anew_after_the_storage_version_has_changed(
     assert dropped.body["status"]["storedVersions"] == ["v2"]
     alone = {"spec": {"versions": changed["versions"][1:]}}
     assert (await raw("PATCH", f"{DEFINITIONS}/things.example.com", alone, type=merge)).status == 200
-    hooks.asked.clear()
+    hooks.received.clear()
     assert (await raw("GET", f"{V2}/a")).body["spec"] == {"count": 3}
-    assert hooks.asked == {}
+    assert hooks.received == {}
 
 
 async def test_the_stored_version_survives_in_a_snapshot(hooks: HookServer, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ async def test_the_stored_version_survives_in_a_snapshot(hooks: HookServer, tmp_
 async def test_a_watch_ends_with_an_error_when_its_events_cannot_be_converted(hooks: HookServer, raw: Raw) -> None:
     await raw("POST", DEFINITIONS, definition(hooks))
     watch = await raw.open("GET", f"{V2}?watch=true")
-    hooks.behaviours["convert"] = {"fault": "refuses"}
+    hooks.behaviors["convert"] = {"fault": "refuses"}
     await raw("POST", V1, thing("a", size=3))
     lines = [json.loads(line) async for chunk in watch.chunks() for line in chunk.splitlines()]
     assert [line["type"] for line in lines] == ["ERROR"]
@@ -146,7 +146,7 @@ async def test_garbage_is_collected_and_definitions_go_without_the_webhook(hooks
         child["metadata"]["ownerReferences"] = [reference]
         await raw("POST", V2, child)
         await raw("POST", V1, thing("other", size=1))
-        hooks.behaviours["convert"] = {"fault": "refuses"}
+        hooks.behaviors["convert"] = {"fault": "refuses"}
         await raw("DELETE", f"{V1}/owner")
         await cluster.settled()
         assert [item["metadata"]["name"] for item in (await raw("GET", V1)).body["items"]] == ["other"]
@@ -168,9 +168,9 @@ async def test_an_admission_webhook_is_shown_the_version_that_its_rule_names(hoo
     }
     path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
     await raw("POST", path, {"metadata": {"name": "hooks"}, "webhooks": [hook]})
-    hooks.behaviours["see"] = {"allowed": True, "patch": [{"op": "replace", "path": "/spec/count", "value": 7}]}
+    hooks.behaviors["see"] = {"allowed": True, "patch": [{"op": "replace", "path": "/spec/count", "value": 7}]}
     made = await raw("POST", V1, thing("a", size=3))
-    [review] = hooks.asked["see"]
+    [review] = hooks.received["see"]
     assert review["request"]["object"]["spec"] == {"count": 3}
     assert review["request"]["requestKind"]["version"] == "v1"
     assert made.body["spec"] == {"size": 7}

@@ -14,7 +14,7 @@ def test_allocates_each_address_once_and_reuses_released_ones() -> None:
     addresses.mark_used("10.0.0.2")
     allocated = [addresses.allocate() for _ in range(5)]
     assert allocated == [f"10.0.0.{number}" for number in (1, 3, 4, 5, 6)]
-    with pytest.raises(RuntimeError, match="all 6 pod addresses of 10.0.0.0/29 are in use"):
+    with pytest.raises(RuntimeError, match="all 6 pod addresses of"):
         addresses.allocate()
     addresses.release("10.0.0.3")
     assert addresses.allocate() == "10.0.0.3"

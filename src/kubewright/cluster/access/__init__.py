@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from kubewright.cluster.access._access import Access, Admission
     from kubewright.cluster.access._bootstrap import add_default_roles
     from kubewright.cluster.access._escalation import CreationByUpdate, NoEscalation
-    from kubewright.cluster.access._policies import Decision
-    from kubewright.cluster.access._questions import Question, question_of
+    from kubewright.cluster.access._rbac import Decision
+    from kubewright.cluster.access._requests import AccessRequest, access_request_of
     from kubewright.cluster.access._tokens import Tokens
     from kubewright.cluster.access._users import user_named
 
 __all__ = [
     "Access",
+    "AccessRequest",
     "Admission",
     "CreationByUpdate",
     "Decision",
     "NoEscalation",
-    "Question",
     "Tokens",
+    "access_request_of",
     "add_default_roles",
-    "question_of",
     "user_named",
 ]
 
@@ -44,12 +44,12 @@ _HOMES = {
     "Access": "_access",
     "Admission": "_access",
     "CreationByUpdate": "_escalation",
-    "Decision": "_policies",
+    "Decision": "_rbac",
     "NoEscalation": "_escalation",
-    "Question": "_questions",
+    "AccessRequest": "_requests",
     "Tokens": "_tokens",
     "add_default_roles": "_bootstrap",
-    "question_of": "_questions",
+    "access_request_of": "_requests",
     "user_named": "_users",
 }
 

@@ -12,8 +12,8 @@ from kubewright.cluster._failures import unauthorized
 from kubewright.cluster._state import State
 from kubewright.cluster.access._authorizer import ALLOWED, Authorizer
 from kubewright.cluster.access._impersonation import Impersonation, impersonates
-from kubewright.cluster.access._policies import Decision
-from kubewright.cluster.access._questions import question_of, refusal
+from kubewright.cluster.access._rbac import Decision
+from kubewright.cluster.access._requests import access_request_of, refusal
 from kubewright.cluster.access._reviews import review
 from kubewright.cluster.access._token_requests import request_token
 from kubewright.cluster.access._tokens import ISSUER, InvalidToken, Tokens
@@ -90,10 +90,10 @@ class Access:
                 notes.constraint = f"impersonate:{mode}" if mode else ""
         notes.decision = ALLOWED
         if self.authorizer.rbac:
-            question = question_of(request, user)
-            notes.decision = self.authorizer.decide(question)
+            access_request = access_request_of(request, user)
+            notes.decision = self.authorizer.decide(access_request)
             if not notes.decision.allowed:
-                raise refusal(question, notes.decision.reason)
+                raise refusal(access_request, notes.decision.reason)
         return user
 
     def document(self, request: Request) -> Answer | None:

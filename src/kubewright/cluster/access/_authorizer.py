@@ -6,8 +6,8 @@ from typing import Final
 
 from kubewright.cluster._calls import User
 from kubewright.cluster._state import State
-from kubewright.cluster.access._policies import Decision, Policies, RoleRef, Rules
-from kubewright.cluster.access._questions import Question, refusal
+from kubewright.cluster.access._rbac import RBAC, Decision, RoleRef, Rules
+from kubewright.cluster.access._requests import AccessRequest, refusal
 from kubewright.cluster.access._rules import EVERYTHING, Rule
 
 __all__ = ["ALLOWED", "Authorizer"]
@@ -20,17 +20,17 @@ class Authorizer:
 
     def __init__(self, state: State, *, rbac: bool) -> None:
         self.rbac = rbac
-        self._policies = Policies(state)
+        self._policies = RBAC(state)
 
-    def decide(self, question: Question) -> Decision:
+    def decide(self, access_request: AccessRequest) -> Decision:
         """Returns whether the action is allowed, and why."""
-        return self._policies.decide(question) if self.rbac else ALLOWED
+        return self._policies.decide(access_request) if self.rbac else ALLOWED
 
-    def check(self, question: Question) -> None:
+    def check(self, access_request: AccessRequest) -> None:
         """Raises the 403 of an action that is not allowed."""
-        decision = self.decide(question)
+        decision = self.decide(access_request)
         if not decision.allowed:
-            raise refusal(question, decision.reason)
+            raise refusal(access_request, decision.reason)
 
     def rules_for(self, user: User, namespace: str) -> Rules:
         """Returns all rules of a user in a namespace."""

@@ -1,4 +1,4 @@
-"""The roles and bindings that the real server makes at its first start: recorded by `tools/generate_cluster`."""
+"""The default roles and bindings of the real server, recorded by `tools/generate_cluster`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from kubewright.cluster._data_files import read_data
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._state import State
-from kubewright.cluster.access._policies import GROUP
+from kubewright.cluster.access._rbac import GROUP
 
 __all__ = ["add_default_roles"]
 
@@ -21,7 +21,7 @@ def _objects() -> dict[str, JSONObject]:
 
 
 def add_default_roles(state: State) -> None:
-    """Write what is missing of them; a snapshot has them already."""
+    """Stores the default roles and bindings that are missing. A snapshot contains them already."""
     now = state.now()
     for key, content in _objects().items():
         plural, namespace, name = key.split("/", 2)

@@ -1,8 +1,8 @@
-"""Acting as somebody else: the headers, and who may use them.
+"""Impersonation: the request headers, and who may use them.
 
-The server tries several ways to allow it, the narrow ones first: each needs a permission for the request itself
-(`impersonate-on:user-info:list`) and one for whom to impersonate (`impersonate:user-info` on `users`). The last is the
-old one, which needs only `impersonate`. When none is open, the answer is the refusal of the first that was tried.
+The server tries several modes, the narrow ones first. Each needs a permission for the request itself
+(`impersonate-on:user-info:list`) and one for the impersonated user (`impersonate:user-info` on `users`). The last is
+the legacy mode, which needs only `impersonate`. If all modes are denied, the server returns the first denial.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from urllib.parse import unquote
 from kubewright.client import Request
 from kubewright.cluster._calls import User
 from kubewright.cluster._failures import Failure, bad_request
-from kubewright.cluster.access._questions import Question, question_of, quoted, refusal
-from kubewright.cluster.access._users import account_groups, account_of, completed, node_of
+from kubewright.cluster.access._requests import AccessRequest, access_request_of, quoted, refusal
+from kubewright.cluster.access._users import account_groups, account_of, node_of, with_authentication_group
+from kubewright.lru import LRUMemory
 
 __all__ = ["Impersonation", "impersonates"]
 
@@ -27,9 +28,9 @@ _NODES: Final = "system:nodes"
 _NODE_NAME: Final = "authentication.kubernetes.io/node-name"
 _SUPERUSERS: Final = "system:masters"
 _MANY: Final = 4
-_MOST_REMEMBERED: Final = 10_000
-Check = Callable[[Question], None]
-"""Raises the refusal of what may not be."""
+_MODES_SIZE: Final = 10_000
+Check = Callable[[AccessRequest], None]
+"""Raises the 403 of an access request that is not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,55 +46,50 @@ class _Wanted:
 
 
 def impersonates(request: Request) -> bool:
-    """Whether the request has headers of impersonation."""
+    """Returns whether the request has impersonation headers."""
     return any(name[:12].lower() == _PREFIX for name in request.headers)
 
 
 class Impersonation:
-    """Finds out whom requests are to be taken for. It remembers which way was the last that was open to each user.
+    """Resolves impersonated users. Remembers the mode that last succeeded for each user and tries it first.
 
-    That way is tried first the next time: so whoever uses the old one is told what is missing there.
+    As a result, the 403 of a user of the legacy mode names the permission that is missing there.
     """
 
     def __init__(self, check: Check) -> None:
         self._check = check
-        self._last: dict[str, str] = {}
+        self._modes: LRUMemory[str, str] = LRUMemory(_MODES_SIZE)
 
     def user_of(self, request: Request, user: User) -> tuple[User, str]:
-        """The user that a request of another user is to be taken for, and the mode of the constraint that allows it.
+        """Returns the impersonated user and the constrained mode that allows it (empty for the legacy mode).
 
-        Raises the refusal when it may not be.
+        Raises a 403 if no mode allows it.
         """
         wanted = _wanted(request)
         if wanted is None:
             return user, ""
-        question = question_of(request, user)
-        modes = sorted(_modes(wanted, user), key=lambda mode: mode != self._last.get(user.name))
+        access_request = access_request_of(request, user)
+        last = self._modes.get(user.name)
+        modes = sorted(_modes(wanted, user), key=lambda mode: mode != last)
         refused: list[Failure] = []
         for mode in modes:
             try:
                 if mode:
-                    self._check(question.to(f"impersonate-on:{mode}:{question.verb}"))
+                    self._check(access_request.to(f"impersonate-on:{mode}:{access_request.verb}"))
                 _check_wanted(wanted, user, mode, self._check)
             except Failure as failure:
                 refused.append(failure)
             else:
-                self._remember(user.name, mode)
-                return _made(wanted, mode), mode
+                self._modes.put(user.name, mode)
+                return _impersonated_user(wanted, mode), mode
         raise refused[0]
-
-    def _remember(self, name: str, mode: str) -> None:
-        self._last.pop(name, None)
-        self._last[name] = mode
-        if len(self._last) > _MOST_REMEMBERED:
-            del self._last[next(iter(self._last))]
 
 
 def _wanted(request: Request) -> _Wanted | None:
     name, uid, groups = "", "", []
     extra: dict[str, list[str]] = {}
-    for header, value in request.headers.items():  # a name may occur several times there
-        lower, value = header.lower(), value.encode(errors="replace").decode()  # it may be no text
+    for header, value in request.headers.items():  # a header may occur several times
+        lower, value = header.lower(), value.encode(errors="replace").decode()  # the value may contain surrogates
         if lower == "impersonate-user":
             name = name or value
         elif lower == "impersonate-uid":
@@ -111,7 +107,7 @@ def _wanted(request: Request) -> _Wanted | None:
 
 
 def _modes(wanted: _Wanted, user: User) -> Iterator[str]:
-    """The ways that are open for this user to be impersonated, in the server's order; the old one has no name."""
+    """Yields the modes that apply to the impersonated user, in the server's order; "" is the legacy mode."""
     node = node_of(wanted.name)
     if wanted.only_name and node is not None:
         if account_of(user.name) is not None and user.extra.get(_NODE_NAME) == (node,):
@@ -126,7 +122,7 @@ def _modes(wanted: _Wanted, user: User) -> Iterator[str]:
 
 def _check_wanted(wanted: _Wanted, user: User, mode: str, check: Check) -> None:
     verb = f"impersonate:{mode}" if mode else "impersonate"
-    ask = Question(user=user, verb=verb, group=_REVIEWS if mode else "")
+    ask = AccessRequest(user=user, verb=verb, group=_REVIEWS if mode else "")
     account, node = account_of(wanted.name), node_of(wanted.name)
     if account is not None:
         check(replace(ask, resource="serviceaccounts", namespace=account[0], name=account[1]))
@@ -142,7 +138,7 @@ def _check_wanted(wanted: _Wanted, user: User, mode: str, check: Check) -> None:
         _check_extra(wanted.extra, replace(ask, group=_REVIEWS, resource="userextras"), check, constrained=bool(mode))
 
 
-def _check_groups(groups: tuple[str, ...], ask: Question, check: Check, *, constrained: bool) -> None:
+def _check_groups(groups: tuple[str, ...], ask: AccessRequest, check: Check, *, constrained: bool) -> None:
     if constrained:
         if "" in groups:
             raise refusal(ask, "impersonating the empty string group is not allowed")
@@ -155,7 +151,7 @@ def _check_groups(groups: tuple[str, ...], ask: Question, check: Check, *, const
         check(replace(ask, name=group))
 
 
-def _check_extra(extra: dict[str, tuple[str, ...]], ask: Question, check: Check, *, constrained: bool) -> None:
+def _check_extra(extra: dict[str, tuple[str, ...]], ask: AccessRequest, check: Check, *, constrained: bool) -> None:
     if constrained:
         if "" in extra:
             raise refusal(ask, "impersonating the empty string key in extra is not allowed")
@@ -168,30 +164,30 @@ def _check_extra(extra: dict[str, tuple[str, ...]], ask: Question, check: Check,
             check(replace(ask, subresource=key, name=value))
 
 
-def _passes(question: Question, check: Check) -> bool:
+def _passes(access_request: AccessRequest, check: Check) -> bool:
     try:
-        check(question)
+        check(access_request)
     except Failure:
         return False
     return True
 
 
-def _made(wanted: _Wanted, mode: str) -> User:
+def _impersonated_user(wanted: _Wanted, mode: str) -> User:
     groups, account = wanted.groups, account_of(wanted.name)
     if mode.endswith("-node"):
         groups = (_NODES,)
-    elif account is not None and not groups:  # it is in its own groups unless others are asked for
+    elif account is not None and not groups:  # an account keeps its own groups unless the request names groups
         groups = account_groups(account[0])
-    return replace(completed(wanted.name, groups), uid=wanted.uid, extra=wanted.extra)
+    return replace(with_authentication_group(wanted.name, groups), uid=wanted.uid, extra=wanted.extra)
 
 
 def _in_go(wanted: _Wanted) -> str:
-    """As Go prints such a value."""
+    """Formats the user as Go's `%#v` does."""
 
-    def texts(values: tuple[str, ...]) -> str:
+    def strings(values: tuple[str, ...]) -> str:
         return "[]string{" + ", ".join(map(quoted, values)) + "}" if values else "[]string(nil)"
 
-    pairs = ", ".join(f"{quoted(key)}:{texts(values)}" for key, values in sorted(wanted.extra.items()))
+    pairs = ", ".join(f"{quoted(key)}:{strings(values)}" for key, values in sorted(wanted.extra.items()))
     extra = f"map[string][]string{{{pairs}}}" if pairs else "map[string][]string(nil)"
     name, uid = quoted(wanted.name), quoted(wanted.uid)
-    return f"&user.DefaultInfo{{Name:{name}, UID:{uid}, Groups:{texts(wanted.groups)}, Extra:{extra}}}"
+    return f"&user.DefaultInfo{{Name:{name}, UID:{uid}, Groups:{strings(wanted.groups)}, Extra:{extra}}}"

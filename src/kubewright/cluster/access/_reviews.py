@@ -1,4 +1,4 @@
-"""Questions that are asked by creating an object which is never stored: may I, who am I, whose token is this?"""
+"""Reviews: objects that a client creates to ask for access, rules or identity, and that are never stored."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kubewright.cluster._state import State
 from kubewright.cluster._views import view_of
 from kubewright.cluster._writes import NOT_HERE
 from kubewright.cluster.access._authorizer import Authorizer
-from kubewright.cluster.access._questions import Question
-from kubewright.cluster.access._selectors import selector_errors, unread_selectors
+from kubewright.cluster.access._requests import AccessRequest
+from kubewright.cluster.access._selectors import selector_errors, selector_parse_errors
 from kubewright.cluster.access._tokens import AUDIENCES, InvalidToken, Tokens
 from kubewright.cluster.access._users import user_info
 
@@ -25,7 +25,7 @@ __all__ = ["review"]
 
 
 class _Context(NamedTuple):
-    """Everything that reviews are answered from."""
+    """The inputs of a review."""
 
     call: Call
     authorizer: Authorizer
@@ -61,18 +61,18 @@ def _access_review(obj: JSONObject, context: _Context) -> JSONObject:
     status: JSONObject = {"allowed": decision.allowed}
     if decision.reason:
         status["reason"] = decision.reason
-    if unread := unread_selectors(spec.get("resourceAttributes") or {}):
+    if unread := selector_parse_errors(spec.get("resourceAttributes") or {}):
         status["evaluationError"] = unread
     return {**obj, "status": status}
 
 
-def _question(spec: JSONObject, user: User) -> Question:
+def _question(spec: JSONObject, user: User) -> AccessRequest:
     asked = spec.get("resourceAttributes")
     if asked is None:
         path = spec["nonResourceAttributes"]
-        return Question(user=user, verb=path.get("verb", ""), path=path.get("path", ""))
+        return AccessRequest(user=user, verb=path.get("verb", ""), path=path.get("path", ""))
     names = ("verb", "group", "resource", "subresource", "namespace", "name")
-    return Question(user=user, **{name: asked.get(name, "") for name in names})
+    return AccessRequest(user=user, **{name: asked.get(name, "") for name in names})
 
 
 def _errors(obj: JSONObject, call: Call) -> list[FieldError]:
@@ -103,7 +103,7 @@ def _errors(obj: JSONObject, call: Call) -> list[FieldError]:
 
 
 def _in_go(path: JSONObject) -> JSONObject:
-    """As the server shows it, by the names of its Go fields."""
+    """Returns the attributes by their Go field names, as the server prints them."""
     return {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
 
 

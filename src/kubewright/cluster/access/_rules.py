@@ -1,4 +1,4 @@
-"""Rules of roles: what they allow, and whether some rules cover others."""
+"""Rules of roles: which requests they allow, and whether they cover other rules."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
-from kubewright.cluster.access._questions import Question, quoted_list
+from kubewright.cluster.access._requests import AccessRequest, quoted_list
 
-__all__ = ["EVERYTHING", "Rule", "described", "uncovered"]
+__all__ = ["EVERYTHING", "Rule", "describe", "uncovered"]
 
-_Texts = tuple[str, ...] | None
+_Strings = tuple[str, ...] | None
 
 
 class Rule(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={
@@ -19,30 +19,30 @@ class Rule(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={
     "resource_names": "resourceNames",
     "non_resource_urls": "nonResourceURLs",
 }):  # fmt: skip
-    """One rule of a role. None, where JSON says null, is as good as empty."""
+    """One rule of a role. None (null in JSON) means empty."""
 
-    verbs: _Texts = ()
-    api_groups: _Texts = ()
-    resources: _Texts = ()
-    resource_names: _Texts = ()
-    non_resource_urls: _Texts = ()
+    verbs: _Strings = ()
+    api_groups: _Strings = ()
+    resources: _Strings = ()
+    resource_names: _Strings = ()
+    non_resource_urls: _Strings = ()
 
-    def allows(self, question: Question) -> bool:
-        """Whether this rule, where it applies, says yes."""
+    def allows(self, request: AccessRequest) -> bool:
+        """Returns whether this rule allows the request."""
         verbs = self.verbs or ()
-        if question.verb not in verbs and "*" not in verbs:
+        if request.verb not in verbs and "*" not in verbs:
             return False
-        if question.path is not None:
-            return any(_covers_path(url, question.path) for url in self.non_resource_urls or ())
+        if request.path is not None:
+            return any(_covers_path(url, request.path) for url in self.non_resource_urls or ())
         groups = self.api_groups or ()
         return (
-            (question.group in groups or "*" in groups)
-            and _has_resource(self.resources or (), question.combined, question.subresource)
-            and (not self.resource_names or question.name in self.resource_names)
+            (request.group in groups or "*" in groups)
+            and _has_resource(self.resources or (), request.combined, request.subresource)
+            and (not self.resource_names or request.name in self.resource_names)
         )
 
     def parts(self) -> Iterator[Rule]:
-        """The same in rules with one verb, one group, one resource and at most one name each."""
+        """Splits the rule into rules with one verb, one group, one resource and at most one name each."""
         for group in self.api_groups or ():
             for resource in self.resources or ():
                 for verb in self.verbs or ():
@@ -54,7 +54,7 @@ class Rule(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={
                 yield Rule(verbs=(verb,), non_resource_urls=(url,))
 
     def covers(self, part: Rule) -> bool:
-        """Whether everything that one of the `parts` of a rule allows is allowed by this one."""
+        """Returns whether this rule allows everything that `part`, one of the `parts` of a rule, allows."""
         return (
             _has_all(self.verbs or (), part.verbs or ())
             and _has_all(self.api_groups or (), part.api_groups or ())
@@ -77,7 +77,7 @@ class Rule(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={
             ("ResourceNames", self.resource_names),
             ("Verbs", self.verbs),
         )
-        return "{" + ", ".join(f"{name}:{quoted_list(texts)}" for name, texts in fields if texts) + "}"
+        return "{" + ", ".join(f"{name}:{quoted_list(strings)}" for name, strings in fields if strings) + "}"
 
 
 EVERYTHING: Final = (
@@ -87,31 +87,31 @@ EVERYTHING: Final = (
 
 
 def uncovered(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """Which parts of the wanted rules the owned ones do not cover."""
+    """Returns the parts of the wanted rules that the owned rules do not cover."""
     return [part for rule in wanted for part in rule.parts() if not any(own.covers(part) for own in owned)]
 
 
-def described(parts: Iterable[Rule]) -> list[str]:
-    """Parts of rules in the server's words, in order: those that differ only in their verbs are one."""
+def describe(parts: Iterable[Rule]) -> list[str]:
+    """Returns the parts as the server prints them, sorted. Parts that differ only in their verbs are merged."""
     together: dict[tuple[object, ...], tuple[str, ...]] = {}
-    texts = set()
+    strings = set()
     for part in parts:
         if part.non_resource_urls:
-            texts.add(str(part))
+            strings.add(str(part))
         else:
             key = (part.api_groups, part.resources, part.resource_names)
             together[key] = (*together.get(key, ()), *(part.verbs or ()))
     for (groups, resources, names), verbs in together.items():
-        texts.add(str(Rule(verbs=verbs, api_groups=groups, resources=resources, resource_names=names)))  # type: ignore[arg-type]
-    return sorted(texts)
+        strings.add(str(Rule(verbs=verbs, api_groups=groups, resources=resources, resource_names=names)))  # type: ignore[arg-type]
+    return sorted(strings)
 
 
-def _has_all(texts: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    return "*" in texts or all(text in texts for text in wanted)
+def _has_all(strings: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    return "*" in strings or all(each in strings for each in wanted)
 
 
-def _within(texts: _Texts, all_of_them: tuple[str, ...]) -> bool:
-    return bool(texts) and set(texts or ()) <= set(all_of_them)
+def _within(strings: _Strings, all_of_them: tuple[str, ...]) -> bool:
+    return bool(strings) and set(strings or ()) <= set(all_of_them)
 
 
 def _has_resource(resources: tuple[str, ...], combined: str, subresource: str) -> bool:

@@ -1,4 +1,4 @@
-"""The selectors that an access review may carry. RBAC does not look at them; the server still reads them."""
+"""The selectors of an access review. RBAC ignores them; the server still validates them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubewright.api import Selector, SelectorError
 from kubewright.cluster._field_errors import FieldError, invalid, required
 from kubewright.cluster._kinds import JSONObject
 
-__all__ = ["selector_errors", "unread_selectors"]
+__all__ = ["selector_errors", "selector_parse_errors"]
 
 _PATH: Final = "spec.resourceAttributes"
 _TERM: Final = re.compile(r"[^=!]+(=|==|!=)[^=!]*")
@@ -17,7 +17,7 @@ _OPERATORS: Final = {"fieldSelector": ("In", "NotIn"), "labelSelector": ("In", "
 
 
 def selector_errors(attributes: JSONObject) -> list[FieldError]:
-    """A selector is text or a list of requirements, never both and never neither."""
+    """Requires either a raw selector or a list of requirements."""
     errors = []
     for name in _OPERATORS:
         selector = attributes.get(name)
@@ -32,8 +32,8 @@ def selector_errors(attributes: JSONObject) -> list[FieldError]:
     return errors
 
 
-def unread_selectors(attributes: JSONObject) -> str:
-    """Which selectors could not be read, in the server's words; empty when there are none."""
+def selector_parse_errors(attributes: JSONObject) -> str:
+    """Returns the server's message about selectors that could not be parsed; empty if there are none."""
     problems = []
     for name, operators in _OPERATORS.items():
         selector = attributes.get(name) or {}

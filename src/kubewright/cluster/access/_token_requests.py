@@ -32,13 +32,14 @@ _DEFAULT_SECONDS: Final = 3600
 _SHORTEST: Final = 600
 _LONGEST: Final = 1 << 32
 _BOUND: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
-_OF_PODS: Final = 3607  # the seconds that kubelets ask for: such a token goes on for a year, for programs that do not
-_A_YEAR: Final = 365 * 24 * 3600  # read it again
+# the expirationSeconds that kubelets request; such a token is valid for a year, for clients that do not reload it
+_KUBELET_SECONDS: Final = 3607
+_YEAR_SECONDS: Final = 365 * 24 * 3600
 
 
 class _Strategy(BuiltinStrategy):
     def default(self, obj: JSONObject) -> None:
-        """An hour."""
+        """Defaults the expiration to one hour."""
         if obj["spec"].get("expirationSeconds") is None:
             obj["spec"]["expirationSeconds"] = _DEFAULT_SECONDS
 
@@ -51,7 +52,7 @@ def _schema() -> Any:
 
 @cache
 def _type() -> ResourceType:
-    """What goes over the wire. It is no resource of its own."""
+    """Returns the type of the request body, which is not a resource."""
     return ResourceType(
         group=_GROUP,
         version="v1",
@@ -71,7 +72,7 @@ def _manager() -> FieldManager:
 
 
 def request_token(state: State, call: Call, tokens: Tokens) -> Answer:
-    """POST of a TokenRequest: a token for the service account that the path names."""
+    """Serves the POST of a TokenRequest: issues a token for the service account in the path."""
     call.check_options()
     type_ = _type()
     asked = read_object(state, call, type_)
@@ -119,9 +120,9 @@ def _claims(state: State, call: Call, spec: JSONObject, uid: str, now: int) -> J
     seconds = spec["expirationSeconds"]
     if spec.get("boundObjectRef"):
         bound |= _bound(state, call, spec["boundObjectRef"])
-        if "pod" in bound and seconds == _OF_PODS and set(spec["audiences"]) <= set(AUDIENCES):
+        if "pod" in bound and seconds == _KUBELET_SECONDS and set(spec["audiences"]) <= set(AUDIENCES):
             bound["warnafter"] = now + seconds
-            seconds = _A_YEAR
+            seconds = _YEAR_SECONDS
     return {
         "aud": spec["audiences"],
         "exp": now + seconds,
@@ -134,7 +135,7 @@ def _claims(state: State, call: Call, spec: JSONObject, uid: str, now: int) -> J
 
 
 def _bound(state: State, call: Call, reference: JSONObject) -> JSONObject:
-    """The object that the token is bound to, as claims name it."""
+    """Returns the claims for the object that the token is bound to."""
     group, _, version = reference.get("apiVersion", "").rpartition("/")
     kind, name = reference.get("kind", ""), reference.get("name", "")
     plural = _BOUND.get(kind) if not group else None

@@ -1,8 +1,9 @@
-"""Bearer tokens: signed ones of service accounts, and secrets that stand for a user.
+"""Bearer tokens: signed tokens of service accounts, and static tokens of users.
 
-A service account's token is a JSON Web Token, signed with ES256 by a key that is made on first use and lives as long as
-the cluster. It names its audiences, its end, and the objects without which it is worth nothing: the account, and the
-pod, secret or node that it is bound to. `authenticate` looks all of them up, so a token ends with them at once.
+A service account token is a JSON Web Token, signed with ES256 by a key that is created on first use and lives as long
+as the cluster. It contains its audiences, its expiration, and the objects it depends on: the account, and the pod,
+secret or node that it is bound to. `authenticate` checks all of them, so deleting one invalidates the token
+immediately.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kubewright.api import parse_time
 from kubewright.cluster._calls import User
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._state import State
-from kubewright.cluster.access._questions import quoted_list
+from kubewright.cluster.access._requests import quoted_list
 from kubewright.cluster.access._users import account_user
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
 AUDIENCES: Final = (ISSUER,)
 _LEGACY_ISSUER: Final = "kubernetes/serviceaccount"
 _LEEWAY_SECONDS: Final = 60
-_NUMBER_BYTES: Final = 32  # of each of the two numbers of a signature
+_NUMBER_BYTES: Final = 32  # the size of each of the two integers of a signature
 _EXTRA: Final = "authentication.kubernetes.io/"
 
 
@@ -39,10 +40,10 @@ _UNKNOWN: Final = "invalid bearer token"
 
 
 class InvalidToken(Exception):
-    """The token lets nobody in; the text says why, and shows nothing of it."""
+    """The token is invalid. The message says why and contains nothing of the token."""
 
     def __str__(self) -> str:
-        """In the server's words, which asks several authenticators: to the others it is not known at all."""
+        """Returns the real server's message, which combines the errors of several authenticators."""
         own = super().__str__()
         return own if own == _UNKNOWN else f"[{_UNKNOWN}, {own}]"
 
@@ -76,25 +77,25 @@ class _Claims(msgspec.Struct):
 
 
 class Tokens:
-    """Signs tokens and says whose they are."""
+    """Issues and verifies tokens."""
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._made: EllipticCurvePrivateKey | None = None
+        self._private_key: EllipticCurvePrivateKey | None = None
         self._secrets: dict[str, User] = {}
 
     def add(self, token: str, user: User) -> None:
-        """Let a secret of any form stand for a user."""
+        """Registers a static token for a user."""
         self._secrets[token] = user
 
     def issue(self, claims: JSONObject, issuer: str = ISSUER) -> str:
-        """A token with these claims, signed. The issuer is added."""
+        """Returns a signed token with these claims and the issuer."""
         header = {"alg": "ES256", "kid": self._key_id}
         text = f"{_text(_json(header))}.{_text(_json({**claims, 'iss': issuer}))}"
         return f"{text}.{_text(self._sign(text.encode()))}"
 
     def issue_legacy(self, namespace: str, account: str, uid: str, secret: str) -> str:
-        """A token that a Secret holds: it is good for as long as it stands there, and the account lives."""
+        """Returns a token for a Secret. It is valid while the Secret contains it and the account exists."""
         prefix = "kubernetes.io/serviceaccount"
         claims = {
             f"{prefix}/namespace": namespace,
@@ -106,9 +107,9 @@ class Tokens:
         return self.issue(claims, issuer=_LEGACY_ISSUER)
 
     def authenticate(self, token: str, audiences: tuple[str, ...] = AUDIENCES) -> tuple[User, list[str]]:
-        """Whose token it is, and for which of the audiences it is meant. Raises `InvalidToken`."""
+        """Returns the user of a token and the audiences that it is valid for. Raises `InvalidToken`."""
         for secret, user in self._secrets.items():
-            # What stands in a header need not be text.
+            # A header may contain surrogates.
             if hmac.compare_digest(secret.encode(), token.encode(errors="surrogatepass")):
                 return user, [each for each in audiences if each in AUDIENCES]
         claims = self._verified(token)
@@ -119,7 +120,7 @@ class Tokens:
         return (self._legacy_user(token, claims) if claims.bound is None else self._user(claims, claims.bound)), meant
 
     def keys(self) -> JSONObject:
-        """The public key by which others can verify tokens, as a set of JSON Web Keys."""
+        """Returns the public key for verifiers of tokens, as a JSON Web Key Set."""
         numbers = self._key.public_key().public_numbers()
         x, y = (_text(number.to_bytes(_NUMBER_BYTES, "big")) for number in (numbers.x, numbers.y))
         return {
@@ -130,11 +131,11 @@ class Tokens:
 
     @property
     def _key(self) -> EllipticCurvePrivateKey:
-        if self._made is None:
+        if self._private_key is None:
             from cryptography.hazmat.primitives.asymmetric import ec
 
-            self._made = ec.generate_private_key(ec.SECP256R1())
-        return self._made
+            self._private_key = ec.generate_private_key(ec.SECP256R1())
+        return self._private_key
 
     @property
     def _key_id(self) -> str:
@@ -153,7 +154,7 @@ class Tokens:
         return b"".join(number.to_bytes(_NUMBER_BYTES, "big") for number in numbers)
 
     def _verified(self, token: str) -> _Claims:
-        """What a token of ours claims."""
+        """Returns the claims of a token that this server signed."""
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives import hashes
         from cryptography.hazmat.primitives.asymmetric import ec, utils
@@ -178,7 +179,7 @@ class Tokens:
             text = "go-jose/go-jose: error in cryptographic primitive"
             raise InvalidToken(text) from None
 
-    # What must still be there
+    # Objects that tokens depend on
 
     def _user(self, claims: _Claims, bound: _Bound) -> User:
         now = self._state.clock.now().timestamp()
@@ -226,14 +227,14 @@ class Tokens:
         return metadata
 
     def _ended(self, metadata: JSONObject) -> bool:
-        """Whether an object is only waiting for its finalizers, and has been for longer than clocks may differ."""
+        """Returns whether the object was deleted, allowing for clock skew, and only waits for its finalizers."""
         deleted = metadata.get("deletionTimestamp")
         if deleted is None:
             return False
         return parse_time(deleted).timestamp() < self._state.clock.now().timestamp() - _LEEWAY_SECONDS
 
     def _legacy_user(self, token: str, claims: _Claims) -> User:
-        """The account of a token that a Secret holds; it is good for as long as it stands there."""
+        """Returns the account of a token that a Secret holds. It is valid while the Secret contains it."""
         namespace, name = claims.legacy_namespace, claims.legacy_name
         found = self._state.storage.get("/secrets", namespace, claims.legacy_secret)
         secret = None if found is None else found.decode()

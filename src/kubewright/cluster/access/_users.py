@@ -1,4 +1,4 @@
-"""Who users are: anonymous ones, service accounts, nodes; and their groups."""
+"""Users and their groups: anonymous users, service accounts and nodes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = [
     "account_groups",
     "account_of",
     "account_user",
-    "completed",
     "node_of",
     "user_info",
     "user_named",
+    "with_authentication_group",
 ]
 
 AUTHENTICATED: Final = "system:authenticated"
@@ -30,12 +30,12 @@ _NODE: Final = "system:node:"
 
 
 def account_groups(namespace: str) -> tuple[str, ...]:
-    """The groups of all service accounts of a namespace."""
+    """Returns the groups of all service accounts of a namespace."""
     return (_ACCOUNTS, f"{_ACCOUNTS}:{namespace}")
 
 
 def account_of(user: str) -> tuple[str, str] | None:
-    """The namespace and name of a service account, by its user name; None for any other user."""
+    """Returns the namespace and name of a service account by its user name; None for any other user."""
     namespace, colon, name = user.removeprefix(_ACCOUNT).partition(":")
     if not user.startswith(_ACCOUNT) or not colon or label_problems(namespace) or subdomain_problems(name):
         return None
@@ -43,25 +43,25 @@ def account_of(user: str) -> tuple[str, str] | None:
 
 
 def account_user(namespace: str, name: str, uid: str = "", extra: Mapping[str, tuple[str, ...]] | None = None) -> User:
-    """The user that a service account is."""
+    """Returns the user of a service account."""
     groups = (*account_groups(namespace), AUTHENTICATED)
     return User(f"{_ACCOUNT}{namespace}:{name}", groups, uid, extra or {})
 
 
 def node_of(user: str) -> str | None:
-    """The name of a node, by its user name; None for any other user."""
+    """Returns the name of a node by its user name; None for any other user."""
     name = user.removeprefix(_NODE)
     return None if not user.startswith(_NODE) or subdomain_problems(name) else name
 
 
 def user_named(name: str, groups: tuple[str, ...] = ()) -> User:
-    """A user by name, with the groups that everyone of that kind is in, besides those that are given."""
+    """Returns a user with the given groups and the implicit ones."""
     account = account_of(name)
-    return completed(name, groups if account is None else (*account_groups(account[0]), *groups))
+    return with_authentication_group(name, groups if account is None else (*account_groups(account[0]), *groups))
 
 
-def completed(name: str, groups: tuple[str, ...]) -> User:
-    """A user with the group that tells whether it is known who that is."""
+def with_authentication_group(name: str, groups: tuple[str, ...]) -> User:
+    """Returns a user with the group `system:authenticated` or `system:unauthenticated`."""
     if name != ANONYMOUS.name and UNAUTHENTICATED in groups:
         return User(name, groups)
     last = UNAUTHENTICATED if name == ANONYMOUS.name else AUTHENTICATED
@@ -69,7 +69,7 @@ def completed(name: str, groups: tuple[str, ...]) -> User:
 
 
 def user_info(user: User) -> JSONObject:
-    """A user as reviews show it."""
+    """Returns the UserInfo of a user, as reviews contain it."""
     info: JSONObject = {
         "username": user.name,
         "uid": user.uid,

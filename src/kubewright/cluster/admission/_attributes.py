@@ -1,4 +1,4 @@
-"""`Attributes`: everything that admission is told of a write."""
+"""`Attributes`: the description of a write that admission plugins receive."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 
 class GroupVersionKind(NamedTuple):
-    """A kind by its full name."""
+    """The full name of a kind."""
 
     group: str
     version: str
@@ -24,7 +24,7 @@ class GroupVersionKind(NamedTuple):
 
 
 def kind_of(type_: ResourceType, subresource: str) -> dict[str, str]:
-    """The kind that goes over the wire: the resource's own, or that of its subresource, as reviews show it."""
+    """Returns the kind of the body, as reviews contain it: the resource's own, or that of the subresource."""
     sub = type_.subresources.get(subresource)
     kind = sub.kind if sub is not None and sub.kind else type_.kind
     if sub is not None and sub.version:
@@ -34,18 +34,18 @@ def kind_of(type_: ResourceType, subresource: str) -> dict[str, str]:
 
 @dataclass(slots=True, kw_only=True)
 class Attributes:
-    """One write, as admission sees it.
+    """One write, as admission plugins see it.
 
-    `name` is empty while it is not known: for a generated one in the first phase, and for each object of a collection
-    that is deleted. `namespace` is, for a Namespace itself, its own name, as the real server has it. `options` is the
-    CreateOptions, UpdateOptions or DeleteOptions of the request. `warnings` are sent with the answer.
+    `name` is empty while it is unknown: a generated name in the first phase, and each object of a deletecollection.
+    `namespace` of a Namespace is its own name, as on the real server. `options` is the CreateOptions, UpdateOptions or
+    DeleteOptions of the request. `warnings` are sent with the response.
     """
 
     operation: Operation
     type: ResourceType
     user: User
     verb: str = ""
-    """Of the request: a PUT and an apply may create."""
+    """The verb of the request. PUT and apply may create, too."""
     namespace: str = ""
     name: str = ""
     subresource: str = ""
@@ -56,22 +56,22 @@ class Attributes:
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
     round: int = 0
-    """0, or 1 when the first phase runs for the second time."""
+    """0, or 1 when the mutating phase runs for the second time."""
     reinvoke: bool = False
-    """Set by a plugin whose change others should see: the first phase runs once more."""
+    """Set by a plugin that changed the object: the mutating phase runs once more."""
     notes: dict[str, Any] = field(default_factory=dict, repr=False)
-    """What a plugin wants to remember for the second round, by its name."""
+    """State that a plugin keeps for the second round, by plugin name."""
 
     @property
     def kind(self) -> GroupVersionKind:
-        """The kind of the object: the resource's own, or that of its subresource (`Scale`)."""
+        """Returns the kind of the object: the resource's own, or that of the subresource (`Scale`)."""
         shown = kind_of(self.type, self.subresource)
         return GroupVersionKind(shown["group"], shown["version"], shown["kind"])
 
     def replace(self, obj: JSONObject) -> None:
-        """Put another object in place of the one to be written: read and filled in as a client's would be.
+        """Replaces the object to be written; decodes and defaults it like an object from a client.
 
-        Raises `UnreadableObject` when it does not fit the kind's types.
+        Raises `UnreadableObject` if it does not match the types of the kind.
         """
         if self.kind.kind != self.type.kind:
             self.object = obj
@@ -82,7 +82,7 @@ class Attributes:
         self.object = made
 
     def forbidden(self, problem: str, causes: Sequence[JSONObject] = ()) -> Failure:
-        """The refusal of a plugin, 403, which names the object as the real server does."""
+        """Returns a 403 that names the object as the real server does."""
         name = self.name
         if not name and self.object is not None:
             metadata = self.object["metadata"]
@@ -93,7 +93,7 @@ class Attributes:
 def attributes_of(
     call: Call, operation: Operation, obj: JSONObject | None = None, old: JSONObject | None = None
 ) -> Attributes:
-    """What admission is told of a call."""
+    """Returns the attributes of a call."""
     name = call.name
     if not name and obj is not None:
         name = obj["metadata"].get("name", "")
@@ -118,7 +118,7 @@ _KINDS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "Delet
 
 
 def options_of(call: Call, operation: Operation) -> JSONObject:
-    """The options of a write, from its query, as an object of `meta.k8s.io`."""
+    """Returns the options of a write, from its query, as an object of `meta.k8s.io`."""
     made: JSONObject = {"kind": _KINDS[operation], "apiVersion": "meta.k8s.io/v1"}
     query = call.query
     if query:

@@ -1,4 +1,4 @@
-"""`Chain`: the plugins of one server, in the order in which they are asked."""
+"""`Chain`: the admission plugins of one server, in order."""
 
 from __future__ import annotations
 
@@ -38,60 +38,61 @@ NAMES: Final = (
     "ResourceQuota",
     "RBAC",
 )
-"""The plugins of the real server that have a place here, in its order.
+"""The supported plugins of the real server, in its order.
 
-The first and the last are none there, but are asked at just these moments: whether a PUT may create, before others
-validate; and whether a role grants more than its writer has, when all others have changed it."""
+The first and the last are not plugins on the real server, but run at these points: whether a PUT may create, before
+validation; and whether a role grants more than its writer has, after all mutations.
+"""
 
 
 class Plugin:
-    """Something that has a say in writes. It overrides what it needs; both phases may be plain or `async def`."""
+    """An admission plugin. Override the phases you need; both may be plain or `async def`."""
 
     name: str = ""
-    """One of `NAMES`, which decides its place."""
+    """One of `NAMES`, which determines the order."""
 
     def handles(self, attributes: Attributes) -> bool:
-        """Whether this write is any of its business. Asked at every write, in the phases it has: keep it cheap."""
+        """Returns whether the plugin handles this write. Called on every write: keep it cheap."""
         return True
 
     def mutate(self, attributes: Attributes) -> Awaitable[None] | None:
-        """Change the object, or refuse the write by raising a `Failure`."""
+        """Changes the object, or rejects the write by raising a `Failure`."""
 
     def validate(self, attributes: Attributes) -> Awaitable[None] | None:
-        """Refuse the write by raising a `Failure`. Change nothing."""
+        """Rejects the write by raising a `Failure`. Must not change the object."""
 
 
 class Chain:
-    """The plugins of one server. It is empty until somebody adds one, and then costs nothing."""
+    """The plugins of one server."""
 
     def __init__(self) -> None:
         self._plugins: list[Plugin] = []
         self._mutating: list[Plugin] = []
         self._validating: list[Plugin] = []
         self.conditions: Conditions | None = None
-        """Whoever evaluates match conditions; None refuses them."""
+        """Evaluates match conditions. If None, configurations with match conditions are rejected."""
 
     def add(self, plugin: Plugin) -> None:
-        """Ask this plugin from now on, at its place. Raises ValueError for a name that is unknown, or there already."""
+        """Adds a plugin at its position. Raises ValueError for an unknown name or a duplicate."""
         if plugin.name not in NAMES:
-            raise ValueError(f"{plugin.name!r} is no admission plugin of the real server; NAMES has those that are")
+            raise ValueError(f"{plugin.name!r} is not a known admission plugin; set name to one of {', '.join(NAMES)}")
         if any(other.name == plugin.name for other in self._plugins):
-            raise ValueError(f"the admission plugin {plugin.name} is there already")
+            raise ValueError(f"the admission plugin {plugin.name} was added already")
         self._plugins = sorted([*self._plugins, plugin], key=lambda each: NAMES.index(each.name))
         self._mutating = [each for each in self._plugins if type(each).mutate is not Plugin.mutate]
         self._validating = [each for each in self._plugins if type(each).validate is not Plugin.validate]
 
     def find(self, name: str) -> Plugin | None:
-        """The plugin of that name."""
+        """Returns the plugin with that name."""
         return next((plugin for plugin in self._plugins if plugin.name == name), None)
 
     async def admit(self, attributes: Attributes) -> None:
-        """Both phases, for a write to which nothing happens between them."""
+        """Runs both phases."""
         await self.mutate(attributes)
         await self.validate(attributes)
 
     async def mutate(self, attributes: Attributes) -> None:
-        """The first phase. Raises the refusal of the first plugin that refuses."""
+        """Runs the mutating phase. Raises the failure of the first plugin that rejects the write."""
         for plugin in self._mutating:
             if plugin.handles(attributes) and (pending := plugin.mutate(attributes)) is not None:
                 await pending
@@ -100,7 +101,7 @@ class Chain:
             await self.mutate(attributes)
 
     async def validate(self, attributes: Attributes) -> None:
-        """The second phase. Raises the refusal of the first plugin that refuses."""
+        """Runs the validating phase. Raises the failure of the first plugin that rejects the write."""
         for plugin in self._validating:
             if plugin.handles(attributes) and (pending := plugin.validate(attributes)) is not None:
                 await pending

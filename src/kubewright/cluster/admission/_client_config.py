@@ -1,4 +1,4 @@
-"""The rules of a `clientConfig`, which webhooks of admission and of conversion share."""
+"""Validation of a `clientConfig`, for admission and conversion webhooks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LAST_PORT: Final = 65535
 
 
 def url_errors(url: str, path: str) -> Iterator[FieldError]:
-    """What is wrong with the address of a webhook."""
+    """Validates the URL of a webhook."""
     try:
         parts = urlsplit(url)
     except ValueError as error:
@@ -39,8 +39,8 @@ def url_errors(url: str, path: str) -> Iterator[FieldError]:
 
 
 def service_errors(service: JSONObject, path: str) -> Iterator[FieldError]:
-    """What is wrong with a reference to a Service."""
-    # The real server mixes up the two: of a missing namespace it says that the name is required, and the other way.
+    """Validates the reference to a Service."""
+    # The real server swaps the two fields in its messages.
     if not service.get("namespace"):
         yield required(f"{path}.name")
     if not service.get("name"):
@@ -68,7 +68,7 @@ def _path_errors(given: str | None, path: str) -> Iterator[FieldError]:
 
 
 def bundle_errors(bundle: str | None, path: str) -> Iterator[FieldError]:
-    """What is wrong with the certificates that a webhook is to be known by."""
+    """Validates the CA bundle of a webhook."""
     if not bundle:
         return
     import ssl

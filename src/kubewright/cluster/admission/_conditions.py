@@ -1,6 +1,6 @@
-"""Match conditions of webhooks and of policies: expressions in CEL, for whoever can evaluate them.
+"""Match conditions of webhooks and policies: CEL expressions.
 
-`Chain.conditions` is that someone. While there is none, a configuration with match conditions is refused with 501.
+`Chain.conditions` evaluates them. If it is None, configurations with match conditions are rejected with 501.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _MOST_CONDITIONS: Final = 64
 
 
 class ConditionError(Exception):
-    """A condition that could not be evaluated; the text says why, as the real server would."""
+    """A condition that could not be evaluated, with the message of the real server."""
 
 
 class Conditions(Protocol):
     """Checks and evaluates match conditions, each a dict with `name` and `expression`."""
 
     def problems(self, expression: str, path: str) -> list[FieldError]:
-        """What is wrong with an expression: it does not compile, or is no boolean. `path` is the field's."""
+        """Validates an expression: it must compile to a boolean. `path` is the path of its field."""
 
     def matches(
         self,
@@ -36,17 +36,16 @@ class Conditions(Protocol):
         obj: JSONObject | None,
         old: JSONObject | None,
     ) -> bool:
-        """Whether all hold for a write; `request` is the AdmissionRequest, `obj` and `old` are in its version.
+        """Returns whether all conditions hold. `request` is the AdmissionRequest; `obj` and `old` are in its version.
 
-        One that is false decides, whatever the others are. Raises `ConditionError` when none is false and some cannot
-        be evaluated.
+        A false condition decides, even if others fail. Raises `ConditionError` if no condition is false and some fail.
         """
 
 
 def condition_errors(
     conditions: Sequence[JSONObject], path: str, problems: Callable[[str, str], Iterable[FieldError]]
 ) -> Iterator[FieldError]:
-    """What is wrong with a list of conditions; `problems` says it of an expression at a path."""
+    """Validates a list of conditions; `problems` validates one expression at a path."""
     if len(conditions) > _MOST_CONDITIONS:
         yield too_many(path, len(conditions), _MOST_CONDITIONS)
     seen = set()

@@ -1,4 +1,4 @@
-"""The rules of roles and bindings, in the real server's words."""
+"""Validation of roles and bindings, with the messages of the real server."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _GROUP: Final = "rbac.authorization.k8s.io"
 
 
 class RoleStrategy(BuiltinStrategy):
-    """Roles and ClusterRoles."""
+    """Strategy of Roles and ClusterRoles."""
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """Each rule is about resources or about paths, and says which verbs."""
+        """Requires verbs, and either resources or non-resource URLs, in each rule."""
         errors = []
         for index, rule in enumerate(obj.get("rules") or ()):
             errors += _rule_errors(rule, f"rules[{index}]", namespaced=obj["kind"] == "Role")
@@ -29,7 +29,7 @@ class RoleStrategy(BuiltinStrategy):
         return errors
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """As new ones."""
+        """Validates the object as a new one."""
         return [*super().validate_update(obj, old, subresource), *self.validate_create(obj)]
 
 
@@ -53,10 +53,10 @@ def _rule_errors(rule: JSONObject, path: str, *, namespaced: bool) -> list[Field
 
 
 class BindingStrategy(BuiltinStrategy):
-    """RoleBindings and ClusterRoleBindings."""
+    """Strategy of RoleBindings and ClusterRoleBindings."""
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """A role that can be, for subjects that can be."""
+        """Validates the role reference and the subjects."""
         ref, namespaced = obj.get("roleRef") or {}, obj["kind"] == "RoleBinding"
         kinds = ["Role", "ClusterRole"] if namespaced else ["ClusterRole"]
         errors = []
@@ -73,7 +73,7 @@ class BindingStrategy(BuiltinStrategy):
         return errors
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """The role stays: who may change a binding's subjects need not be able to grant more."""
+        """Keeps the role reference immutable, so that changing subjects never grants other permissions."""
         errors = [*super().validate_update(obj, old, subresource), *self.validate_create(obj)]
         if obj.get("roleRef") != old.get("roleRef"):
             ref = obj.get("roleRef") or {}
@@ -106,4 +106,4 @@ ROLE_STRATEGIES: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     (_GROUP, "RoleBinding"): BindingStrategy,
     (_GROUP, "ClusterRoleBinding"): BindingStrategy,
 }
-"""Kinds with rules of their own, by group and kind."""
+"""Strategies by group and kind."""

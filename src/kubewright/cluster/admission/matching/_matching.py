@@ -1,4 +1,4 @@
-"""Whether a webhook is to be asked about a write, and in which version of the resource."""
+"""Whether a webhook or policy applies to a write, and in which version of the resource."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _EXEMPT: Final = frozenset(
 
 
 def is_exempt(attributes: Attributes) -> bool:
-    """Whether nobody is asked: about what configures admission itself."""
+    """Returns whether the write configures admission itself, which neither webhooks nor policies see."""
     type_ = attributes.type
     return type_.group == _EXEMPT_GROUP and type_.kind in _EXEMPT
 
 
 def matched_type(state: State, rules: Iterable[JSONObject], policy: str, attributes: Attributes) -> ResourceType | None:
-    """The version of the resource in which one of the rules wants to see the write; None when none does.
+    """Returns the version of the resource that one of the rules matches; None if no rule matches.
 
-    With the policy `Equivalent` the rules may name any version of the resource; its own comes first.
+    With the policy `Equivalent` a rule may name any version of the resource; the version of the request comes first.
     """
     rules = list(rules)
     if any(_matches(rule, attributes, attributes.type) for rule in rules):
@@ -70,7 +70,7 @@ def _names(pattern: str, plural: str, subresource: str) -> bool:
 
 
 def _in_scope(scope: str, attributes: Attributes, type_: ResourceType) -> bool:
-    """A Namespace has its own name as its namespace, and is still no namespaced object."""
+    """Returns whether the scope matches. A Namespace counts as cluster-scoped, although `namespace` is its own name."""
     is_namespace = type_.storage == "/namespaces"
     if scope == "Namespaced":
         return not is_namespace and bool(attributes.namespace)
@@ -78,9 +78,9 @@ def _in_scope(scope: str, attributes: Attributes, type_: ResourceType) -> bool:
 
 
 def matches_namespace(state: State, selector: Selector, attributes: Attributes) -> bool:
-    """Whether the namespace of a write is selected. Objects outside namespaces always are; a Namespace by itself.
+    """Returns whether the selector matches the namespace of a write, or the labels of a Namespace itself.
 
-    Raises the refusal of a namespace that does not exist.
+    Cluster-scoped objects always match. Raises a 404 for a namespace that does not exist.
     """
     is_namespace = attributes.type.storage == "/namespaces"
     if selector.selects_everything or (not attributes.namespace and not is_namespace):
@@ -96,7 +96,7 @@ def matches_namespace(state: State, selector: Selector, attributes: Attributes) 
 
 
 def matches_object(selector: Selector, *objects: JSONObject | None) -> bool:
-    """Whether the object is selected, as it is or as it was."""
+    """Returns whether the selector matches one of the objects, the new or the old one."""
     return selector.selects_everything or any(
         selector.matches((obj.get("metadata") or {}).get("labels")) for obj in objects if obj is not None
     )

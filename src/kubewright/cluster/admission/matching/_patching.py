@@ -1,4 +1,4 @@
-"""The patch of a mutating webhook. Unlike clients, whoever is refused by one is told which operation does not apply."""
+"""JSON Patches of mutating webhooks and policies, with error messages that name the failed operation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["PatchError", "TestFailed", "apply_patch", "read_patch"]
 
 
 class PatchError(Exception):
-    """The patch is none, or does not apply. `undecodable` tells the one from the other."""
+    """An invalid patch (`undecodable`), or one that does not apply."""
 
     def __init__(self, problem: str, *, undecodable: bool = False) -> None:
         super().__init__(problem)
@@ -22,13 +22,13 @@ class PatchError(Exception):
 
 
 class TestFailed(PatchError):
-    """A patch that does not apply because one of its tests failed."""
+    """A patch that does not apply because one of its `test` operations failed."""
 
-    __test__ = False  # pytest takes every class of such a name for one of its own
+    __test__ = False  # otherwise pytest collects the class
 
 
 def read_patch(patch: bytes) -> list[JSONObject]:
-    """The operations of a patch. Raises `PatchError`."""
+    """Decodes the operations of a patch. Raises `PatchError`."""
     try:
         operations = decode_json(patch)
     except UnreadableJSON as error:
@@ -41,7 +41,7 @@ def read_patch(patch: bytes) -> list[JSONObject]:
 
 
 def apply_patch(document: JSONObject, operations: list[JSONObject]) -> JSONObject:
-    """The document after all operations. Raises `PatchError`."""
+    """Returns the patched document. Raises `PatchError`."""
     try:
         made = json_patch(document, msgspec.json.encode(operations))
     except Refused as error:
@@ -82,7 +82,7 @@ def _problem(document: Any, operation: JSONObject) -> PatchError:
 
 
 def _has_holder(document: Any, path: str) -> bool:
-    """Whether there is something that a path's last step could be in."""
+    """Returns whether the container of the path's last segment exists."""
     holder = document
     for step in path.split("/")[1:-1]:
         step = step.replace("~1", "/").replace("~0", "~")

@@ -15,7 +15,7 @@ _SCOPES: Final = ("*", "Cluster", "Namespaced")
 
 
 def rule_errors(rule: JSONObject, path: str) -> Iterator[FieldError]:
-    """What is wrong with a rule: operations, groups, versions, resources and scope."""
+    """Validates a rule: operations, groups, versions, resources and scope."""
     operations = rule.get("operations") or []
     if not operations:
         yield required(f"{path}.operations")

@@ -1,4 +1,4 @@
-"""MutatingWebhookConfigurations and ValidatingWebhookConfigurations themselves: defaults, and which are accepted."""
+"""Defaults and validation of MutatingWebhookConfigurations and ValidatingWebhookConfigurations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FEWEST_PARTS: Final = 3
 
 
 class ConfigurationStrategy(BuiltinStrategy):
-    """The rules of both kinds. `mutating` ones have a reinvocation policy as well."""
+    """Strategy of both kinds. Only mutating webhooks have a reinvocation policy."""
 
     def __init__(self, api_version: str, kind: str, resource: str, chain: Chain) -> None:
         super().__init__(api_version, kind, resource)
@@ -42,7 +42,7 @@ class ConfigurationStrategy(BuiltinStrategy):
         self._mutating = kind == "MutatingWebhookConfiguration"
 
     def default(self, obj: JSONObject) -> None:
-        """What the real server fills in."""
+        """Sets the real server's defaults."""
         for hook in obj.get("webhooks") or ():
             for name, value in (("failurePolicy", "Fail"), ("matchPolicy", "Equivalent"), ("timeoutSeconds", 10)):
                 if hook.get(name) is None:
@@ -60,11 +60,11 @@ class ConfigurationStrategy(BuiltinStrategy):
                 service["port"] = 443
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """Every rule."""
+        """Validates every webhook."""
         return list(self._errors(obj, None))
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """Every rule; conditions that were there before are not looked at again."""
+        """Validates every webhook; unchanged match conditions are not validated again."""
         return list(self._errors(obj, old))
 
     def _errors(self, obj: JSONObject, old: JSONObject | None) -> Iterator[FieldError]:

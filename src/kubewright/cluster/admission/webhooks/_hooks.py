@@ -1,4 +1,4 @@
-"""`Hooks`: the webhooks of a kind of configuration, read when they are first needed after a change."""
+"""`Hooks`: the webhooks of one kind of configuration, read again after a change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GROUP: Final = "admissionregistration.k8s.io"
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """One webhook of a configuration. `key` tells it from all others, also of the same name."""
+    """One webhook of a configuration. `key` is unique, even among webhooks of the same name."""
 
     configuration: str
     key: str
@@ -28,17 +28,17 @@ class Hook:
 
     @property
     def fails(self) -> bool:
-        """Whether a call that fails fails the write."""
+        """Returns whether a failed call rejects the write."""
         return self.spec.get("failurePolicy") != "Ignore"
 
     @property
     def seconds(self) -> int:
-        """How long a call may take."""
+        """Returns the timeout of a call."""
         return self.spec.get("timeoutSeconds") or 10
 
 
 class Hooks:
-    """All webhooks of one kind, by the name of their configuration, then in its order."""
+    """All webhooks of one kind, ordered by the name of their configuration, then by position."""
 
     def __init__(self, storage: Storage, plural: str) -> None:
         self._storage = storage
@@ -47,11 +47,11 @@ class Hooks:
         self._read: list[Hook] = []
 
     def all(self) -> list[Hook]:
-        """Every webhook."""
+        """Returns every webhook."""
         if not self._storage.count(self._name):
             return []
         entries = list(self._storage.entries(self._name))
-        if entries != self._entries:  # mostly the very same ones, which is quickly seen
+        if entries != self._entries:  # comparing is cheap: unchanged entries are identical
             self._entries = entries
             self._read = [
                 hook for entry in entries for hook in _hooks_of(entry.name, entry.decode().get("webhooks") or [])

@@ -1,4 +1,4 @@
-"""Lets a server call webhooks."""
+"""`add_webhooks`: enables webhooks on a server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GROUP: Final = "admissionregistration.k8s.io"
 
 
 def add_webhooks(dispatcher: Dispatcher) -> None:
-    """Accept configurations of webhooks, and ask those that they name about each write."""
+    """Makes the server accept webhook configurations and call their webhooks on each write."""
     state = dispatcher.state
     for plugin in (MutatingWebhooks, ValidatingWebhooks):
         found = state.types.find(_GROUP, "v1", plugin.plural)

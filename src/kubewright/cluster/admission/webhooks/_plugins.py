@@ -1,7 +1,7 @@
-"""`MutatingAdmissionWebhook` and `ValidatingAdmissionWebhook`: the plugins that ask programs outside.
+"""The plugins `MutatingAdmissionWebhook` and `ValidatingAdmissionWebhook`.
 
-Mutating webhooks are asked one after the other, by the names of their configurations and then in their order; those
-with the policy IfNeeded once more when a later one has changed the object. Validating ones are asked all at once.
+Mutating webhooks run one after another, ordered by configuration name and position. Those with the reinvocation policy
+IfNeeded run once more if a later one changes the object. Validating webhooks run concurrently.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WITHOUT_EFFECTS: Final = ("None", "NoneOnDryRun")
 
 
 class _Webhooks(Plugin):
-    """What both plugins share: which webhooks are asked, and how."""
+    """The common part of both plugins: which webhooks are called, and how."""
 
     plural = ""
     mutating = False
@@ -50,18 +50,18 @@ class _Webhooks(Plugin):
         self._hooks = Hooks(state.storage, self.plural)
 
     def handles(self, attributes: Attributes) -> bool:
-        """Whether there are any webhooks that could be asked."""
+        """Returns whether any webhook could apply."""
         return bool(self._hooks.all()) and not is_exempt(attributes)
 
     async def _wanted(self, hook: Hook, attributes: Attributes, versioned: VersionedObject) -> ResourceType | None:
-        """The version of the resource in which a webhook is to be asked about a write; None when it is not."""
+        """Returns the version of the resource in which a webhook receives the write; None if it does not apply."""
         if not matches_object(hook.objects, versioned.object, attributes.old):
             return None
         refused: Failure | None = None
         try:
             if not matches_namespace(self._state, hook.namespaces, attributes):
                 return None
-        except Failure as failure:  # only told to those whom the rules concern
+        except Failure as failure:  # raised only if the rules match
             refused = failure
         spec = hook.spec
         type_ = matched_type(self._state, spec.get("rules") or (), spec.get("matchPolicy") or "", attributes)
@@ -77,7 +77,7 @@ class _Webhooks(Plugin):
 
     def _conditions_hold(self, hook: Hook, attributes: Attributes, versioned: VersionedObject) -> bool:
         conditions = self._state.admission.conditions
-        assert conditions is not None  # a configuration with conditions would have been refused
+        assert conditions is not None  # validation rejects match conditions then
         request = expression_request(attributes, versioned.type)
         try:
             return conditions.matches(
@@ -89,7 +89,7 @@ class _Webhooks(Plugin):
             return False
 
     async def _call(self, hook: Hook, attributes: Attributes, versioned: VersionedObject, key: str) -> Response | None:
-        """What a webhook says; None when it could not be asked, and that does not matter. Raises the refusal."""
+        """Returns the response of a webhook, or None if a failed call is ignored. Raises if the write is rejected."""
         if attributes.dry_run and hook.spec.get("sideEffects") not in _WITHOUT_EFFECTS:
             raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
         try:
@@ -108,7 +108,7 @@ class _Webhooks(Plugin):
         return response
 
     def _fail(self, hook: Hook, attributes: Attributes, reason: str, key: str) -> None:
-        """A call has failed: so does the write, unless the webhook's policy is to ignore it."""
+        """Handles a failed call: rejects the write unless the webhook's failure policy is Ignore."""
         if hook.fails:
             raise internal(f'failed calling webhook "{hook.name}": {reason}')
         attributes.annotations[f"failed-open.{key}"] = hook.name
@@ -121,14 +121,14 @@ def _reason(error: Exception) -> str:
 
 
 class MutatingWebhooks(_Webhooks):
-    """Asks the webhooks of MutatingWebhookConfigurations, in the first phase."""
+    """Calls the webhooks of MutatingWebhookConfigurations, in the mutating phase."""
 
     name = "MutatingAdmissionWebhook"
     plural = "mutatingwebhookconfigurations"
     mutating = True
 
     async def mutate(self, attributes: Attributes) -> None:
-        """Ask each, and apply its patch."""
+        """Calls each webhook and applies its patch."""
         reinvocations: Reinvocations = attributes.notes.setdefault(self.name, Reinvocations())
         if attributes.round and attributes.object != reinvocations.last_object:
             reinvocations.schedule()
@@ -174,15 +174,15 @@ class MutatingWebhooks(_Webhooks):
 
 
 class ValidatingWebhooks(_Webhooks):
-    """Asks the webhooks of ValidatingWebhookConfigurations, in the second phase."""
+    """Calls the webhooks of ValidatingWebhookConfigurations, in the validating phase."""
 
     name = "ValidatingAdmissionWebhook"
     plural = "validatingwebhookconfigurations"
 
     async def validate(self, attributes: Attributes) -> None:
-        """Ask all of them at once. Of several refusals the first one counts, in the order of the webhooks."""
+        """Calls all webhooks concurrently. Raises the first failure, in the order of the webhooks."""
         views: dict[ResourceType, VersionedObject] = {}
-        asked: list[tuple[Hook, VersionedObject]] = []
+        matching: list[tuple[Hook, VersionedObject]] = []
         for hook in self._hooks.all():
             versioned = VersionedObject(attributes)
             type_ = await self._wanted(hook, attributes, versioned)
@@ -191,9 +191,9 @@ class ValidatingWebhooks(_Webhooks):
             if type_ not in views:
                 await versioned.convert_to(type_)
                 views[type_] = versioned
-            asked.append((hook, views[type_]))
+            matching.append((hook, views[type_]))
         prefix = "validating.webhook.admission.k8s.io/round_0_index_"
-        calls = [self._call(hook, attributes, seen, f"{prefix}{index}") for index, (hook, seen) in enumerate(asked)]
+        calls = [self._call(hook, attributes, seen, f"{prefix}{index}") for index, (hook, seen) in enumerate(matching)]
         for outcome in await asyncio.gather(*calls, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 raise outcome

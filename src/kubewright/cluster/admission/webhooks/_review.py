@@ -1,4 +1,4 @@
-"""AdmissionReview: what a webhook is asked, and what its answer means."""
+"""AdmissionReview: the request to a webhook, and its response."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _LOWEST_CODE: Final = 400
 
 
 class ReviewError(Exception):
-    """An answer that is none; the text is the real server's."""
+    """An invalid response, with the message of the real server."""
 
 
 class Response(Redacted, msgspec.Struct, rename="camel"):
-    """The response in an AdmissionReview. `status` is why the write is refused, a Status."""
+    """The response of an AdmissionReview. `status` is the Status of a rejected write."""
 
     redacted = frozenset({"patch"})
 
@@ -52,7 +52,7 @@ _reviews: Final = msgspec.json.Decoder(_Review)
 
 
 def review_of(versions: list[str], request: JSONObject) -> JSONObject:
-    """The review that is sent: of the first version that both sides know. Raises `ReviewError` when there is none."""
+    """Returns the review to send, in the first version that both sides support. Raises `ReviewError`."""
     version = next((each for each in versions if each in KNOWN_VERSIONS), None)
     if version is None:
         raise ReviewError(
@@ -62,7 +62,7 @@ def review_of(versions: list[str], request: JSONObject) -> JSONObject:
 
 
 def read_response(content: bytes, review: JSONObject, *, mutating: bool) -> Response:
-    """The response in an answer. Raises `ReviewError`."""
+    """Decodes the response of a review. Raises `ReviewError`."""
     try:
         answer = _reviews.decode(content)
     except msgspec.ValidationError as error:
@@ -84,7 +84,7 @@ def _verified(answer: _Review, review: JSONObject, mutating: bool) -> Response:
     response = answer.response
     if response is None:
         raise ReviewError("webhook response was absent")
-    if review["apiVersion"] != f"{_GROUP}/v1":  # the old version was never checked
+    if review["apiVersion"] != f"{_GROUP}/v1":  # the real server does not check v1beta1
         response.patch_type = "JSONPatch" if response.patch else None
         return response
     uid = review["request"]["uid"]
@@ -108,7 +108,7 @@ def _verified(answer: _Review, review: JSONObject, mutating: bool) -> Response:
 
 
 def refusal_of(name: str, status: JSONObject | None) -> Failure:
-    """What the client is told when a webhook does not allow a write."""
+    """Returns the failure for a write that a webhook denied."""
     status = status or {}
     why = status.get("message") or status.get("reason")
     text = f'admission webhook "{name}" denied the request' + (f": {why}" if why else " without explanation")

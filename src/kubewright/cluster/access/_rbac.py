@@ -1,4 +1,4 @@
-"""The roles and bindings that are stored, and what follows from them for a user."""
+"""The stored roles and bindings, and the rules that they grant to a user."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import msgspec
 from kubewright.cluster._calls import User
 from kubewright.cluster._state import State
 from kubewright.cluster._storage import Entry, Event, Storage
-from kubewright.cluster.access._questions import Question, quoted
+from kubewright.cluster.access._requests import AccessRequest, quoted
 from kubewright.cluster.access._rules import Rule
 
-__all__ = ["GROUP", "Decision", "Policies", "RoleRef", "Rules"]
+__all__ = ["GROUP", "RBAC", "Decision", "RoleRef", "Rules"]
 
 GROUP: Final = "rbac.authorization.k8s.io"
 _SUPERUSERS: Final = "system:masters"
@@ -21,14 +21,14 @@ _ACCOUNT: Final = "system:serviceaccount:"
 
 
 class Decision(NamedTuple):
-    """Yes or no, and the server's reason, which may be empty."""
+    """The result of an authorization, with the server's reason, which may be empty."""
 
     allowed: bool
     reason: str = ""
 
 
 class RoleRef(msgspec.Struct, frozen=True, rename="camel"):
-    """Which role a binding grants."""
+    """The reference to the role that a binding grants."""
 
     kind: str = ""
     name: str = ""
@@ -41,19 +41,19 @@ class _Subject(msgspec.Struct, frozen=True):
     namespace: str = ""
 
     def key(self, namespace: str) -> str:
-        """Who that is, as `_keys` names them; empty for somebody who cannot be."""
+        """Returns the subject's key in the form of `_keys`; empty for an invalid subject."""
         if self.kind in ("User", "Group"):
             return f"{self.kind} {self.name}"
         own = self.namespace or namespace
         return f"User {_ACCOUNT}{own}:{self.name}" if self.kind == "ServiceAccount" and own else ""
 
-    def described(self, namespace: str) -> str:
+    def describe(self, namespace: str) -> str:
         shown = f"{self.name}/{self.namespace or namespace}" if self.kind == "ServiceAccount" else self.name
         return f"{self.kind} {quoted(shown)}"
 
 
 def _keys(user: User) -> list[str]:
-    """The user and its groups."""
+    """Returns the keys of the user and of its groups."""
     return [f"User {user.name}", *(f"Group {group}" for group in user.groups)]
 
 
@@ -67,19 +67,19 @@ class _Binding(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Rules(NamedTuple):
-    """All rules that apply to a user, and what is wrong with bindings that lead nowhere."""
+    """All rules that apply to a user, and the errors of bindings that could not be resolved."""
 
     rules: list[Rule]
     errors: list[str]
 
     @property
     def problem(self) -> str:
-        """The errors in one text, each once."""
+        """Returns the distinct errors as one string."""
         return _joined(self.errors)
 
 
 class _Grant(NamedTuple):
-    """A binding, and the first of its subjects that the user is."""
+    """A binding and the first of its subjects that matches the user."""
 
     binding: Entry
     ref: RoleRef
@@ -88,12 +88,12 @@ class _Grant(NamedTuple):
     def __str__(self) -> str:
         kind = "RoleBinding" if self.binding.namespace else "ClusterRoleBinding"
         name = f"{self.binding.name}/{self.binding.namespace}" if self.binding.namespace else self.binding.name
-        role, subject = quoted(self.ref.name), self.subject.described(self.binding.namespace)
+        role, subject = quoted(self.ref.name), self.subject.describe(self.binding.namespace)
         return f"{kind} {quoted(name)} of {self.ref.kind} {role} to {subject}"
 
 
 class _Roles:
-    """The roles that are stored, each parsed once."""
+    """The stored roles, each parsed once."""
 
     def __init__(self, storage: Storage, plural: str) -> None:
         self._storage = storage
@@ -107,13 +107,13 @@ class _Roles:
         known = self._known.get(entry.key)
         if known is None or known[0] is not entry:
             if len(self._known) > 2 * self._storage.count(self._name) + 64:
-                self._known.clear()  # most of these are gone
+                self._known.clear()  # most of these were deleted
             known = self._known[entry.key] = (entry, _role_decoder.decode(entry.raw).rules or ())
         return known[1]
 
 
 class _Bindings:
-    """The bindings that are stored, by namespace and by whom they bind; read again where one was written."""
+    """The stored bindings by namespace and subject; a namespace is read again after a write."""
 
     def __init__(self, state: State, plural: str) -> None:
         self._storage = state.storage
@@ -123,11 +123,11 @@ class _Bindings:
         state.restored.append(self._known.clear)
 
     def offer(self, event: Event) -> None:
-        """Take notice of a write."""
+        """Marks the namespace of the write as changed."""
         self._known.pop(event.entry.namespace, None)
 
     def grants(self, user: User, namespace: str) -> Iterator[_Grant]:
-        """Those that bind a user or one of its groups, in the order of their names."""
+        """Returns the bindings of a user or one of its groups, ordered by name."""
         known = self._known.get(namespace)
         if known is None:
             known = self._known[namespace] = self._read(namespace)
@@ -151,8 +151,8 @@ _role_decoder: Final = msgspec.json.Decoder(_Role)
 _binding_decoder: Final = msgspec.json.Decoder(_Binding)
 
 
-class Policies:
-    """Evaluates RBAC as the real server does, on what the storage has at that moment."""
+class RBAC:
+    """Evaluates RBAC on the current state of the storage, as the real server does."""
 
     def __init__(self, state: State) -> None:
         self._roles = _Roles(state.storage, "roles")
@@ -160,34 +160,34 @@ class Policies:
         self._bindings = _Bindings(state, "rolebindings")
         self._cluster_bindings = _Bindings(state, "clusterrolebindings")
 
-    def decide(self, question: Question) -> Decision:
-        """Whether a rule allows it; which binding grants the rule, or why bindings could not be followed."""
-        if _SUPERUSERS in question.user.groups:
+    def decide(self, access_request: AccessRequest) -> Decision:
+        """Returns whether a rule allows the request, with the granting binding or the errors as the reason."""
+        if _SUPERUSERS in access_request.user.groups:
             return Decision(True)
         errors: list[str] = []
-        for grant, rules in self._granted(question.user, question.namespace, errors):
-            if any(rule.allows(question) for rule in rules):
+        for grant, rules in self._granted(access_request.user, access_request.namespace, errors):
+            if any(rule.allows(access_request) for rule in rules):
                 return Decision(True, f"RBAC: allowed by {grant}")
         return Decision(False, f"RBAC: {_joined(errors)}" if errors else "")
 
     def rules_for(self, user: User, namespace: str) -> Rules:
-        """All rules that apply to a user in a namespace, or, without one, everywhere."""
+        """Returns all rules of a user in a namespace; without a namespace, the cluster-wide ones."""
         errors: list[str] = []
         return Rules([rule for _, rules in self._granted(user, namespace, errors) for rule in rules], errors)
 
     def rules_of(self, ref: RoleRef, namespace: str) -> tuple[Rule, ...] | None:
-        """The rules of a role; None when there is no such role."""
+        """Returns the rules of a role, or None if it does not exist."""
         if ref.kind == "Role":
             return self._roles.rules(namespace, ref.name)
         return self._cluster_roles.rules("", ref.name) if ref.kind == "ClusterRole" else None
 
     def _granted(self, user: User, namespace: str, errors: list[str]) -> Iterator[tuple[_Grant, tuple[Rule, ...]]]:
-        places = [("", self._cluster_bindings.grants(user, ""))]
+        scopes = [("", self._cluster_bindings.grants(user, ""))]
         if namespace:
-            places.append((namespace, self._bindings.grants(user, namespace)))
-        for place, grants in places:
+            scopes.append((namespace, self._bindings.grants(user, namespace)))
+        for scope, grants in scopes:
             for grant in grants:
-                rules = self.rules_of(grant.ref, place)
+                rules = self.rules_of(grant.ref, scope)
                 if rules is None:
                     errors.append(f"{grant.ref.kind.lower()}.{GROUP} {quoted(grant.ref.name)} not found")
                 else:
@@ -195,6 +195,6 @@ class Policies:
 
 
 def _joined(errors: list[str]) -> str:
-    """Several errors as the server shows them: each once."""
+    """Joins the distinct errors as the server does."""
     different = list(dict.fromkeys(errors))
     return different[0] if len(different) == 1 else f"[{', '.join(different)}]"

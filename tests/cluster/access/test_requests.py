@@ -1,4 +1,4 @@
-"""What a request asks for, by its path."""
+"""Access requests of HTTP requests."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import pytest
 
 from kubewright.client import Request
 from kubewright.cluster import User
-from kubewright.cluster.access import Question
-from kubewright.cluster.access._questions import question_of, refusal
+from kubewright.cluster.access import AccessRequest
+from kubewright.cluster.access._requests import access_request_of, refusal
 
 JANE = User("jane")
 
 
-def asked(method: str, target: str) -> Question:
+def asked(method: str, target: str) -> AccessRequest:
     path, _, query = target.partition("?")
-    return question_of(Request(method=method, path=path, query=parse_qsl(query, keep_blank_values=True)), JANE)
+    return access_request_of(Request(method=method, path=path, query=parse_qsl(query, keep_blank_values=True)), JANE)
 
 
 @pytest.mark.promise(
@@ -48,21 +48,26 @@ def asked(method: str, target: str) -> Question:
         ("GET /api/v1/namespaces/a/configmaps/b%20c", "get", "configmaps", "a", "b c"),
     ],
 )
-def test_requests_for_resources(request_line: str, verb: str, resource: str, namespace: str, name: str) -> None:
-    question = asked(*request_line.split(" ", 1))
-    named = f"{question.combined}.{question.group}" if question.group else question.combined
-    assert (question.verb, named, question.namespace, question.name) == (verb, resource, namespace, name)
-    assert question.path is None
+def test_parses_resource_requests(request_line: str, verb: str, resource: str, namespace: str, name: str) -> None:
+    found = asked(*request_line.split(" ", 1))
+    named = f"{found.combined}.{found.group}" if found.group else found.combined
+    assert (found.verb, named, found.namespace, found.name) == (
+        verb,
+        resource,
+        namespace,
+        name,
+    )
+    assert found.path is None
 
 
 @pytest.mark.parametrize(
     "path", ["/", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/healthz/etcd", "/x/y/z"]
 )
-def test_everything_else_is_a_path(path: str) -> None:
-    question = asked("GET", path)
-    assert (question.verb, question.path, question.resource) == ("get", path, "")
+def test_parses_other_requests_as_paths(path: str) -> None:
+    found = asked("GET", path)
+    assert (found.verb, found.path, found.resource) == ("get", path, "")
 
 
-def test_a_refusal_cannot_be_taken_for_html() -> None:
-    failure = refusal(Question(user=User("<jane> & co"), verb="get", path="/<x>"))
+def test_escapes_html_in_denials() -> None:
+    failure = refusal(AccessRequest(user=User("<jane> & co"), verb="get", path="/<x>"))
     assert failure.message == 'forbidden: User "&lt;jane&gt; &amp; co" cannot get path "/&lt;x&gt;"'

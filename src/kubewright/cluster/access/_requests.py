@@ -1,4 +1,4 @@
-"""May this user do this? What a request asks for, in the authorizer's words, and the refusal when it may not be."""
+"""Access requests: what a request asks the authorizer for, and the 403 of a denied one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubewright.cluster._failures import Failure
 from kubewright.cluster._kinds import JSONObject
 from kubewright.names import path_segment_problems
 
-__all__ = ["Question", "forbidden_resource", "question_of", "quoted", "quoted_list", "refusal"]
+__all__ = ["AccessRequest", "access_request_of", "forbidden_resource", "quoted", "quoted_list", "refusal"]
 
 _VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _NAMESPACE_SUBRESOURCES: Final = ("status", "finalize")
@@ -26,8 +26,8 @@ _HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What a user wants to do. `path` is set, and nothing else but the verb, for what is about no resource."""
+class AccessRequest:
+    """The request attributes that the authorizer decides on. Non-resource requests only have `verb` and `path`."""
 
     user: User
     verb: str
@@ -40,16 +40,16 @@ class Question:
 
     @property
     def combined(self) -> str:
-        """The resource as rules name it: with its subresource."""
+        """Returns the resource as rules name it, with its subresource."""
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
-    def to(self, verb: str) -> Question:
-        """The same with another verb."""
+    def to(self, verb: str) -> AccessRequest:
+        """Returns the same request with another verb."""
         return replace(self, verb=verb)
 
 
-def question_of(request: Request, user: User) -> Question:
-    """What a request asks for, by its path alone: whether there is such a resource is not looked at."""
+def access_request_of(request: Request, user: User) -> AccessRequest:
+    """Returns the access request of an HTTP request by its path alone. The resource need not exist."""
     path = unquote(request.path)
     parts = path.strip("/").split("/")
     group = ""
@@ -60,13 +60,13 @@ def question_of(request: Request, user: User) -> Question:
     else:
         rest = []
     if not rest:
-        return Question(user=user, verb=request.method.lower(), path=path)
+        return AccessRequest(user=user, verb=request.method.lower(), path=path)
     verb = _VERBS.get(request.method, "")
     if rest[0] in _VERBS_IN_PATHS and len(rest) > 1:
         verb, rest = rest[0], rest[1:]
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 1:
-        namespace = rest[1]  # of a namespace itself, too: a role in it may allow to read it
+        namespace = rest[1]  # also for the Namespace itself: a role in it may allow reading it
         if len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
             rest = rest[2:]
     name = rest[1] if len(rest) > 1 else ""
@@ -75,34 +75,34 @@ def question_of(request: Request, user: User) -> Question:
         verb, name = _of_collection(request)
     elif not name and verb == "delete":
         verb = "deletecollection"
-    return Question(
+    return AccessRequest(
         user=user, verb=verb, group=group, resource=rest[0], subresource=subresource, namespace=namespace, name=name
     )
 
 
 def _of_collection(request: Request) -> tuple[str, str]:
-    """List or watch, and the name of the only object that is wanted, if the field selector names one."""
-    query = dict(reversed(request.query))  # the first of each name counts
+    """Returns the verb, list or watch, and the name that the field selector restricts it to."""
+    query = dict(reversed(request.query))  # the first value of each parameter counts
     verb = "watch" if "watch" in query and query["watch"].lower() not in _FALSE else "list"
     found = _NAME.search(query.get("fieldSelector", ""))
     return verb, found[1] if found is not None and not path_segment_problems(found[1]) else ""
 
 
-def refusal(question: Question, reason: str = "") -> Failure:
-    """403, word for word as the real server says it."""
-    user, verb = quoted(question.user.name), question.verb
-    if question.path is not None:
-        text = f"User {user} cannot {verb} path {quoted(question.path)}"
+def refusal(asked: AccessRequest, reason: str = "") -> Failure:
+    """Returns the 403 with the exact message of the real server."""
+    user, verb = quoted(asked.user.name), asked.verb
+    if asked.path is not None:
+        text = f"User {user} cannot {verb} path {quoted(asked.path)}"
     else:
-        place = f"in the namespace {quoted(question.namespace)}" if question.namespace else "at the cluster scope"
-        what = f"resource {quoted(question.combined)} in API group {quoted(question.group)}"
-        text = f"User {user} cannot {verb} {what} {place}"
+        scope = f"in the namespace {quoted(asked.namespace)}" if asked.namespace else "at the cluster scope"
+        what = f"resource {quoted(asked.combined)} in API group {quoted(asked.group)}"
+        text = f"User {user} cannot {verb} {what} {scope}"
     text = text.translate(_HTML)
-    return forbidden_resource(question.group, question.resource, question.name, f"{text}: {reason}" if reason else text)
+    return forbidden_resource(asked.group, asked.resource, asked.name, f"{text}: {reason}" if reason else text)
 
 
 def forbidden_resource(group: str, resource: str, name: str, problem: str) -> Failure:
-    """403 about a resource that need not exist."""
+    """Returns a 403 for a resource that need not exist."""
     qualified = f"{resource}.{group}" if group else resource
     named = f"{qualified} {quoted(name)} is " if name else f"{qualified} is " if qualified else ""
     details: JSONObject = {"name": name, "group": group, "kind": resource}
@@ -110,11 +110,11 @@ def forbidden_resource(group: str, resource: str, name: str, problem: str) -> Fa
     return Failure(403, "Forbidden", f"{named}forbidden: {problem}", shown)
 
 
-def quoted(text: str) -> str:
-    """A text in quotes, as Go writes it."""
-    return msgspec.json.encode(text).decode()
+def quoted(string: str) -> str:
+    """Returns the string in quotes, as Go's `%q` prints it."""
+    return msgspec.json.encode(string).decode()
 
 
-def quoted_list(texts: tuple[str, ...] | list[str]) -> str:
-    """Several texts in quotes, as Go writes a list of them."""
-    return f"[{' '.join(quoted(text) for text in texts)}]"
+def quoted_list(strings: tuple[str, ...] | list[str]) -> str:
+    """Returns the quoted strings as Go prints a slice."""
+    return f"[{' '.join(quoted(string) for string in strings)}]"
