@@ -1,4 +1,4 @@
-"""Random graphs of owner references, played on any cluster."""
+"""Random graphs of owner references for any cluster."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubewright.client import Client, MergePatch, NotFound, Propagation
 __all__ = ["Graph", "Outcome", "Reference", "play", "random_graph", "snapshot"]
 
 Outcome: TypeAlias = dict[str, list[str]]
-"""The objects that are left, each with its owners; an exclamation mark marks a reference that blocks."""
+"""The remaining objects with their owners; an exclamation mark marks a blocking reference."""
 Check: TypeAlias = Callable[[str], Awaitable[None]]
 _MISSING = "missing"
 
@@ -27,7 +27,7 @@ class Reference(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """Objects `a0`, `a1`, … in one namespace and `b0`, … in another, their references, and deletions one by one."""
+    """Objects `a0`, `a1`, … in one namespace and `b0`, … in another, their references, and the deletions in order."""
 
     objects: list[str]
     references: list[Reference]
@@ -35,7 +35,7 @@ class Graph(NamedTuple):
 
 
 def random_graph(seed: int) -> Graph:
-    """A graph with cycles, missing owners and owners in another namespace."""
+    """Returns a graph with cycles, missing owners and owners in another namespace."""
     chance = random.Random(seed)
     objects = [f"a{number}" for number in range(chance.randint(2, 6))] + ["b0"] * chance.randint(0, 1)
     owners = objects + [_MISSING] * (chance.random() < 0.2)
@@ -47,7 +47,7 @@ def random_graph(seed: int) -> Graph:
 
 
 async def play(graph: Graph, client: Client, prefix: str, check: Check) -> None:
-    """Makes the objects, sets their owners, and deletes some; `check` is called after each step.
+    """Creates the objects, sets their owners, and deletes some; calls `check` after each step.
 
     The object `b0` is in the namespace `<prefix>-b`, the others are in `<prefix>-a`; both exist.
     """
@@ -67,7 +67,7 @@ async def play(graph: Graph, client: Client, prefix: str, check: Check) -> None:
 
 
 async def snapshot(client: Client, prefix: str) -> Outcome:
-    """The objects of one graph that are left."""
+    """Returns the remaining objects of one graph."""
     found = [each for space in "ab" for each in await client.list(core.ConfigMap, f"{prefix}-{space}")]
     return {
         each.metadata.name: sorted(

@@ -1,4 +1,4 @@
-"""Garbage collection in the embedded cluster: who goes with whom."""
+"""Garbage collection in the embedded cluster."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def left(cluster: Cluster, client: Client) -> dict[str, core.ConfigMap]:
     "The embedded cluster",
     "Garbage goes with its owners, in the background, in the foreground, or is orphaned.",
 )
-async def test_what_an_object_owned_goes_after_it_and_so_does_what_that_owned(cluster: Cluster, client: Client) -> None:
+async def test_deletes_dependents_transitively(cluster: Cluster, client: Client) -> None:
     a = await make(client, "a")
     b = await make(client, "b", a)
     await make(client, "c", b)
@@ -60,9 +60,7 @@ async def test_what_an_object_owned_goes_after_it_and_so_does_what_that_owned(cl
     assert list(await left(cluster, client)) == ["other"]
 
 
-async def test_an_object_with_another_owner_stays_and_forgets_the_one_that_is_gone(
-    cluster: Cluster, client: Client
-) -> None:
+async def test_keeps_object_with_another_owner(cluster: Cluster, client: Client) -> None:
     a, b = await make(client, "a"), await make(client, "b")
     await make(client, "child", a, b)
     await client.delete(a)
@@ -76,7 +74,7 @@ async def test_an_object_with_another_owner_stays_and_forgets_the_one_that_is_go
     "The embedded cluster",
     "Garbage goes with its owners, in the background, in the foreground, or is orphaned.",
 )
-async def test_orphans_stay_without_their_owner(cluster: Cluster, client: Client) -> None:
+async def test_orphan_policy_keeps_dependents(cluster: Cluster, client: Client) -> None:
     a = await make(client, "a")
     await make(client, "child", a)
     await client.delete(a, propagation="Orphan")
@@ -89,7 +87,7 @@ async def test_orphans_stay_without_their_owner(cluster: Cluster, client: Client
     "The embedded cluster",
     "Garbage goes with its owners, in the background, in the foreground, or is orphaned.",
 )
-async def test_a_foreground_deletion_waits_for_the_dependents_that_block_it(cluster: Cluster, client: Client) -> None:
+async def test_foreground_deletion_waits_for_blocking_dependents(cluster: Cluster, client: Client) -> None:
     a = await make(client, "a")
     child = await make(client, "child", a)
     await client.patch(core.ConfigMap, "child", MergePatch({"metadata": {"finalizers": ["example.com/hold"]}}))
@@ -101,9 +99,7 @@ async def test_a_foreground_deletion_waits_for_the_dependents_that_block_it(clus
     assert list(await left(cluster, client)) == []
 
 
-async def test_a_foreground_deletion_does_not_wait_for_dependents_that_do_not_block(
-    cluster: Cluster, client: Client
-) -> None:
+async def test_foreground_deletion_ignores_non_blocking_dependents(cluster: Cluster, client: Client) -> None:
     a = await make(client, "a")
     await make(client, "child", a, block=False)
     await client.patch(core.ConfigMap, "child", MergePatch({"metadata": {"finalizers": ["example.com/hold"]}}))
@@ -120,7 +116,7 @@ async def test_a_foreground_deletion_does_not_wait_for_dependents_that_do_not_bl
         pytest.param({"name": "b"}, id="an owner of another name"),
     ],
 )
-async def test_an_object_whose_owner_is_not_there_goes(cluster: Cluster, client: Client, wrong: dict[str, Any]) -> None:
+async def test_deletes_object_with_missing_owner(cluster: Cluster, client: Client, wrong: dict[str, Any]) -> None:
     a = await make(client, "a")
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": a.metadata.uid} | wrong
     body = {"metadata": {"name": "child", "ownerReferences": [reference]}}
@@ -128,7 +124,7 @@ async def test_an_object_whose_owner_is_not_there_goes(cluster: Cluster, client:
     assert list(await left(cluster, client)) == ["a"]
 
 
-async def test_an_owner_in_another_namespace_is_none(cluster: Cluster, client: Client) -> None:
+async def test_ignores_owner_in_another_namespace(cluster: Cluster, client: Client) -> None:
     a = await make(client, "a")
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": a.metadata.uid}
     body = {"metadata": {"name": "child", "ownerReferences": [reference]}}
@@ -137,7 +133,7 @@ async def test_an_owner_in_another_namespace_is_none(cluster: Cluster, client: C
     assert await client.find(core.ConfigMap, "child", "kube-public") is None
 
 
-async def test_a_cluster_scoped_owner_takes_namespaced_objects_along(cluster: Cluster, client: Client) -> None:
+async def test_cluster_scoped_owner_deletes_namespaced_dependents(cluster: Cluster, client: Client) -> None:
     node = await client.create(core.Node(metadata=meta.ObjectMeta(name="n")))
     reference = {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": node.metadata.uid}
     body = {"metadata": {"name": "child", "ownerReferences": [reference]}}
@@ -147,7 +143,7 @@ async def test_a_cluster_scoped_owner_takes_namespaced_objects_along(cluster: Cl
     assert list(await left(cluster, client)) == []
 
 
-async def test_a_chain_of_a_thousand_goes_without_recursion(cluster: Cluster, client: Client) -> None:
+async def test_deletes_long_chain_without_recursion(cluster: Cluster, client: Client) -> None:
     first = owner = await make(client, "c0")
     for number in range(1, 1000):
         owner = await make(client, f"c{number}", owner)
@@ -156,7 +152,7 @@ async def test_a_chain_of_a_thousand_goes_without_recursion(cluster: Cluster, cl
 
 
 @pytest.mark.parametrize("policy", ["Background", "Foreground"])
-async def test_what_a_snapshot_holds_is_collected_too(tmp_path: Any, policy: Propagation) -> None:
+async def test_collects_objects_of_a_snapshot(tmp_path: Any, policy: Propagation) -> None:
     file = tmp_path / "state"
     async with Cluster(seed=1, snapshot=file, controllers=False) as bare, bare.client(namespace="default") as client:
         a = await make(client, "a")

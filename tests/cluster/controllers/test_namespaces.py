@@ -1,4 +1,4 @@
-"""Namespaces of the embedded cluster: what each has, and how it is emptied."""
+"""Namespaces of the embedded cluster: their default objects, and their deletion."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def client(cluster: Cluster) -> AsyncIterator[Client]:
         yield opened
 
 
-async def test_each_namespace_has_a_service_account_and_the_certificate_of_the_cluster(client: Client) -> None:
+async def test_namespace_has_service_account_and_ca_certificate(client: Client) -> None:
     for name in ("work", "default", "kube-system"):
         assert (await client.get(core.ServiceAccount, "default", name)).metadata.uid
         assert "ca.crt" in ((await client.get(core.ConfigMap, "kube-root-ca.crt", name)).data or {})
@@ -36,10 +36,8 @@ async def test_each_namespace_has_a_service_account_and_the_certificate_of_the_c
     "The embedded cluster",
     "Every namespace has the cluster's certificate, once it is served, whatever becomes of it there.",
 )
-async def test_the_certificate_is_in_every_namespace_once_it_is_served_and_stays_there(
-    cluster: Cluster, client: Client
-) -> None:
-    """Also in those that were there before, also when it is deleted or changed."""
+async def test_restores_ca_certificate_in_every_namespace(cluster: Cluster, client: Client) -> None:
+    """Covers namespaces that existed before, and deleted or changed ConfigMaps."""
     secret = core.Secret(
         metadata=meta.ObjectMeta(name="token", annotations={"kubernetes.io/service-account.name": "default"}),
         type="kubernetes.io/service-account-token",
@@ -67,7 +65,7 @@ async def test_the_certificate_is_in_every_namespace_once_it_is_served_and_stays
     assert await client.find(core.Namespace, "work") is None
 
 
-async def test_a_service_account_that_is_deleted_comes_back(cluster: Cluster, client: Client) -> None:
+async def test_recreates_deleted_service_account(cluster: Cluster, client: Client) -> None:
     before = await client.get(core.ServiceAccount, "default")
     await client.delete(before)
     await cluster.settled()
@@ -75,7 +73,7 @@ async def test_a_service_account_that_is_deleted_comes_back(cluster: Cluster, cl
 
 
 @pytest.mark.promise("The embedded cluster", "A namespace goes with everything in it, and waits for finalizers.")
-async def test_a_namespace_goes_with_everything_in_it(cluster: Cluster, client: Client) -> None:
+async def test_deletes_namespace_with_its_content(cluster: Cluster, client: Client) -> None:
     await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="a")))
     await client.delete(core.Namespace, "work")
     await cluster.settled()
@@ -86,7 +84,7 @@ async def test_a_namespace_goes_with_everything_in_it(cluster: Cluster, client: 
 
 
 @pytest.mark.promise("The embedded cluster", "A namespace goes with everything in it, and waits for finalizers.")
-async def test_a_namespace_waits_for_the_finalizers_in_it(cluster: Cluster, client: Client) -> None:
+async def test_namespace_waits_for_finalizers(cluster: Cluster, client: Client) -> None:
     await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="a", finalizers=["example.com/hold"])))
     await client.delete(core.Namespace, "work")
     await cluster.settled()
@@ -100,7 +98,7 @@ async def test_a_namespace_waits_for_the_finalizers_in_it(cluster: Cluster, clie
     assert await client.find(core.Namespace, "work") is None
 
 
-async def test_a_namespace_can_be_made_anew(cluster: Cluster, client: Client) -> None:
+async def test_namespace_can_be_recreated(cluster: Cluster, client: Client) -> None:
     await client.delete(core.Namespace, "work")
     await cluster.settled()
     await client.create(core.Namespace(metadata=meta.ObjectMeta(name="work")))

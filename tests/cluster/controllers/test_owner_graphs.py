@@ -1,4 +1,4 @@
-"""Garbage collection of random owner graphs: it ends, and it ends as on a real cluster."""
+"""Garbage collection of random owner graphs: it ends, with the same result as on a real cluster."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def make_namespaces(client: Client, prefix: str) -> None:
 
 
 async def outcomes(graph: Graph) -> list[tuple[str, Outcome]]:
-    """What is left in the embedded cluster after each step."""
+    """Returns the remaining objects of the embedded cluster after each step."""
     found: list[tuple[str, Outcome]] = []
     async with Cluster(seed=1) as cluster, cluster.client() as client:
         await make_namespaces(client, "g")
@@ -49,7 +49,7 @@ async def test_collects_a_ring_of_blocking_owners() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.integers(min_value=0))
-def test_the_collection_of_any_graph_ends_with_no_dangling_reference(seed: int) -> None:
+def test_collection_ends_without_dangling_references(seed: int) -> None:
     graph = random_graph(seed)
     steps = asyncio.run(outcomes(graph))
     for step, left in steps:
@@ -61,7 +61,7 @@ def test_the_collection_of_any_graph_ends_with_no_dangling_reference(seed: int) 
 
 
 async def test_serves_requests_while_it_collects_many_objects() -> None:
-    """Counts the turns of the event loop: each may handle a bounded number of objects."""
+    """Counts the turns of the event loop: each may process a bounded number of objects."""
     async with Cluster(seed=1) as cluster, cluster.client(namespace="default") as client:
         root = await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="root")))
         owner = meta.OwnerReference(api_version="v1", kind="ConfigMap", name="root", uid=root.metadata.uid or "")
@@ -85,7 +85,7 @@ def control_plane() -> Iterator[ControlPlane]:
 
 
 @pytest.mark.control_plane
-async def test_collects_as_a_real_cluster_does(control_plane: ControlPlane) -> None:
+async def test_collects_like_a_real_cluster(control_plane: ControlPlane) -> None:
     seeds = range(12)
 
     async def compare(number: int, graph: Graph, client: Client) -> None:

@@ -1,4 +1,4 @@
-"""Claims of the embedded cluster stay while a pod uses them."""
+"""Claims of the embedded cluster are kept while a pod uses them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pod() -> core.Pod:
     )
 
 
-async def test_a_claim_that_nobody_uses_goes() -> None:
+async def test_deletes_unused_claim() -> None:
     async with Cluster() as cluster, cluster.client(namespace="default") as client:
         made = await client.create(claim())
         assert made.metadata.finalizers == ["kubernetes.io/pvc-protection"]
@@ -36,7 +36,7 @@ async def test_a_claim_that_nobody_uses_goes() -> None:
         assert await client.find(core.PersistentVolumeClaim, "data") is None
 
 
-async def test_a_claim_stays_until_its_pod_is_gone() -> None:
+async def test_keeps_claim_while_a_pod_uses_it() -> None:
     async with Cluster() as cluster, cluster.client(namespace="default") as client:
         made = await client.create(claim())
         user = await client.create(pod())

@@ -1,4 +1,4 @@
-"""Definitions that are refused: the same errors as the real server's, word for word."""
+"""Rejected definitions: the same errors as on the real server."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ GOOD: dict[str, Any] = {
 TEXT = {"type": "string"}
 PAIR = {"type": "object", "properties": {"k": TEXT, "v": TEXT}}
 
-# Each case changes the good definition at some paths; None removes what is there.
+# Each case changes the valid definition at some paths; None removes a field.
 CASES: dict[str, dict[str, Any]] = {
     "nothing is wrong": {},
     "another name": {"metadata.name": "others.bad.example.com"},
@@ -194,6 +194,6 @@ async def refusals(client: Client, definition: dict[str, Any]) -> list[tuple[str
 @pytest.mark.control_plane
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("case", CASES)
-async def test_a_definition_is_refused_as_by_the_real_server(real: Client, case: str) -> None:
+async def test_rejects_definition_like_the_real_server(real: Client, case: str) -> None:
     async with Cluster() as cluster, cluster.client() as embedded:
         assert await refusals(embedded, changed(case)) == await refusals(real, changed(case))

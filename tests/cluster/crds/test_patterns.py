@@ -20,7 +20,7 @@ def definition(pattern: str) -> dict[str, Any]:
     return {"metadata": {"name": "words.ex.com"}, "spec": spec}
 
 
-async def test_refuses_patterns_that_it_cannot_evaluate(raw: Raw, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_rejects_patterns_that_it_cannot_evaluate(raw: Raw, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "re2", None)
     monkeypatch.setattr(regex, "find_spec", lambda _name: None)
     regex._compiled.cache_clear()

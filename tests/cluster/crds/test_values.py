@@ -1,4 +1,4 @@
-"""Values that break the rules of their schemas: the same errors as the real server's, word for word."""
+"""Values that violate their schema: the same errors as on the real server."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def thing(**fields: Any) -> dict[str, Any]:
 
 
 async def refusals(client: Client, obj: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """What the real server says: reason, field and message of each cause."""
+    """Returns the reason, field and message of each cause of the real server."""
     try:
         await client.request("POST", f"{VALUES}?dryRun=All", body=obj)
     except Invalid as error:
@@ -141,7 +141,7 @@ def ours(obj: dict[str, Any]) -> list[tuple[str, str, str]]:
 @pytest.mark.control_plane
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("name", CASES)
-async def test_the_errors_are_those_of_the_real_server(client: Client, name: str) -> None:
+async def test_errors_match_the_real_server(client: Client, name: str) -> None:
     differing = {}
     for value in CASES[name][1]:
         obj = thing(spec={name: value})

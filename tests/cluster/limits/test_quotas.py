@@ -1,4 +1,4 @@
-"""Quotas on an embedded cluster whose controllers run: what is used is counted, and given back."""
+"""Quotas on an embedded cluster with controllers: usage is counted and reduced."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def used(cluster: Cluster, client: Client, name: str = "q") -> dict[str, s
     "A quota knows what is used, gives back what is deleted, and refuses what would exceed it; a scope that nobody "
     "enforces is refused.",
 )
-async def test_a_new_quota_counts_what_is_there(cluster: Cluster, client: Client) -> None:
+async def test_new_quota_counts_existing_objects(cluster: Cluster, client: Client) -> None:
     await client.create(a_secret("a"))
     await client.create(a_pod("p"))
     await client.create(a_quota({"secrets": "5", "pods": "3", "requests.cpu": "1", "count/pods": "9"}))
@@ -69,7 +69,7 @@ async def test_a_new_quota_counts_what_is_there(cluster: Cluster, client: Client
     "A quota knows what is used, gives back what is deleted, and refuses what would exceed it; a scope that nobody "
     "enforces is refused.",
 )
-async def test_what_is_deleted_is_given_back(cluster: Cluster, client: Client) -> None:
+async def test_deletion_reduces_usage(cluster: Cluster, client: Client) -> None:
     await client.create(a_quota({"secrets": "1"}))
     await cluster.settled()
     await client.create(a_secret("a"))
@@ -81,7 +81,7 @@ async def test_what_is_deleted_is_given_back(cluster: Cluster, client: Client) -
     assert await used(cluster, client) == {"secrets": "1"}
 
 
-async def test_a_pod_that_has_ended_needs_nothing_but_is_still_one(cluster: Cluster, client: Client) -> None:
+async def test_finished_pod_counts_as_object_only(cluster: Cluster, client: Client) -> None:
     await client.create(a_quota({"pods": "1", "requests.cpu": "1", "count/pods": "5"}))
     await cluster.settled()
     pod = await client.create(a_pod("a"))
@@ -97,7 +97,7 @@ async def test_a_pod_that_has_ended_needs_nothing_but_is_still_one(cluster: Clus
     "A quota knows what is used, gives back what is deleted, and refuses what would exceed it; a scope that nobody "
     "enforces is refused.",
 )
-async def test_a_write_that_fails_after_admission_is_not_counted(cluster: Cluster, client: Client) -> None:
+async def test_failed_write_is_not_counted(cluster: Cluster, client: Client) -> None:
     await client.create(a_quota({"secrets": "2"}))
     await cluster.settled()
     await client.create(a_secret("a"))
@@ -106,7 +106,7 @@ async def test_a_write_that_fails_after_admission_is_not_counted(cluster: Cluste
     assert await used(cluster, client) == {"secrets": "1"}
 
 
-async def test_a_changed_quota_is_counted_anew(cluster: Cluster, client: Client) -> None:
+async def test_changed_quota_is_recounted(cluster: Cluster, client: Client) -> None:
     await client.create(a_secret("a"))
     quota = await client.create(a_quota({"secrets": "2"}))
     assert await used(cluster, client) == {"secrets": "1"}
@@ -116,7 +116,7 @@ async def test_a_changed_quota_is_counted_anew(cluster: Cluster, client: Client)
     assert await used(cluster, client) == {"count/secrets": "1", "persistentvolumeclaims": "0"}
 
 
-async def test_scopes_divide_pods(cluster: Cluster, client: Client) -> None:
+async def test_scopes_select_pods(cluster: Cluster, client: Client) -> None:
     await client.create(a_quota({"pods": "5"}, "ends", scopes=["Terminating"]))
     await client.create(a_quota({"pods": "5"}, "stays", scopes=["NotTerminating"]))
     await client.create(a_quota({"pods": "5"}, "best", scopes=["BestEffort"]))
@@ -136,12 +136,12 @@ async def test_scopes_divide_pods(cluster: Cluster, client: Client) -> None:
     "A quota knows what is used, gives back what is deleted, and refuses what would exceed it; a scope that nobody "
     "enforces is refused.",
 )
-async def test_a_scope_that_nobody_enforces_is_refused(client: Client) -> None:
+async def test_rejects_unsupported_scope(client: Client) -> None:
     with pytest.raises(ApiError, match="does not support quotas with the scope CrossNamespacePodAffinity"):
         await client.create(a_quota({"pods": "5"}, scopes=["CrossNamespacePodAffinity"]))
 
 
-async def test_counts_are_right_after_a_restart(tmp_path: Path) -> None:
+async def test_usage_is_correct_after_restart(tmp_path: Path) -> None:
     snapshot = tmp_path / "state"
     async with Cluster(snapshot=snapshot) as cluster, cluster.client(namespace="default") as client:
         await client.create(a_quota({"secrets": "2"}))
@@ -154,7 +154,7 @@ async def test_counts_are_right_after_a_restart(tmp_path: Path) -> None:
             await client.create(a_secret("c"))
 
 
-async def test_a_deployment_says_why_its_pods_are_missing() -> None:
+async def test_deployment_reports_exceeded_quota() -> None:
     clock = VirtualClock()
     async with (
         Cluster(clock=clock, seed=1, workloads=Workloads()) as cluster,

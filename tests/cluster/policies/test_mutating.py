@@ -1,4 +1,4 @@
-"""Mutating policies in the embedded cluster: what the scenarios beside the real server cannot show."""
+"""Mutating policies of the embedded cluster that the differential scenarios cannot cover."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def bind(
         assert status == 201, answer
 
 
-async def test_policies_are_asked_by_their_names_and_once_more_after_later_changes() -> None:
+async def test_policies_run_by_name_and_are_reinvoked_after_changes() -> None:
     seen = "Object{data: {'first': string(has(object.data.second))}}"
     async with Cluster(controllers=False) as cluster:
         transport = cluster.transport()
@@ -50,7 +50,7 @@ async def test_policies_are_asked_by_their_names_and_once_more_after_later_chang
     assert (status, made["data"]) == (201, {"x": "1", "second": "yes", "first": "true"})
 
 
-async def test_a_policy_about_a_scale_is_refused_with_the_reason() -> None:
+async def test_rejects_mutation_of_a_scale() -> None:
     labels = {"app": "a"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
     spec = {"selector": {"matchLabels": labels}, "template": template}
@@ -73,8 +73,8 @@ async def make_map(transport: Transport, name: str, labels: dict[str, str], data
     )
 
 
-async def test_parameters_change_objects_each_of_them_and_may_be_missing() -> None:
-    """Not beside the real server: when such a policy goes there, validating ones lose their informer."""
+async def test_mutates_once_for_each_parameter() -> None:
+    """Not compared with the real server: deleting such a policy there breaks the informer of validating policies."""
     marked = "Object{data: {params.metadata.name: params.data.mark}}"
     conditions = [{"name": "not-a-parameter", "expression": "!has(object.metadata.labels)"}]
     kind = {"apiVersion": "v1", "kind": "ConfigMap"}

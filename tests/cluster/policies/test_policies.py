@@ -1,4 +1,4 @@
-"""Policies in the embedded cluster: what the scenarios beside the real server cannot show."""
+"""Validating policies of the embedded cluster that the differential scenarios cannot cover."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def post(transport: Transport, path: str, body: dict[str, Any]) -> tuple[i
 
 
 @pytest.mark.promise("CEL", "Policies deny, warn and audit; what they cannot ask is refused.")
-async def test_a_policy_that_asks_the_authorizer_is_refused_with_the_reason() -> None:
+async def test_rejects_policy_that_uses_the_authorizer() -> None:
     async with Cluster(controllers=False) as cluster:
         asked = policy(validations=[{"expression": "authorizer.group('').resource('pods').check('get').allowed()"}])
         status, body = await post(cluster.transport(), f"{GROUP}/validatingadmissionpolicies", asked)
@@ -52,10 +52,10 @@ async def test_a_policy_that_asks_the_authorizer_is_refused_with_the_reason() ->
 
 
 @pytest.mark.promise("CEL", "Without the extra, rules and policies are refused, and the extra is named.")
-async def test_without_the_extra_policies_and_rules_are_refused_and_the_extra_is_named(
+async def test_rejects_policies_and_rules_without_the_cel_extra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "cel_expr_python", None)  # as if it were not installed
+    monkeypatch.setitem(sys.modules, "cel_expr_python", None)  # simulates a missing extra
     schema = {"type": "object", "x-kubernetes-validations": [{"rule": "true"}]}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     spec = {"group": "example.com", "scope": "Namespaced", "names": {"kind": "Foo", "plural": "foos"}}
@@ -75,7 +75,7 @@ async def test_without_the_extra_policies_and_rules_are_refused_and_the_extra_is
 
 
 @pytest.mark.promise("CEL", "Policies deny, warn and audit; what they cannot ask is refused.")
-async def test_audit_actions_and_annotations_are_told_to_the_audit() -> None:
+async def test_records_audit_actions_and_annotations() -> None:
     asked = policy(
         validations=[{"expression": "object.metadata.name != 'odd'", "message": "odd"}],
         auditAnnotations=[{"key": "name", "valueExpression": "'it is ' + object.metadata.name"}],
@@ -105,7 +105,7 @@ async def test_audit_actions_and_annotations_are_told_to_the_audit() -> None:
 
 
 @pytest.mark.promise("CEL", "A runaway rule is stopped, by its cost and not by a clock; so is a pattern.")
-async def test_a_policy_that_runs_away_is_stopped() -> None:
+async def test_stops_policy_that_exceeds_its_budget() -> None:
     loop = "lists.range(9999).all(x, lists.range(9999).all(y, x + y >= 0))"
     async with Cluster(controllers=False) as cluster:
         transport = cluster.transport()
@@ -118,7 +118,7 @@ async def test_a_policy_that_runs_away_is_stopped() -> None:
 
 
 @pytest.mark.promise("CEL", "Match conditions of webhooks are evaluated.")
-def test_conditions_of_webhooks_are_compiled_and_evaluated() -> None:
+def test_compiles_and_evaluates_match_conditions() -> None:
     conditions, request = PolicyConditions(), {"operation": "CREATE", "name": "a", "namespace": "b"}
     obj = {"metadata": {"name": "a", "labels": {"team": "blue"}}}
 

@@ -1,4 +1,4 @@
-"""Kubernetes' protobuf, read into JSON."""
+"""Decoding of Kubernetes' protobuf to JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kubewright.cluster.protobuf import ProtobufError, decode
 from kubewright.testing import KUBERNETES_VERSION
 from kubewright.testing.binaries import download_module
 
-# Kinds that are answers or belong to webhooks, never the body of a request; WatchEvent does not even name itself.
+# Kinds of responses and webhooks, never of request bodies; WatchEvent has no type meta.
 NEVER_SENT = {
     "admission.k8s.io.v1.AdmissionReview",
     "admission.k8s.io.v1beta1.AdmissionReview",
@@ -33,7 +33,7 @@ def goldens() -> dict[str, Path]:
     return {path.stem: path for path in (folder / "testdata" / "HEAD").glob("*.pb")}
 
 
-# Just enough of an encoder to write what Go would.
+# A minimal encoder that writes what Go writes.
 
 
 def varint(number: int) -> bytes:
@@ -66,7 +66,7 @@ def test_reads_delete_options_in_every_group_version(group: str) -> None:
     "The embedded cluster",
     "Protobuf is read as Kubernetes writes it; hostile bytes are an error of their own.",
 )
-def test_every_golden_object_is_read_as_its_json_twin() -> None:
+def test_decodes_golden_objects_like_json() -> None:
     assert goldens().keys() > NEVER_SENT
     differing = []
     for name in sorted(goldens().keys() - NEVER_SENT):
@@ -81,8 +81,8 @@ def test_every_golden_object_is_read_as_its_json_twin() -> None:
     "The embedded cluster",
     "Protobuf is read as Kubernetes writes it; hostile bytes are an error of their own.",
 )
-def test_values_that_are_zero_are_told_and_fields_that_are_absent_are_not() -> None:
-    container = field(1, "web") + field(2, "") + field(16, 0)  # name, image, stdin: no pointers in Go
+def test_decodes_zero_values_but_not_absent_fields() -> None:
+    container = field(1, "web") + field(2, "") + field(16, 0)  # name, image, stdin: not pointers in Go
     spec = field(2, container) + field(4, 0)  # terminationGracePeriodSeconds: a pointer to 0
     pod = decode(envelope("v1", "Pod", field(2, spec)))
     assert pod == {
@@ -92,12 +92,12 @@ def test_values_that_are_zero_are_told_and_fields_that_are_absent_are_not() -> N
     }
 
 
-def test_numbers_have_their_sign() -> None:
+def test_decodes_negative_numbers() -> None:
     deployment = decode(envelope("apps/v1", "Deployment", field(2, field(1, -1) + field(6, 2**31 - 1))))
     assert deployment["spec"] == {"replicas": -1, "revisionHistoryLimit": 2**31 - 1}
 
 
-def test_times_are_null_when_nothing_is_written_and_1970_when_zero_is() -> None:
+def test_decodes_empty_time_as_null_and_zero_as_1970() -> None:
     def created(time: bytes) -> object:
         return decode(envelope("v1", "Pod", field(1, field(8, time))))["metadata"]["creationTimestamp"]
 
@@ -106,7 +106,7 @@ def test_times_are_null_when_nothing_is_written_and_1970_when_zero_is() -> None:
     assert created(field(1, 1_200_000_000)) == "2008-01-10T21:20:00Z"
 
 
-def test_maps_of_bytes_of_texts_and_of_quantities() -> None:
+def test_decodes_maps_of_bytes_strings_and_quantities() -> None:
     secret = decode(envelope("v1", "Secret", field(2, field(1, "a") + field(2, b"\x00\xff")) + field(2, field(1, "b"))))
     assert secret["data"] == {"a": base64.b64encode(b"\x00\xff").decode(), "b": ""}
     limits = field(1, field(1, "cpu") + field(2, field(1, "100m")))
@@ -115,13 +115,13 @@ def test_maps_of_bytes_of_texts_and_of_quantities() -> None:
 
 
 @pytest.mark.parametrize("packed", [True, False])
-def test_lists_of_numbers_may_be_packed(packed: bool) -> None:
+def test_decodes_packed_and_unpacked_lists(packed: bool) -> None:
     groups = field(4, varint(1) + varint(300)) if packed else field(4, 1) + field(4, 300)
     pod = decode(envelope("v1", "Pod", field(2, field(14, groups))))
     assert pod["spec"]["securityContext"]["supplementalGroups"] == [1, 300]
 
 
-def test_the_places_of_a_schema_that_hold_a_schema_or_something_simpler() -> None:
+def test_decodes_schema_or_simple_value() -> None:
     def schema_with(number: int, value: bytes) -> dict[str, object]:
         version = field(1, "v1") + field(4, field(1, field(number, value)))
         crd = envelope("apiextensions.k8s.io/v1", "CustomResourceDefinition", field(2, field(7, version)))
@@ -137,7 +137,7 @@ def test_the_places_of_a_schema_that_hold_a_schema_or_something_simpler() -> Non
     assert schema_with(8, field(1, b'{"a":[1]}')) == {"default": {"a": [1]}}
 
 
-def test_fields_of_newer_clients_are_skipped() -> None:
+def test_skips_unknown_fields() -> None:
     new = field(3000, 1) + field(3001, "text") + varint(3002 << 3 | 1) + bytes(8) + varint(3003 << 3 | 5) + bytes(4)
     assert decode(envelope("v1", "Namespace", new)) == {"apiVersion": "v1", "kind": "Namespace"}
 
@@ -158,12 +158,12 @@ def test_fields_of_newer_clients_are_skipped() -> None:
         (envelope("apps/v1", "ControllerRevision", field(2, field(1, b"{"))), "JSON inside the object"),
     ],
 )
-def test_what_cannot_be_read_says_why(body: bytes, message: str) -> None:
+def test_reports_why_a_body_is_invalid(body: bytes, message: str) -> None:
     with pytest.raises(ProtobufError, match=message):
         decode(body)
 
 
-def test_an_object_without_end_is_refused() -> None:
+def test_rejects_excessive_nesting() -> None:
     schema = b""
     for _ in range(200):
         schema = field(31, field(1, "a") + field(2, schema))  # properties
@@ -177,14 +177,14 @@ def test_an_object_without_end_is_refused() -> None:
     "Protobuf is read as Kubernetes writes it; hostile bytes are an error of their own.",
 )
 @given(st.sampled_from(["v1 Pod", "apps/v1 Deployment", "v1 DeleteOptions", "v1 Secret"]), st.binary(max_size=200))
-def test_arbitrary_bytes_are_an_object_or_an_error_of_its_own(kind: str, raw: bytes) -> None:
+def test_arbitrary_bytes_decode_or_raise_protobuf_error(kind: str, raw: bytes) -> None:
     api_version, _, name = kind.partition(" ")
     with contextlib.suppress(ProtobufError):
         decode(envelope(api_version, name, raw))
 
 
 @given(st.data())
-def test_a_golden_object_with_a_changed_byte_is_an_object_or_an_error_of_its_own(data: st.DataObject) -> None:
+def test_modified_bytes_decode_or_raise_protobuf_error(data: st.DataObject) -> None:
     body = bytearray(goldens()["core.v1.Pod"].read_bytes())
     at = data.draw(st.integers(0, len(body) - 1))
     body[at] = data.draw(st.integers(0, 255))

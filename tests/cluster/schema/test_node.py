@@ -30,13 +30,13 @@ DEPLOYMENT = builtin_schema("apps/v1", "Deployment")
 POD = at(DEPLOYMENT, "spec", "template", "spec")
 
 
-def test_a_kind_that_is_not_built_in_has_no_schema() -> None:
+def test_unknown_kind_has_no_schema() -> None:
     assert builtin_schema("apps/v1", "Foo") is None
     assert builtin_schema("example.com/v1", "Deployment") is None
     assert builtin_resources("example.com/v1") == ()
 
 
-def test_lists_have_their_type_keys_and_defaults_of_keys() -> None:
+def test_lists_have_type_keys_and_key_defaults() -> None:
     containers = at(POD, "containers")
     assert (containers.list_type, containers.keys) == ("map", ("name",))
     ports = at(containers, "[]", "ports")
@@ -46,7 +46,7 @@ def test_lists_have_their_type_keys_and_defaults_of_keys() -> None:
     assert at(POD, "tolerations").list_type == "atomic"
 
 
-def test_structs_and_maps_are_granular_unless_they_say_otherwise() -> None:
+def test_structs_and_maps_are_granular_by_default() -> None:
     assert not POD.atomic
     assert at(DEPLOYMENT, "spec", "selector").atomic
     assert at(POD, "nodeSelector").atomic
@@ -54,14 +54,14 @@ def test_structs_and_maps_are_granular_unless_they_say_otherwise() -> None:
     assert at(DEPLOYMENT, "metadata", "labels").element is not None
 
 
-def test_a_name_that_is_not_known_has_no_schema_and_is_not_remembered() -> None:
+def test_unknown_name_has_no_schema_and_is_not_cached() -> None:
     assert DEPLOYMENT is not None
     assert DEPLOYMENT.fields["nope"] is None
     assert "nope" not in DEPLOYMENT.fields
     assert DEPLOYMENT.element is None
 
 
-def test_scalars_have_the_kind_that_merging_goes_by() -> None:
+def test_scalars_have_the_kind_for_merging() -> None:
     assert at(DEPLOYMENT, "spec", "replicas").scalar == "numeric"
     assert at(DEPLOYMENT, "spec", "paused").scalar == "boolean"
     assert at(POD, "containers", "[]", "image").scalar == "string"
@@ -73,7 +73,7 @@ def test_scalars_have_the_kind_that_merging_goes_by() -> None:
     assert port.int_or_string
 
 
-def test_lists_know_how_a_strategic_merge_patch_merges_them() -> None:
+def test_lists_have_strategic_merge_metadata() -> None:
     assert at(POD, "containers").patch_strategies == ("merge",)
     assert at(POD, "containers").patch_merge_key == "name"
     assert at(POD, "volumes").patch_strategies == ("merge", "retainKeys")
@@ -88,32 +88,32 @@ def test_definitions_are_shared_and_may_be_recursive() -> None:
     assert at(builtin_schema("v1", "Pod"), "spec").name == POD.name
 
 
-def test_a_schema_cannot_be_changed() -> None:
+def test_schema_is_immutable() -> None:
     with pytest.raises(AttributeError, match="cannot be changed"):
         POD.atomic = True
 
 
-def test_a_custom_kind_has_the_metadata_of_every_object() -> None:
+def test_custom_kind_has_object_metadata() -> None:
     schema = custom_schema({"type": "object", "properties": {"spec": {"type": "object"}}})
     assert at(schema, "metadata", "ownerReferences").keys == ("uid",)
     assert at(schema, "kind").scalar == "string"
     assert schema.element is None
 
 
-def test_a_custom_kind_without_a_schema_may_be_anything() -> None:
+def test_custom_kind_without_schema_accepts_anything() -> None:
     schema = custom_schema(None)
     assert schema.fields["spec"] is None
     assert schema.element is ANYTHING
 
 
-def test_an_embedded_object_has_metadata_too() -> None:
+def test_embedded_object_has_metadata() -> None:
     embedded = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
     schema = custom_schema({"type": "object", "properties": {"template": embedded}})
     assert at(schema, "template", "metadata", "labels").element is not None
     assert at(schema, "template").embedded
 
 
-def test_where_unknown_fields_stay_anything_below_may_be_anything() -> None:
+def test_preserved_unknown_fields_accept_anything() -> None:
     schema = custom_schema(
         {
             "type": "object",
@@ -130,7 +130,7 @@ def test_where_unknown_fields_stay_anything_below_may_be_anything() -> None:
     assert at(schema, "free", "known").element is ANYTHING
 
 
-def test_an_object_with_nothing_set_has_what_go_always_writes() -> None:
+def test_zero_object_has_non_pointer_fields_of_go() -> None:
     assert DEPLOYMENT is not None
     assert zero_object(DEPLOYMENT) == {
         "metadata": {},
@@ -173,7 +173,7 @@ def test_resources_have_the_verbs_of_discovery() -> None:
     "How the embedded cluster merges",
     "Every resource of Kubernetes 1.36 has a schema, and the packaged data is what its sources say.",
 )
-def test_the_committed_file_is_what_the_generator_writes() -> None:
+def test_committed_file_matches_the_generator() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tools.generate_schemas", "--check"], capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""The documents and what is pruned are those of a real kube-apiserver."""
+"""OpenAPI documents and pruning compared with a real kube-apiserver."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ SCHEMA: dict[str, Any] = {
     },
 }
 KINDS = "x-kubernetes-group-version-kind"
-# Discovery is no part of our documents.
+# Discovery is not part of our documents.
 OF_DISCOVERY = {
     "APIGroup",
     "APIGroupList",
@@ -82,7 +82,7 @@ THING = CustomKind(
 
 @pytest.fixture(scope="module")
 def things(control_plane: ControlPlane) -> Iterator[None]:
-    """The custom resource, served."""
+    """Serves the custom resource."""
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
     version = {
@@ -120,7 +120,7 @@ async def document_of_things(client: Client) -> Any:
 
 
 def facts(schema: Any) -> Any:
-    """A schema without descriptions."""
+    """Returns a schema without descriptions."""
     if isinstance(schema, dict):
         return {
             key: {name: facts(each) for name, each in value.items()} if key == "properties" else facts(value)
@@ -134,7 +134,7 @@ def facts(schema: Any) -> Any:
     "How the embedded cluster merges",
     "OpenAPI documents of built-in and custom kinds say what the real server's say.",
 )
-async def test_the_documents_of_built_in_kinds_are_the_servers(client: Client) -> None:
+async def test_documents_of_built_in_kinds_match_the_server(client: Client) -> None:
     index = await get(client, "/openapi/v3")
     served = [path for path in index["paths"] if path in openapi_v3_paths()]
     assert len(served) >= 20
@@ -149,12 +149,12 @@ async def test_the_documents_of_built_in_kinds_are_the_servers(client: Client) -
 
 
 def own_facts(name: str, schema: Any) -> Any:
-    """A schema's facts; options of deletes belong to every group, of which each document names some."""
+    """Returns a comparable schema. Delete options belong to every group; each document names only some."""
     return {key: value for key, value in facts(schema).items() if key != KINDS or ".meta.v1." not in name}
 
 
 def check_paths(ours: Any, theirs: Any) -> None:
-    """Every operation of the server that is not of a proxy or a deprecated watch is there, for the same kind."""
+    """Checks that every operation of the server exists for the same kind, except proxies and deprecated watches."""
     for path, item in theirs.items():
         for method, operation in item.items():
             action = operation.get("x-kubernetes-action") if isinstance(operation, dict) else None
@@ -175,7 +175,7 @@ def body_of(operation: Any) -> set[str]:
     return {each["schema"]["$ref"] for each in content.values()}
 
 
-async def test_resources_and_verbs_are_those_of_discovery(client: Client) -> None:
+async def test_resources_and_verbs_match_discovery(client: Client) -> None:
     for group_version in builtin_group_versions():
         root = f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}"
         try:
@@ -195,7 +195,7 @@ async def test_resources_and_verbs_are_those_of_discovery(client: Client) -> Non
     "How the embedded cluster merges",
     "OpenAPI documents of built-in and custom kinds say what the real server's say.",
 )
-async def test_the_document_of_a_custom_kind_is_the_servers(client: Client, things: None) -> None:
+async def test_document_of_custom_kind_matches_the_server(client: Client, things: None) -> None:
     theirs = await document_of_things(client)
     ours = openapi_v3(f"{GROUP}/v1", [THING])
     assert ours is not None
@@ -209,7 +209,7 @@ async def test_the_document_of_a_custom_kind_is_the_servers(client: Client, thin
 
 
 def comparable(schema: Any) -> Any:
-    """A reference alone, or alone in allOf, says the same."""
+    """Unwraps a reference that is alone in allOf."""
     if isinstance(schema, dict):
         if "allOf" in schema and len(schema["allOf"]) == 1:
             return comparable(schema["allOf"][0])
@@ -221,7 +221,7 @@ def comparable(schema: Any) -> Any:
     "How the embedded cluster merges",
     "OpenAPI documents of built-in and custom kinds say what the real server's say.",
 )
-async def test_the_old_document_knows_the_same_kinds(client: Client, things: None) -> None:
+async def test_openapi_v2_has_the_same_kinds(client: Client, things: None) -> None:
     await document_of_things(client)
     ours = openapi_v2([THING])
     theirs = await get(client, "/openapi/v2")
@@ -240,7 +240,7 @@ async def test_the_old_document_knows_the_same_kinds(client: Client, things: Non
     "How the embedded cluster merges",
     "OpenAPI documents of built-in and custom kinds say what the real server's say.",
 )
-async def test_the_old_document_as_protobuf_has_the_servers_messages(client: Client) -> None:
+async def test_openapi_v2_protobuf_matches_the_server(client: Client) -> None:
     accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
     theirs = definitions_in(await client.request("GET", "/openapi/v2", accept=accept))
     ours = definitions_in(openapi_v2_protobuf(openapi_v2()))
@@ -250,12 +250,12 @@ async def test_the_old_document_as_protobuf_has_the_servers_messages(client: Cli
         assert without_defaults(ours[name]) == without_defaults(theirs[name]), name
 
 
-# Numbers of the fields of gnostic's messages, as far as schemas have them.
+# Field numbers of the gnostic messages for schemas.
 TEXTS = {1: "$ref", 2: "format"}
 
 
 def fields_of(message: bytes) -> Iterator[tuple[int, Any]]:
-    """The fields of a protobuf message: numbers, and bytes for everything else."""
+    """Returns the fields of a protobuf message: numbers, and bytes for everything else."""
     at = 0
 
     def varint() -> int:
@@ -318,7 +318,7 @@ def schema_in(message: bytes) -> dict[str, Any]:
 
 
 def without_defaults(schema: Any) -> Any:
-    """Enumerations are shown in the one document of the server and not in the other."""
+    """Drops enumerations, which only one of the server's documents contains."""
     if isinstance(schema, dict):
         return {key: without_defaults(value) for key, value in schema.items() if key not in ("enum", "default")}
     return [without_defaults(each) for each in schema] if isinstance(schema, list) else schema
@@ -347,9 +347,7 @@ BODIES: list[dict[str, Any]] = [
     "How the embedded cluster merges",
     "Unknown fields are pruned and named as there, and defaults filled in.",
 )
-async def test_what_is_pruned_and_filled_in_is_what_the_server_stores(
-    client: Client, namespace: str, things: None
-) -> None:
+async def test_pruning_and_defaulting_match_the_server(client: Client, namespace: str, things: None) -> None:
     schema = custom_schema(SCHEMA)
     await document_of_things(client)
     for number, body in enumerate(BODIES):
@@ -368,7 +366,7 @@ async def test_what_is_pruned_and_filled_in_is_what_the_server_stores(
     "How the embedded cluster merges",
     "Unknown fields are pruned and named as there, and defaults filled in.",
 )
-async def test_strict_validation_says_what_the_server_says(client: Client, namespace: str, things: None) -> None:
+async def test_strict_validation_matches_the_server(client: Client, namespace: str, things: None) -> None:
     schema = custom_schema(SCHEMA)
     await document_of_things(client)
     texts = [json.dumps(named(body, "strict")).encode() for body in BODIES[1:4]]

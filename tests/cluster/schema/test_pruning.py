@@ -1,4 +1,4 @@
-"""Unknown fields, duplicates and defaults."""
+"""Unknown fields, duplicate fields and defaults."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SCHEMA = custom_schema(
     "How the embedded cluster merges",
     "Unknown fields are pruned and named as there, and defaults filled in.",
 )
-def test_unknown_fields_go_and_are_named() -> None:
+def test_prunes_and_reports_unknown_fields() -> None:
     obj = {
         "apiVersion": "example.com/v1",
         "kind": "Foo",
@@ -82,13 +82,13 @@ def test_unknown_fields_go_and_are_named() -> None:
     assert prune(SCHEMA, obj) == []
 
 
-def test_where_unknown_fields_stay_known_ones_are_still_pruned() -> None:
+def test_prunes_known_fields_below_preserved_ones() -> None:
     obj = {"spec": {"free": {"x": {"y": 1}, "known": {"a": "1", "b": 2}}}}
     assert prune(SCHEMA, obj) == ["spec.free.known.b"]
     assert obj == {"spec": {"free": {"x": {"y": 1}, "known": {"a": "1"}}}}
 
 
-def test_an_embedded_object_keeps_what_names_it() -> None:
+def test_embedded_object_keeps_apiversion_kind_and_metadata() -> None:
     obj: dict[str, Any] = {
         "spec": {"template": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "x": 1}, "spec": {"b": 1}}}
     }
@@ -96,7 +96,7 @@ def test_an_embedded_object_keeps_what_names_it() -> None:
     assert obj["spec"]["template"] == {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}}
 
 
-def test_built_in_kinds_are_pruned_by_the_same_rules() -> None:
+def test_prunes_built_in_kinds_by_the_same_rules() -> None:
     schema = builtin_schema("apps/v1", "Deployment")
     assert schema is not None
     obj = {"spec": {"replicas": 1, "foo": 2, "template": {"spec": {"containers": [{"name": "a", "imagee": "x"}]}}}}
@@ -106,7 +106,7 @@ def test_built_in_kinds_are_pruned_by_the_same_rules() -> None:
     assert prune(revision, {"data": {"any": {"thing": 1}}, "revision": 1}) == []
 
 
-def test_strict_errors_name_what_stands_twice_and_what_is_unknown() -> None:
+def test_strict_errors_name_duplicate_and_unknown_fields() -> None:
     text = b'{"spec": {"text": "a", "text": "b", "nope": 1, "list": [{"a": "1", "a": "2"}]}}'
     obj = {"spec": {"text": "b", "nope": 1, "list": [{"a": "2"}]}}
     errors = strict_errors(SCHEMA, obj, text)
@@ -120,7 +120,7 @@ def test_strict_errors_name_what_stands_twice_and_what_is_unknown() -> None:
     )
 
 
-def test_defaults_fill_in_what_is_missing_also_below_other_defaults() -> None:
+def test_applies_nested_defaults() -> None:
     schema = custom_schema(
         {
             "type": "object",
@@ -160,7 +160,7 @@ def test_defaults_fill_in_what_is_missing_also_below_other_defaults() -> None:
     }
 
 
-def test_a_default_is_a_copy_for_each_object() -> None:
+def test_copies_defaults_for_each_object() -> None:
     schema = custom_schema({"type": "object", "properties": {"spec": {"type": "object", "default": {"a": []}}}})
     one: dict[str, Any] = {}
     other: dict[str, Any] = {}

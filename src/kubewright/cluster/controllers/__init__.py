@@ -1,12 +1,11 @@
-"""The controllers that every cluster has: garbage collection, the emptying of namespaces, service accounts and Secrets
-with their tokens, the protection of volumes that are in use, and cluster roles that are made of others.
+"""The controllers of every cluster: garbage collection, namespace deletion, service accounts and their token Secrets,
+protection of volumes in use, and aggregated cluster roles.
 
-They react to writes, a turn of the event loop later, and write themselves in the name of `kube-controller-manager`. So
-an answer never contains what they do, and whoever watches sees it as on a real cluster, only sooner. Between two
-requests of one client in the same process at least one turn passes, so that their work is usually done by then;
-`Controllers.settled` waits until it is.
+They react to writes in a later turn of the event loop and write as `kube-controller-manager`. A response therefore
+never contains their changes, and watches see them as on a real cluster, only sooner. At least one turn passes between
+two requests of a client in this process, so their work is usually done by then; `Controllers.settled` waits for it.
 
-Workloads (Deployments that get pods, and so on) are not among them: see `kubewright.cluster.workloads`.
+Controllers of workloads (Deployments and so on) are in `kubewright.cluster.workloads`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cluster roles that are made of others: those which their aggregation rule selects."""
+"""Aggregated cluster roles: those with an aggregation rule."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ _MANAGER: Final = "clusterrole-aggregation-controller"
 
 
 class RoleAggregation:
-    """Keeps the rules of aggregated cluster roles up to date: those of `admin`, `edit` and `view` among them."""
+    """Maintains the rules of aggregated cluster roles, including `admin`, `edit` and `view`."""
 
     later: tuple[()] = ()
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._pending = False
-        self.aggregate()  # at once: the first request must not meet roles that allow nothing yet
+        self.aggregate()  # now: the first request must not see roles without rules
 
     def notice(self, event: Event) -> None:
-        """A write to any cluster role may matter to any other."""
+        """Records a write of any cluster role, since any other may select it."""
         self._pending |= event.storage == _ROLES
 
     @property
     def busy(self) -> bool:
-        """Whether something is left to do."""
+        """Returns whether work is pending."""
         return self._pending
 
     def again(self) -> None:
-        """Nothing is ever put off."""
+        """Does nothing: this controller never defers work."""
 
     async def work(self) -> None:
-        """Everything that follows from what was noticed so far."""
+        """Aggregates if a cluster role was written."""
         self.aggregate()
 
     def aggregate(self) -> None:
-        """Write the rules of each role that is made of others, until none changes any more."""
+        """Writes the rules of each aggregated role until none changes."""
         self._pending = False
         storage = self._state.storage
-        for _ in range(storage.count(_ROLES)):  # a role may be made of one that is made of others, and so on
+        for _ in range(storage.count(_ROLES)):  # an aggregated role may select another aggregated role
             before = storage.revision
             for entry in list(storage.entries(_ROLES)):
                 if b'"aggregationRule"' in entry.raw:
@@ -75,14 +75,14 @@ class RoleAggregation:
         commit(self._state, type_, {**made, "metadata": {**made["metadata"]}}, entry)
 
     def _rules(self, own: str, rule: JSONObject) -> list[JSONObject] | None:
-        """The rules of all that are selected, each once; None when a selector cannot be read."""
+        """Returns the distinct rules of all selected roles; None if a selector is invalid."""
         rules: list[JSONObject] = []
         for selector in rule.get("clusterRoleSelectors") or ():
             try:
                 wanted = Selector.from_label_selector(from_dict(LabelSelector, selector))
             except SelectorError:
                 return None
-            for entry in self._state.storage.entries(_ROLES):  # in the order of names
+            for entry in self._state.storage.entries(_ROLES):  # ordered by name
                 if entry.name != own and wanted.matches(entry.labels or {}):
                     rules += [each for each in entry.decode().get("rules") or () if each not in rules]
         return rules

@@ -1,4 +1,4 @@
-"""`Controllers`: what reacts to writes, and when."""
+"""`Controllers`: schedules the controllers after writes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from kubewright.cluster.limits import QuotaController
 
 __all__ = ["Controllers"]
 
-_RETRY_SECONDS: Final = 1.0  # before something is tried again that admission has refused
+_RETRY_SECONDS: Final = 1.0  # delay before retrying writes that admission rejected
 
 log = logging.getLogger("kubewright.cluster")
 
 
 class Controllers:
-    """Runs the controllers of one cluster on the event loop that it was started in."""
+    """Runs the controllers of one cluster on the event loop that started it."""
 
     def __init__(self, state: State, tokens: Tokens) -> None:
         self._state = state
@@ -43,12 +43,12 @@ class Controllers:
         self._stopped = False
 
     def start(self) -> None:
-        """Begin. What the storage has already is looked at as well."""
+        """Starts, and processes the objects that exist already."""
         self._state.storage.subscribe_all(self)
         self._schedule()
 
     def stop(self) -> None:
-        """Do nothing any more."""
+        """Stops all work."""
         self._stopped = True
         self._state.storage.unsubscribe_all(self)
         if self._retry is not None:
@@ -58,19 +58,19 @@ class Controllers:
             self._turn = None
 
     def offer(self, event: Event) -> None:
-        """Take notice of a write."""
+        """Records a write."""
         for part in self._parts:
             part.notice(event)
         self._schedule()
 
     def certificate_changed(self) -> None:
-        """Tell all who have it: the ConfigMap of each namespace, and the Secrets with tokens."""
+        """Updates the ConfigMap of each namespace and the token Secrets with the new certificate."""
         self._namespaces.begin_again()
         self._secrets.begin_again()
         self._schedule()
 
     async def settled(self) -> None:
-        """Wait until nothing is left to do."""
+        """Waits until no work is pending."""
         while self._turn is not None:
             await asyncio.wait([self._turn])
 
@@ -82,7 +82,7 @@ class Controllers:
         for part in self._parts:
             try:
                 await part.work()
-            except Exception:  # a bug of ours must not end the program that embeds us, nor the other controllers
+            except Exception:  # a bug here must end neither the embedding program nor the other controllers
                 log.exception("a controller of the embedded cluster failed")
         self._turn = None
         self._schedule()

@@ -1,9 +1,9 @@
-"""The garbage collector: objects whose owners are gone go too, or let go of them.
+"""The garbage collector: deletes objects whose owners are gone, or removes their owner references.
 
-As on a real cluster: a dependent goes when none of its owners is left, and otherwise loses the references to those that
-are gone. `orphan` takes the references away before the owner goes; `foregroundDeletion` deletes the dependents first,
-and holds the owner until those that block it are gone. A cycle of owners that block each other is broken where the
-collector finds it: the references of one object become non-blocking.
+As on a real cluster, a dependent is deleted when none of its owners is left; otherwise it loses the references to
+missing owners. `orphan` removes the references before the owner is deleted. `foregroundDeletion` deletes the dependents
+first and keeps the owner until those that block it are gone. The collector breaks a cycle of owners that block each
+other where it finds it: the references of one object become non-blocking.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from kubewright.cluster.controllers._writing import controller_user, delete, typ
 
 __all__ = ["GarbageCollector"]
 
-_OBJECTS_PER_TURN: Final = 16  # then the event loop serves requests
+_OBJECTS_PER_TURN: Final = 16  # objects between two turns of the event loop
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
 _USER: Final = controller_user("generic-garbage-collector")
 
 
-class _Place(NamedTuple):
+class _Key(NamedTuple):
     storage: str
     namespace: str
     name: str
@@ -59,97 +59,95 @@ _header: Final = msgspec.json.Decoder(_Header)
 
 
 class GarbageCollector:
-    """Knows who owns whom. `notice` takes each write, `work` does what follows from those noticed."""
+    """Tracks owners and dependents. `notice` records each write, `work` processes the recorded ones."""
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._places: dict[str, _Place] = {}
-        self._dependents: dict[str, set[_Place]] = defaultdict(set)
-        self._owners: dict[_Place, dict[str, bool]] = {}  # uid → whether its deletion is blocked
-        self._todo: dict[_Place, None] = {}
+        self._keys: dict[str, _Key] = {}
+        self._dependents: dict[str, set[_Key]] = defaultdict(set)
+        self._owners: dict[_Key, dict[str, bool]] = {}  # uid → whether the dependent blocks its deletion
+        self._todo: dict[_Key, None] = {}
         self._gone: dict[str, None] = {}
-        self.later: dict[_Place, None] = {}
+        self.later: dict[_Key, None] = {}
         for storage, entry in state.storage.dump():
-            self._learn(_Place(storage, entry.namespace, entry.name), _header.decode(entry.raw).metadata)
+            self._learn(_Key(storage, entry.namespace, entry.name), _header.decode(entry.raw).metadata)
 
     def notice(self, event: Event) -> None:
-        """A write: who it is about, and whom it owns or is owned by."""
-        place = _Place(event.storage, event.entry.namespace, event.entry.name)
+        """Records a write and its owner references."""
+        key = _Key(event.storage, event.entry.namespace, event.entry.name)
         metadata = _header.decode(event.entry.raw).metadata
         if event.kind != "DELETED":
-            self._learn(place, metadata)
+            self._learn(key, metadata)
             return
-        self._forget(place)
-        if self._places.get(metadata.uid) == place:
-            del self._places[metadata.uid]
+        self._forget(key)
+        if self._keys.get(metadata.uid) == key:
+            del self._keys[metadata.uid]
         if metadata.uid in self._dependents:
             self._gone[metadata.uid] = None
-        for owner in metadata.owner_references or ():  # one that waits for its dependents may be free now
-            if (waiting := self._places.get(owner.uid)) is not None:
+        for owner in metadata.owner_references or ():  # an owner that waits for this dependent may continue
+            if (waiting := self._keys.get(owner.uid)) is not None:
                 self._todo[waiting] = None
 
-    def _learn(self, place: _Place, metadata: _Metadata) -> None:
-        self._places[metadata.uid] = place
+    def _learn(self, key: _Key, metadata: _Metadata) -> None:
+        self._keys[metadata.uid] = key
         owners = {owner.uid: owner.block_owner_deletion for owner in metadata.owner_references or ()}
-        before = self._owners.get(place, {})
+        before = self._owners.get(key, {})
         if before != owners:
-            self._forget(place)
+            self._forget(key)
             if owners:
-                self._owners[place] = owners
+                self._owners[key] = owners
                 for uid in owners:
-                    self._dependents[uid].add(place)
-            for uid, blocked in before.items():  # an owner that waits for its dependents may be free now
-                if blocked and not owners.get(uid) and (waiting := self._places.get(uid)) is not None:
+                    self._dependents[uid].add(key)
+            for uid, blocked in before.items():  # an owner that waits for this dependent may continue
+                if blocked and not owners.get(uid) and (waiting := self._keys.get(uid)) is not None:
                     self._todo[waiting] = None
         deleting = metadata.deletion_timestamp is not None
         if owners or (deleting and metadata.finalizers):
-            self._todo[place] = None
+            self._todo[key] = None
 
-    def _forget(self, place: _Place) -> None:
-        for uid in self._owners.pop(place, ()):
+    def _forget(self, key: _Key) -> None:
+        for uid in self._owners.pop(key, ()):
             dependents = self._dependents.get(uid)
             if dependents is not None:
-                dependents.discard(place)
+                dependents.discard(key)
                 if not dependents:
                     del self._dependents[uid]
 
-    # Work
-
     @property
     def busy(self) -> bool:
-        """Whether something is left to do."""
+        """Returns whether work is pending."""
         return bool(self._todo or self._gone)
 
     async def work(self) -> None:
-        """Does everything that follows from what was noticed so far, and lets the event loop run in between."""
-        looked_at = 0
+        """Processes everything recorded so far, and yields to the event loop regularly."""
+        processed = 0
         while self.busy:
             for uid in list(self._gone):
                 del self._gone[uid]
                 self._todo.update(dict.fromkeys(sorted(self._dependents.get(uid, ()))))
-            for place in list(self._todo):
-                self._todo.pop(place, None)  # it may have gone while another one was looked at
-                await self._try(place)
-                looked_at += 1
-                if looked_at % _OBJECTS_PER_TURN == 0:
+            for key in list(self._todo):
+                self._todo.pop(key, None)  # another object may have removed it
+                await self._try(key)
+                processed += 1
+                if processed % _OBJECTS_PER_TURN == 0:
                     await asyncio.sleep(0)
 
-    async def _try(self, place: _Place) -> None:
-        """Look at an object; again when it changed meanwhile, and later when admission refused what is to be done."""
+    async def _try(self, key: _Key) -> None:
+        """Processes an object; again if it changed during admission, and later if admission rejected the write."""
         try:
-            await self._look_at(place)
+            await self._process(key)
         except RevisionConflict:
-            self._todo[place] = None
+            self._todo[key] = None
         except Failure:
-            self.later[place] = None
+            self.later[key] = None
 
     def again(self) -> None:
-        """Look once more at what admission has refused."""
+        """Retries the objects whose writes admission rejected."""
         self._todo |= self.later
         self.later.clear()
 
-    async def _look_at(self, place: _Place) -> None:
-        found = self._found(place)
+    async def _process(self, key: _Key) -> None:
+        found = self._found(key)
         if found is None:
             return
         entry, type_ = found
@@ -165,56 +163,56 @@ class GarbageCollector:
         if metadata.get("ownerReferences"):
             await self._check_owners(entry, type_, obj)
 
-    def _found(self, place: _Place) -> tuple[Entry, ResourceType] | None:
-        entry = self._state.storage.get(place.storage, place.namespace, place.name)
-        type_ = type_of(self._state, place.storage, entry)
+    def _found(self, key: _Key) -> tuple[Entry, ResourceType] | None:
+        entry = self._state.storage.get(key.storage, key.namespace, key.name)
+        type_ = type_of(self._state, key.storage, entry)
         return None if entry is None or type_ is None else (entry, type_)
 
     async def _check_owners(self, entry: Entry, type_: ResourceType, obj: JSONObject) -> None:
-        """Delete an object without owners, or drop the references to those that are gone."""
+        """Deletes an object without owners, or removes the references to missing owners."""
         references = obj["metadata"]["ownerReferences"]
-        solid = [each for each in references if self._is_there(each, entry.namespace)]
-        waiting = [each for each in solid if self._waits(each["uid"])]
-        if len(solid) == len(references) and not waiting:
+        existing = [each for each in references if self._exists(each, entry.namespace)]
+        waiting = [each for each in existing if self._waits(each["uid"])]
+        if len(existing) == len(references) and not waiting:
             return
         uid = obj["metadata"]["uid"]
-        if [each for each in solid if each not in waiting]:
-            metadata = {**obj["metadata"], "ownerReferences": [each for each in solid if each not in waiting]}
+        if [each for each in existing if each not in waiting]:
+            metadata = {**obj["metadata"], "ownerReferences": [each for each in existing if each not in waiting]}
             await update(self._state, type_, entry, {**obj, "metadata": metadata}, _USER)
         elif waiting and self._dependents.get(uid):
-            if any(self._is_deleting_dependents(place) for place in self._dependents[uid]):
+            if any(self._is_deleting_dependents(key) for key in self._dependents[uid]):
                 entry = await self._unblock_owners(entry, type_, obj)
             await delete(self._state, type_, entry, DeleteOptions(policy="Foreground", uid=uid), _USER)
         else:
             await delete(self._state, type_, entry, DeleteOptions(policy="Background", uid=uid), _USER)
 
-    def _is_there(self, reference: JSONObject, namespace: str) -> bool:
-        """An owner lives in the object's own namespace, or in none; whoever has another uid is somebody else."""
-        place = self._places.get(reference["uid"])
-        if place is None or self._found(place) is None:
+    def _exists(self, reference: JSONObject, namespace: str) -> bool:
+        """Returns whether an owner exists with this uid, in the namespace of the object or cluster-scoped."""
+        key = self._keys.get(reference["uid"])
+        if key is None or self._found(key) is None:
             return False
-        return place.name == reference["name"] and place.namespace in ("", namespace)
+        return key.name == reference["name"] and key.namespace in ("", namespace)
 
     def _waits(self, uid: str) -> bool:
-        return self._is_deleting_dependents(self._places[uid])
+        return self._is_deleting_dependents(self._keys[uid])
 
-    def _is_deleting_dependents(self, place: _Place) -> bool:
-        found = self._found(place)
+    def _is_deleting_dependents(self, key: _Key) -> bool:
+        found = self._found(key)
         if found is None:
             return False
         metadata = _header.decode(found[0].raw).metadata
         return metadata.deletion_timestamp is not None and _FOREGROUND in (metadata.finalizers or ())
 
     async def _unblock_owners(self, entry: Entry, type_: ResourceType, obj: JSONObject) -> Entry:
-        """Makes an object's references non-blocking: an owner and a dependent of it wait for each other."""
+        """Makes an object's references non-blocking: its owner and one of its dependents wait for each other."""
         references = [{**each, "blockOwnerDeletion": False} for each in obj["metadata"]["ownerReferences"]]
         metadata = {**obj["metadata"], "ownerReferences": references}
         return await update(self._state, type_, entry, {**obj, "metadata": metadata}, _USER)
 
     async def _orphan(self, entry: Entry, type_: ResourceType, obj: JSONObject) -> None:
         uid = obj["metadata"]["uid"]
-        for place in sorted(self._dependents.get(uid, ())):
-            found = self._found(place)
+        for key in sorted(self._dependents.get(uid, ())):
+            found = self._found(key)
             if found is not None:
                 child = decoded(found[1], found[0])
                 kept = [each for each in child["metadata"].get("ownerReferences") or () if each["uid"] != uid]
@@ -227,14 +225,14 @@ class GarbageCollector:
     async def _wait_for_dependents(self, entry: Entry, type_: ResourceType, obj: JSONObject) -> None:
         uid = obj["metadata"]["uid"]
         blocking = False
-        for place in sorted(self._dependents.get(uid, ())):
-            found = self._found(place)
+        for key in sorted(self._dependents.get(uid, ())):
+            found = self._found(key)
             if found is None:
                 continue
             metadata = _header.decode(found[0].raw).metadata
             blocking |= any(each.uid == uid and each.block_owner_deletion for each in metadata.owner_references or ())
-            if metadata.deletion_timestamp is None:  # one that is being deleted reports its end by itself
-                self._todo[place] = None
+            if metadata.deletion_timestamp is None:  # an object that is being deleted reports its end itself
+                self._todo[key] = None
         if not blocking:
             await self._release(entry, type_, obj, _FOREGROUND)
 

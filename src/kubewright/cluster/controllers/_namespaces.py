@@ -1,4 +1,4 @@
-"""Namespaces that are being deleted are emptied; each one that lives has a service account and the cluster's CA."""
+"""Empties namespaces that are being deleted; gives every other one a service account and the cluster's CA."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ROOT_CA_USER: Final = controller_user("root-ca-cert-publisher")
 
 
 class Namespaces:
-    """Fills new namespaces and empties old ones. `notice` takes each write, `work` does what follows."""
+    """Fills new namespaces and empties deleted ones. `notice` records each write, `work` processes them."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -34,7 +34,7 @@ class Namespaces:
         self._terminating: set[str] = set()
 
     def notice(self, event: Event) -> None:
-        """A write: to a namespace, or in one that is being emptied."""
+        """Records a write of a namespace, or in a namespace that is being emptied."""
         if event.storage == _NAMESPACES:
             if event.kind == "DELETED":
                 self._todo.pop(event.entry.name, None)
@@ -42,36 +42,37 @@ class Namespaces:
             else:
                 self._todo[event.entry.name] = None
         elif event.kind == "DELETED" and event.entry.namespace:
-            self._todo[event.entry.namespace] = None  # something of its own to be restored, or the last to go
+            # its own object may need to be restored, or the namespace may be empty now
+            self._todo[event.entry.namespace] = None
         elif event.storage == _CONFIG_MAPS and event.entry.name == _ROOT_CA:
-            self._todo[event.entry.namespace] = None  # perhaps somebody has changed it
+            self._todo[event.entry.namespace] = None  # it may have been modified
 
     @property
     def busy(self) -> bool:
-        """Whether something is left to do."""
+        """Returns whether work is pending."""
         return bool(self._todo)
 
     async def work(self) -> None:
-        """Everything that follows from what was noticed so far."""
+        """Processes everything recorded so far."""
         for name in list(self._todo):
             self._todo.pop(name, None)
             try:
-                await self._look_at(name)
-            except RevisionConflict:  # it changed while admission was asked
+                await self._process(name)
+            except RevisionConflict:  # it changed during admission
                 self._todo[name] = None
-            except Failure:  # admission refuses what is to be done: perhaps not for ever
+            except Failure:  # admission rejected the write, possibly temporarily
                 self.later[name] = None
 
     def again(self) -> None:
-        """Look once more at those where admission has refused something."""
+        """Retries the namespaces in which admission rejected a write."""
         self._todo |= self.later
         self.later.clear()
 
     def begin_again(self) -> None:
-        """Look at all of them: the cluster has another certificate."""
+        """Processes every namespace again: the cluster has a new certificate."""
         self._todo |= dict.fromkeys(entry.name for entry in self._state.storage.entries(_NAMESPACES))
 
-    async def _look_at(self, name: str) -> None:
+    async def _process(self, name: str) -> None:
         entry = self._state.storage.get(_NAMESPACES, "", name)
         if entry is None:
             return
@@ -81,7 +82,7 @@ class Namespaces:
         if not namespace["metadata"].get("deletionTimestamp"):
             await self._fill(name)
         elif await self._emptied(name):
-            await self._let_go(entry, namespace)
+            await self._finalize(entry, namespace)
 
     async def _fill(self, name: str) -> None:
         accounts = type_of(self._state, "/serviceaccounts")
@@ -91,7 +92,7 @@ class Namespaces:
         await self._publish(name)
 
     async def _publish(self, name: str) -> None:
-        """The certificate of whoever signs the server's, as it is now; an empty one until the cluster is served."""
+        """Publishes the current CA certificate of the server; an empty one until the cluster is served."""
         maps, data = type_of(self._state, _CONFIG_MAPS), {"ca.crt": self._state.ca_certificate}
         if maps is None:
             return
@@ -107,7 +108,7 @@ class Namespaces:
             await update(self._state, maps, found, {**obj, "metadata": metadata, "data": data}, _ROOT_CA_USER)
 
     async def _emptied(self, name: str) -> bool:
-        """Ask everything in it to go. Whether nothing is left."""
+        """Deletes everything in the namespace. Returns whether it is empty."""
         storage = self._state.storage
         left = False
         for kind in storage.names():
@@ -120,7 +121,7 @@ class Namespaces:
                     left = True
                     continue
                 if storage.get(kind, name, entry.name) is not entry:
-                    left = True  # it changed while admission was asked about another one
+                    left = True  # it changed during the admission of another object
                     self._todo[name] = None
                     continue
                 _, gone = await delete(self._state, type_, entry, DeleteOptions(policy="Background"), _USER)
@@ -128,7 +129,7 @@ class Namespaces:
         self._terminating.add(name)
         return not left
 
-    async def _let_go(self, entry: Entry, namespace: JSONObject) -> None:
+    async def _finalize(self, entry: Entry, namespace: JSONObject) -> None:
         type_ = type_of(self._state, _NAMESPACES)
         assert type_ is not None
         spec = {**namespace["spec"]}

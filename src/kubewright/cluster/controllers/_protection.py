@@ -1,4 +1,4 @@
-"""Claims and volumes that are to be deleted go when nobody uses them any more."""
+"""Deletes claims and volumes when no object uses them any more."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PROTECTIONS: Final = {_CLAIMS: "kubernetes.io/pvc-protection", _VOLUMES: "kuber
 
 
 class VolumeProtection:
-    """Takes the protection off what is not in use. `notice` takes each write, `work` does what follows."""
+    """Removes the protection finalizer of unused volumes. `notice` records each write, `work` processes them."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -29,30 +29,30 @@ class VolumeProtection:
         self.later = False
 
     def notice(self, event: Event) -> None:
-        """A volume or claim is to go, or a pod or claim that used one has gone."""
+        """Records the deletion of a volume or claim, or of a pod or claim that used one."""
         if event.storage in _PROTECTIONS or (event.storage == _PODS and event.kind != "ADDED"):
             self._look = True
 
     @property
     def busy(self) -> bool:
-        """Whether something is left to do."""
+        """Returns whether work is pending."""
         return self._look
 
     async def work(self) -> None:
-        """Let go of everything that waits in vain."""
+        """Removes the finalizer of everything that is unused."""
         self._look = False
         for storage, protection in _PROTECTIONS.items():
             for entry in list(self._state.storage.entries(storage)):
                 if b'"deletionTimestamp"' in entry.raw:
                     try:
                         await self._release(storage, protection, entry)
-                    except RevisionConflict:  # it changed while admission was asked
+                    except RevisionConflict:  # it changed during admission
                         self._look = True
-                    except Failure:  # admission refuses it: perhaps not for ever
+                    except Failure:  # admission rejected the write, possibly temporarily
                         self.later = True
 
     def again(self) -> None:
-        """Look once more, because admission has refused something."""
+        """Retries after admission rejected a write."""
         self._look, self.later = True, False
 
     async def _release(self, storage: str, protection: str, entry: Entry) -> None:
@@ -72,7 +72,7 @@ class VolumeProtection:
         await update(self._state, type_, entry, {**obj, "metadata": changed}, user)
 
     def _is_mounted(self, claim: Entry) -> bool:
-        """Whether a pod that has not ended names the claim."""
+        """Returns whether a pod that has not finished uses the claim."""
         for entry in self._state.storage.entries(_PODS, claim.namespace):
             if claim.name.encode() not in entry.raw:
                 continue

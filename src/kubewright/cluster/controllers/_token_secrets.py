@@ -1,4 +1,4 @@
-"""Secrets that ask for the token of a service account get one, and go with the account."""
+"""Fills token Secrets of service accounts, and deletes them with the account."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Key = tuple[str, str]
 
 
 class TokenSecrets:
-    """Fills Secrets of the type `kubernetes.io/service-account-token`, which last until they are deleted."""
+    """Fills Secrets of the type `kubernetes.io/service-account-token`, whose tokens do not expire."""
 
     def __init__(self, state: State, tokens: Tokens) -> None:
         self._state = state
@@ -37,12 +37,12 @@ class TokenSecrets:
         self.begin_again()
 
     def begin_again(self) -> None:
-        """Look at all of them: the cluster has another certificate."""
+        """Processes every Secret again: the cluster has a new certificate."""
         for entry in self._state.storage.entries(_SECRETS):
             self._notice_secret(entry)
 
     def notice(self, event: Event) -> None:
-        """A write to such a Secret, or the end of an account."""
+        """Records a write of such a Secret, or the deletion of an account."""
         if event.storage == _SECRETS and event.kind != "DELETED":
             self._notice_secret(event.entry)
         elif event.storage == _ACCOUNTS and event.kind == "DELETED":
@@ -55,16 +55,16 @@ class TokenSecrets:
 
     @property
     def busy(self) -> bool:
-        """Whether something is left to do."""
+        """Returns whether work is pending."""
         return bool(self._todo)
 
     def again(self) -> None:
-        """Try once more what was refused."""
+        """Retries what admission rejected."""
         self._todo |= self.later
         self.later.clear()
 
     async def work(self) -> None:
-        """Everything that follows from what was noticed so far."""
+        """Processes everything recorded so far."""
         for key in list(self._todo):
             self._todo.pop(key, None)
             entry = self._state.storage.get(_SECRETS, *key)
@@ -94,7 +94,7 @@ class TokenSecrets:
             await update(self._state, type_, entry, {**secret, "metadata": metadata, "data": filled}, _USER)
 
     def _filled(self, secret: JSONObject, account: str, uid: str) -> JSONObject:
-        """The data of the Secret, with all that it lacks."""
+        """Returns the data of the Secret with the missing keys."""
         namespace, data = secret["metadata"]["namespace"], dict(secret.get("data") or {})
         if self._state.ca_certificate:
             data["ca.crt"] = _encoded(self._state.ca_certificate)

@@ -1,4 +1,4 @@
-"""How controllers write: straight into the storage, once admission agrees, as the real ones do through the API."""
+"""Writes of controllers: directly to the storage, after admission, like writes through the API."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ _GROUPS: Final = ("system:serviceaccounts", "system:serviceaccounts:kube-system"
 
 
 def controller_user(name: str) -> User:
-    """The service account in whose name a controller of the real kube-controller-manager writes."""
+    """Returns the service account of a controller of the real kube-controller-manager."""
     return User(f"system:serviceaccount:kube-system:{name}", _GROUPS)
 
 
 def type_of(state: State, storage: str, entry: Entry | None = None) -> ResourceType | None:
-    """A version in which the objects of a storage can be read and written; the stored one, if it is served.
+    """Returns a version to read and write the objects of a storage in: the stored version if it is served.
 
-    Where a webhook converts, it is the version that the entry is stored in, so that none has to be asked: what
-    controllers look at is the same in all versions.
+    With a conversion webhook it is the version of the entry, so that the webhook is not called: the fields that
+    controllers
+    use are the same in all versions.
     """
     versions = state.types.stored_as(storage)
     if entry is not None and versions and isinstance(conversion := versions[0].conversion, RemoteConversion):
@@ -41,9 +42,9 @@ def type_of(state: State, storage: str, entry: Entry | None = None) -> ResourceT
 async def update(
     state: State, type_: ResourceType, entry: Entry, changed: JSONObject, user: User, subresource: str = ""
 ) -> Entry:
-    """Write a changed object. One that was only waiting for its finalizers goes when it has none left.
+    """Writes a changed object, or deletes one that only waited for its last finalizer.
 
-    Raises the refusal of admission, and `RevisionConflict` when the object changed while it was asked.
+    Raises the failure of admission, and `RevisionConflict` if the object changed during admission.
     """
     old, given = decoded(type_, entry), changed
     changed = await converting(lambda: manager_of(state, type_).update(old, given, MANAGER, state.now()))
@@ -71,7 +72,7 @@ async def update(
 async def delete(
     state: State, type_: ResourceType, entry: Entry, options: DeleteOptions, user: User
 ) -> tuple[Entry | JSONObject, bool]:
-    """Delete an object, as `delete_object` does."""
+    """Deletes an object, as `delete_object` does."""
     namespace = _namespace_of(type_, entry)
     asked = Attributes(operation="DELETE", type=type_, user=user, namespace=namespace, name=entry.name)
     return await delete_object(state, type_, entry, options, asked)
@@ -82,7 +83,7 @@ def _namespace_of(type_: ResourceType, entry: Entry) -> str:
 
 
 async def create(state: State, type_: ResourceType, obj: JSONObject, user: User) -> Entry:
-    """Write a new object, unless there is one of its name. Raises the refusal of admission."""
+    """Creates an object unless one of that name exists. Raises the failure of admission."""
     metadata = obj["metadata"]
     found = state.storage.get(type_.storage, metadata.get("namespace", ""), metadata["name"])
     if found is not None:

@@ -1,8 +1,8 @@
-"""Custom resource definitions of the embedded cluster: which are accepted, and what their objects obey.
+"""Custom resource definitions of the embedded cluster: which ones it accepts, and how it validates their objects.
 
-Structural schemas with every rule of OpenAPI, pruning, defaults, printer columns, the status and scale subresources,
-selectable fields, and several versions: converted by a webhook, or different in nothing but their name. CEL rules are
-evaluated by `kubewright.api.cel`, where the extra `cel` is installed, and refused with the reason elsewhere.
+Supported are structural schemas with every OpenAPI validation, pruning, defaulting, printer columns, the status and
+scale subresources, selectable fields, and several versions with the conversion strategies Webhook and None. CEL rules
+are evaluated by `kubewright.api.cel` if the extra `cel` is installed, and rejected with the reason otherwise.
 """
 
 from __future__ import annotations

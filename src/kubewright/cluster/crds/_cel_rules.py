@@ -1,4 +1,4 @@
-"""CEL rules of definitions: which are accepted, and what they say of objects, with the words of the real server."""
+"""CEL rules of definitions: validation, and evaluation on objects, with the messages of the real server."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _ADVICE: Final = (
 
 
 def check_available(schema: JSONObject) -> None:
-    """Refuse rules, with 501, where nobody could evaluate them."""
+    """Rejects CEL rules with 501 if the extra `cel` is not installed."""
     if has_rules(schema) and not is_available():
         raise unsupported(f"CEL rules as it is installed: {ExtraMissing()}")
 
@@ -52,7 +52,7 @@ def check_available(schema: JSONObject) -> None:
 
 
 def broken_rule(broken: Broken) -> FieldError:
-    """A broken rule as the server says it."""
+    """Returns the error for a rule that evaluated to false."""
     path = broken.path or "<nil>"
     match broken.reason:
         case "FieldValueForbidden":
@@ -70,7 +70,7 @@ def broken_rule(broken: Broken) -> FieldError:
 
 
 def default_rule_errors(schema: JSONObject, path: str) -> Iterator[FieldError]:
-    """A default must obey the rules of its place, as if it had been there before."""
+    """Validates a default against the rules at its location, as if the value had existed before."""
     if not has_rules(schema) or not is_available():
         return
     rules = Rules(schema, is_whole_object=bool(schema.get("x-kubernetes-embedded-resource")))
@@ -80,11 +80,11 @@ def default_rule_errors(schema: JSONObject, path: str) -> Iterator[FieldError]:
         yield broken_rule(replace(broken, path=f"{path}{dot}{broken.path}"))
 
 
-# Definitions: what can be seen without compiling
+# Definitions: checks without compilation
 
 
 def rule_shape_errors(schema: JSONObject, path: str) -> Iterator[FieldError]:
-    """What is wrong with how the rules at one place are written down."""
+    """Validates the fields of the rules at one location."""
     for number, rule in enumerate(schema.get(_RULES) or ()):
         place = f"{path}.{_RULES}[{number}]"
         yield from _text_errors(rule, place)
@@ -117,12 +117,12 @@ def _text_errors(rule: JSONObject, place: str) -> Iterator[FieldError]:
         yield required(f"{place}.messageExpression", "messageExpression must be non-empty if specified")
 
 
-# Definitions: compiled, and weighed
+# Definitions: compilation and cost
 
 
 @dataclass(slots=True)
 class _Total:
-    """What all rules of a schema may cost."""
+    """The estimated cost of all rules of a schema."""
 
     cost: int = 0
     expensive: list[tuple[int, str]] = field(default_factory=list)
@@ -135,19 +135,19 @@ class _Total:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where in the schema we are, and what follows from the places above."""
+    """A node of the schema and the properties it inherits."""
 
     schema: JSONObject
     path: str
     declared: Declared | None
     cardinality: int | None = 1
-    """How often the place can be there in an object; None for no limit."""
+    """How many times the node can occur in an object; None if unlimited."""
     uncorrelated: str = ""
-    """The list whose elements cannot be compared with older ones."""
+    """The list whose elements cannot be correlated with the old ones."""
 
 
 def cel_errors(schema: JSONObject, path: str) -> list[FieldError]:
-    """What is wrong with the rules of a schema that is right otherwise."""
+    """Validates the rules of an otherwise valid schema."""
     total = _Total()
     declared = declare(schema, "selfType", is_whole_object=True)
     found = list(_visit(_Place(schema, path, declared), total))
@@ -247,7 +247,7 @@ def _exceeded(name: str, cost: int, limit: int) -> str:
 
 
 def _invalid_rule(path: str, rule: CompiledRule, detail: str) -> FieldError:
-    """The server shows the rule in the form of its own memory."""
+    """Returns the error with the rule in the server's internal form."""
     raw = rule.raw
     shown: dict[str, Any] = {
         "Rule": raw.get("rule", ""),

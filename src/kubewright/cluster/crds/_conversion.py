@@ -1,4 +1,4 @@
-"""Conversion webhooks: what is asked, what an answer must be, and what is remembered of it."""
+"""Conversion webhooks: requests, validation of responses, and a cache of converted objects."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ _reviews: Final = msgspec.json.Decoder(_Review)
 
 
 class _BadAnswer(Exception):
-    """What is wrong with an answer."""
+    """An invalid response."""
 
 
 class ConversionWebhook:
-    """The webhook of one definition."""
+    """The conversion webhook of one definition."""
 
     def __init__(self, state: State, conversion: JSONObject) -> None:
         webhook = conversion.get("webhook") or {}
@@ -61,7 +61,7 @@ class ConversionWebhook:
         self._versions: list[str] = webhook.get("conversionReviewVersions") or []
 
     async def convert(self, objects: Sequence[JSONObject], api_version: str) -> list[JSONObject]:
-        """The objects, all of one kind, in another version. Raises the refusal, in the real server's words."""
+        """Converts objects of one kind to another version. Raises the failure with the message of the real server."""
         made: list[JSONObject] = []
         for start in range(0, len(objects), _MOST_AT_ONCE):
             made += await self._ask(objects[start : start + _MOST_AT_ONCE], api_version)
@@ -126,11 +126,11 @@ def _answered(content: bytes, uid: str, version: str) -> list[JSONObject]:
 
 
 class _WrongVersion(_BadAnswer):
-    """The object is of another version or kind than was asked for."""
+    """An object in the response has the wrong version or kind."""
 
 
 def _check(before: JSONObject, after: JSONObject, api_version: str) -> None:
-    """A conversion changes neither the kind of an object, nor which one it is."""
+    """Checks that the conversion changed neither the kind nor the identity of an object."""
     got = after.get("apiVersion") or ""
     if got != api_version:
         raise _WrongVersion(f"invalid groupVersion (expected {api_version}, received {got})")
@@ -145,7 +145,7 @@ def _check(before: JSONObject, after: JSONObject, api_version: str) -> None:
 
 
 def _restored(before: JSONObject, after: Any) -> JSONObject:
-    """The metadata of a converted object: all as it was, but labels and annotations."""
+    """Returns the metadata of a converted object: unchanged except for labels and annotations."""
     if not isinstance(after, dict):
         raise _BadAnswer("missing metadata in converted object")
     made = {**before}
@@ -191,9 +191,10 @@ def _annotation_errors(annotations: Mapping[str, str]) -> list[FieldError]:
 
 
 class WebhookConversion(RemoteConversion):
-    """One served version of a kind that a webhook converts.
+    """One served version of a kind with a conversion webhook.
 
-    What is stored is filled in by the schema of its own version, converted, and pruned by the schema of this one.
+    A stored object is defaulted with the schema of its stored version, converted, and pruned with the schema of this
+    one.
     """
 
     def __init__(
@@ -216,13 +217,13 @@ class WebhookConversion(RemoteConversion):
     # Reading
 
     async def prepare(self, entries: Iterable[Entry]) -> None:
-        """Ask for all that is not known yet, at once."""
+        """Converts all entries that are not cached, in one request."""
         wanted = list(entries)
         if len(self._known) > _MOST_REMEMBERED:
             self._known.clear()
         while missing := [entry for entry in wanted if self._key(entry) not in self._known and not self._is_own(entry)]:
             objects = [self._filled(entry) for entry in missing]
-            # All that is asked for in one review must be of one version, as it is in the real server.
+            # All objects of one review must have the same version, as on the real server.
             version = objects[0]["apiVersion"]
             chosen = [pair for pair in zip(missing, objects, strict=True) if pair[1]["apiVersion"] == version]
             answered = await self._webhook.convert([obj for _, obj in chosen], self._api_version)
@@ -230,7 +231,7 @@ class WebhookConversion(RemoteConversion):
                 self._known[self._key(entry)] = encode(self._pruned(made, self._api_version))
 
     def shown(self, entry: Entry) -> JSONObject:
-        """A stored object in this version; a fresh copy. Raises `Unconverted`."""
+        """Returns a new copy of a stored object in this version. Raises `Unconverted`."""
         if self._is_own(entry):
             return self._pruned(self._filled(entry), self._api_version)
         known = self._known.get(self._key(entry))
@@ -260,14 +261,14 @@ class WebhookConversion(RemoteConversion):
         read = obj if strategy is None else strategy.read({**obj, "metadata": {}}, problems=None)
         return {**read, "metadata": obj["metadata"], "apiVersion": api_version, "kind": self._kind}
 
-    # Writing, and everything else
+    # Writing and other conversions
 
     def to_storage(self, obj: JSONObject) -> JSONObject:
-        """The object as it is stored. Raises `Unconverted`."""
+        """Returns the object in the storage version. Raises `Unconverted`."""
         return self._in(obj, self._stored_version)
 
     def between(self, obj: JSONObject, target: ResourceType) -> JSONObject:
-        """An object of any version in another one. Raises `Unconverted`."""
+        """Converts an object between any two versions. Raises `Unconverted`."""
         return self._in(obj, target.api_version)
 
     def _in(self, obj: JSONObject, api_version: str) -> JSONObject:

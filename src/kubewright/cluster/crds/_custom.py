@@ -1,4 +1,4 @@
-"""The rules of custom resources: one `CustomStrategy` for each served version of a definition."""
+"""`CustomStrategy`: the strategy of one served version of a definition."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _NOT_CHECKED: Final = (
 
 
 class Reread:
-    """Objects that may have been stored under another schema, of an older definition or another version.
+    """Conversion of objects that may have been stored with another schema, of an older definition or another version.
 
-    They are shown with the defaults of the version that they are stored in, and without what this one does not know.
+    Objects get the defaults of their stored version and lose the fields that this version does not know.
     """
 
     def __init__(self, stored: CustomStrategy, shown: CustomStrategy, stored_version: str) -> None:
@@ -48,18 +48,18 @@ class Reread:
         self._stored_version = stored_version
 
     def to_storage(self, obj: JSONObject) -> JSONObject:
-        """Stored as it is, under the name of the storage version."""
+        """Returns the object with the apiVersion of the storage version."""
         return {**obj, "apiVersion": self._stored_version}
 
     def from_storage(self, obj: JSONObject) -> JSONObject:
-        """Filled in by the one schema, pruned by the other."""
+        """Returns the object, defaulted by the stored schema and pruned by the requested one."""
         made = copy.deepcopy(obj)
         self._stored.default(made)
         return {**self._shown.read({**made, "metadata": {}}, problems=None), "metadata": made["metadata"]}
 
 
 class CustomStrategy(Strategy):
-    """One version of a custom resource: read by its schema, checked by it, and nothing more."""
+    """Strategy of one version of a custom resource, based on its schema."""
 
     has_generation = True
     allows_unconditional_update = False
@@ -80,7 +80,7 @@ class CustomStrategy(Strategy):
     # Reading
 
     def read(self, obj: JSONObject, *, problems: list[ReadProblem] | None) -> JSONObject:
-        """Without what the schema does not know, and without nulls that it does not allow."""
+        """Drops unknown fields, and nulls that the schema does not allow."""
         metadata = read_metadata(obj.get("metadata"), problems)
         read = {**obj, "metadata": {}}
         unknown = prune(self.schema, read)
@@ -91,23 +91,23 @@ class CustomStrategy(Strategy):
         return read
 
     def default(self, obj: JSONObject) -> None:
-        """The defaults of the schema."""
+        """Sets the defaults of the schema."""
         apply_defaults(self.schema, obj)
 
     # Writing
 
     def counts(self, obj: JSONObject, old: JSONObject) -> bool:
-        """Any change outside the metadata; the status was put aside before where it is a subresource."""
+        """Returns whether anything outside the metadata changed. A status subresource was excluded before."""
         return any(obj.get(name) != old.get(name) for name in {*obj, *old} - {"metadata", "apiVersion", "kind"})
 
     def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
-        """A write to the status changes nothing else, in the metadata neither."""
+        """Restricts a write of the status to the status: metadata stays unchanged, too."""
         if subresource == "status":
             managed = obj["metadata"].get("managedFields")
             obj["metadata"] = {**old["metadata"]} | ({"managedFields": managed} if managed else {})
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """Every rule of the schema."""
+        """Validates the object against the schema."""
         found = [
             *errors_of(self.openapi, obj),
             *self._scale_errors(obj, "specReplicasPath", "statusReplicasPath"),
@@ -117,7 +117,7 @@ class CustomStrategy(Strategy):
         return [*found, *self._rule_errors(found, obj, None)]
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """Every rule of the schema, except about what has not changed."""
+        """Validates the object against the schema, except for unchanged fields."""
         if subresource == "status":
             schema = (self.openapi.get("properties") or {}).get("status") or {}
             found = errors_of(schema, obj["status"], "status", old=old.get("status")) if "status" in obj else []
@@ -130,7 +130,7 @@ class CustomStrategy(Strategy):
         return [*found, *self._rule_errors(found, obj, old)]
 
     def _rule_errors(self, found: list[FieldError], obj: JSONObject, old: JSONObject | None) -> list[FieldError]:
-        """The CEL rules, which are only asked of objects that have the right shape."""
+        """Evaluates the CEL rules if the object has no other errors."""
         self._tolerated = (obj, [])
         if not self.rules:
             return []
@@ -141,7 +141,7 @@ class CustomStrategy(Strategy):
         return [broken_rule(broken) for broken in outcome.broken]
 
     def forgiven(self, obj: JSONObject) -> list[str]:
-        """The CEL rules that are broken where nothing has changed."""
+        """Returns the violated CEL rules at unchanged fields."""
         return self._tolerated[1] if self._tolerated[0] is obj else []
 
     def _scale_errors(self, obj: JSONObject, *paths: str) -> list[FieldError]:
@@ -160,7 +160,7 @@ class CustomStrategy(Strategy):
     # Selecting
 
     def selectable_fields(self, obj: JSONObject) -> Mapping[str, str]:
-        """The values at the paths that the definition names."""
+        """Returns the values of the selectable fields of the definition."""
         return {name: _text(find(path, obj)) for name, path in self._selectable.items()}
 
 

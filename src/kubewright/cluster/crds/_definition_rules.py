@@ -1,4 +1,4 @@
-"""Which definitions are accepted, with the words of the real server; and what of them this cluster cannot do."""
+"""Validation of definitions with the messages of the real server, and rejection of unsupported features."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _POLICY: Final = "https://github.com/kubernetes/enhancements/pull/1111"
 
 
 def definition_errors(definition: JSONObject) -> list[FieldError]:
-    """What is wrong with a new definition."""
+    """Validates a new definition."""
     return [
         *_name(definition),
         *_spec(definition["spec"]),
@@ -33,7 +33,7 @@ def definition_errors(definition: JSONObject) -> list[FieldError]:
 
 
 def definition_update_errors(definition: JSONObject, old: JSONObject) -> list[FieldError]:
-    """What is wrong with a changed definition."""
+    """Validates a changed definition."""
     spec, before = definition["spec"], old["spec"]
     found = [*_spec(spec), *_stored(definition)]
     if _is_established(old):
@@ -136,7 +136,7 @@ def _spec(spec: JSONObject) -> Iterator[FieldError]:
 
 
 def _conversion(conversion: JSONObject) -> Iterator[FieldError]:
-    """How versions become each other. The server names the fields as they stand in its own form."""
+    """Validates the conversion. The server names the fields as in its internal version."""
     path, strategy, webhook = "spec.conversion", conversion.get("strategy") or "", conversion.get("webhook")
     if not strategy:
         yield required(f"{path}.strategy")
@@ -185,7 +185,7 @@ def _deprecation(version: JSONObject, path: str) -> Iterator[FieldError]:
 
 
 def _versions(versions: list[JSONObject]) -> Iterator[FieldError]:
-    """What stands in the versions. The server names what is the same in all of them as if it stood above them."""
+    """Validates the versions. The server reports fields that are equal in all versions as top-level fields."""
     for path, schema, version in _placed(versions, "schema", above="spec.validation"):
         with_status = "status" in (version.get("subresources") or {})
         if schema.get("openAPIV3Schema"):
@@ -200,7 +200,7 @@ def _versions(versions: list[JSONObject]) -> Iterator[FieldError]:
 
 
 def _placed(versions: list[JSONObject], key: str, above: str = "") -> Iterator[tuple[str, Any, JSONObject]]:
-    """Path and value of what the versions have under a key, each with its version."""
+    """Yields the path and value of a field in each version, with the version."""
     values = [version.get(key) for version in versions]
     if versions and values[0] and all(value == values[0] for value in values):
         yield above or f"spec.{key}", values[0], versions[0]

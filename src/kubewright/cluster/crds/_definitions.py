@@ -1,4 +1,4 @@
-"""`DefinitionStrategy`: the rules of CustomResourceDefinitions themselves."""
+"""`DefinitionStrategy`: the strategy of CustomResourceDefinitions."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kubewright.cluster.crds._definition_rules import definition_errors, definit
 __all__ = ["CLEANUP", "DefinitionStrategy"]
 
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
-"""The finalizer that a definition has while its objects are being deleted."""
+"""The finalizer of a definition while its objects are being deleted."""
 
 
 class DefinitionStrategy(BuiltinStrategy):
-    """Definitions: the names that follow from others, the versions that were ever stored, and what is accepted."""
+    """Strategy of definitions: derived names, stored versions and validation."""
 
     def default(self, obj: JSONObject) -> None:
-        """Names that follow from the kind, and no conversion."""
+        """Defaults the names that derive from the kind, and the conversion strategy None."""
         spec = obj["spec"]
         names = spec["names"]
         if kind := names.get("kind"):
@@ -29,7 +29,7 @@ class DefinitionStrategy(BuiltinStrategy):
             service["port"] = 443
 
     def prepare_create(self, obj: JSONObject) -> None:
-        """Nothing is accepted yet, and the storage version is the one that objects will be stored in."""
+        """Starts with no accepted names, and with the storage version as the only stored version."""
         obj["status"] = {
             "conditions": None,
             "acceptedNames": {"plural": "", "kind": ""},
@@ -37,7 +37,7 @@ class DefinitionStrategy(BuiltinStrategy):
         }
 
     def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
-        """A new storage version joins those in which objects may be stored."""
+        """Adds a new storage version to the stored versions."""
         super().prepare_update(obj, old, subresource)
         if subresource != "status":
             status = obj["status"] = {**(obj.get("status") or {})}
@@ -45,11 +45,11 @@ class DefinitionStrategy(BuiltinStrategy):
             status["storedVersions"] = stored + [name for name in _storage_versions(obj) if name not in stored]
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """What the server refuses, and what this cluster cannot do."""
+        """Validates the definition and rejects unsupported features."""
         return definition_errors(obj)
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """The same, and what must not change any more."""
+        """Validates the definition and its immutable fields."""
         return [] if subresource == "status" else definition_update_errors(obj, old)
 
 

@@ -1,4 +1,4 @@
-"""Lists that are sets or maps: no element may be there twice."""
+"""Lists of the types set and map: elements must be unique."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
 def duplicates(schema: dict[str, Any] | None, value: Any, path: str = "") -> Iterator[FieldError]:
-    """The elements that stand in a set twice, or share the keys of another one in a map."""
+    """Yields an error for each duplicate element of a set, and each duplicate key of a map."""
     schema = schema or {}
     if isinstance(value, list):
         match schema.get("x-kubernetes-list-type"):
@@ -43,13 +43,13 @@ def _repeated_keys(schema: dict[str, Any], value: list[Any], path: str) -> Itera
             return
     keys: list[str] = schema.get("x-kubernetes-list-map-keys") or []
     identities = [{key: (element or {})[key] for key in keys if key in (element or {})} for element in value]
-    # An element without any of its keys is one of its own, and may stand there once as well.
+    # An element without any key counts as an element that may occur once.
     for at in _repeated([_canonical(identity) for identity in identities]):
         yield duplicate(f"{path}[{at}]", identities[at])
 
 
 def _repeated(forms: list[bytes]) -> list[int]:
-    """Where a form stands for the second time; a third time is not told."""
+    """Yields the position of the second occurrence of each form. Further ones are not reported."""
     seen: dict[bytes, int] = {}
     found = []
     for number, form in enumerate(forms):

@@ -1,4 +1,4 @@
-"""Nulls in custom resources: gone where the schema does not allow them, before defaults are set and rules checked."""
+"""Nulls in custom resources: dropped where the schema does not allow them, before defaulting and validation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["drop_nulls"]
 
 
 def drop_nulls(schema: dict[str, Any] | None, value: Any) -> None:
-    """Remove, in place, the members that are null and may not be, unless a default will take their place."""
+    """Removes, in place, null members that are not nullable, unless a default replaces them."""
     schema = schema or {}
     if isinstance(value, dict):
         properties, others = schema.get("properties") or {}, schema.get("additionalProperties")

@@ -1,8 +1,8 @@
-"""`Definitions`: serves the kinds that definitions define, for as long as they do.
+"""`Definitions`: serves the kinds of the stored definitions.
 
-What controllers of the real server do a moment later is done here with the write itself: names are accepted, the kind
-is served, and its definition Established. A definition that is deleted takes its objects along, and goes when the last
-one has gone; until then nothing new can be made of its kind.
+The real server's controllers work after the write; here they run with it: names are accepted, the kind is served, and
+the definition becomes Established. Deleting a definition deletes its objects first. Until the last one is gone, no new
+object of its kind can be created.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
 
 
 class Definitions:
-    """The definitions of one server. `override` is for its dispatcher, `start` for its beginning."""
+    """The definitions of one server."""
 
     def __init__(self, state: State, write: Callable[[Call], Awaitable[Answer]]) -> None:
         found = state.types.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -59,12 +59,12 @@ class Definitions:
         self._again: asyncio.Handle | None = None
 
     def start(self) -> None:
-        """Serve what the storage knows already."""
+        """Serves the definitions that the storage contains already."""
         self._state.custom_kinds = self.kinds
         self.settle()
 
     async def override(self, state: State, call: Call) -> Answer | None:
-        """Writes to definitions have consequences; creates of a kind that is going are refused."""
+        """Serves writes of definitions, and rejects creates of a kind that is being deleted."""
         if call.type is self._type and call.verb in _WRITES:
             try:
                 return await (self._delete(call) if call.verb == "delete" else self._write(call))
@@ -76,7 +76,7 @@ class Definitions:
         return None
 
     def kinds(self) -> list[CustomKind]:
-        """The kinds, for OpenAPI documents."""
+        """Returns the custom kinds for OpenAPI documents."""
         from kubewright.cluster.schema import CustomKind
 
         return [
@@ -96,14 +96,14 @@ class Definitions:
         ]
 
     def restored(self) -> None:
-        """All objects were put back as they were: begin anew with what there is."""
+        """Starts again from the stored definitions after all objects were restored."""
         self._terminating.clear()
         self.settle()
 
-    # Settling
+    # Synchronization
 
     def settle(self) -> None:
-        """Bring everything in line with the definitions that there are."""
+        """Synchronizes the served kinds with the stored definitions."""
         there = {entry.name: entry for entry in self._state.storage.entries(self._type.storage)}
         for name in [name for name in self._served if name not in there]:
             self._forget(name)
@@ -125,7 +125,7 @@ class Definitions:
         self._serve(name, definition, entry.revision)
 
     def _accepted(self, definition: JSONObject, entry: Entry) -> Entry:
-        """Accept the names of a new definition, unless another one has them."""
+        """Accepts the names of a definition unless another one uses them."""
         status = definition.get("status") or {}
         wanted, taken = definition["spec"]["names"], self._taken(definition)
         names = {**wanted}
@@ -150,7 +150,7 @@ class Definitions:
         return self._status_written(definition, entry, changed)
 
     def _taken(self, definition: JSONObject) -> set[str]:
-        """The names of a group that belong to others."""
+        """Returns the names in a group that other kinds use."""
         group, plural = definition["spec"]["group"], definition["spec"]["names"]["plural"]
         others = [type_ for type_ in self._state.types if type_.group == group and type_.plural != plural]
         return {
@@ -192,10 +192,10 @@ class Definitions:
             self._terminating.pop(type_.storage, None)
             self._state.end_watches(type_.storage)
 
-    # Going
+    # Deletion
 
     async def _delete(self, call: Call) -> Answer:
-        """A definition that is to be deleted is held until its objects are gone. The real server marks it like this."""
+        """Marks a definition for deletion, like the real server. It is kept until its objects are gone."""
         state = self._state
         entry = state.storage.get(self._type.storage, "", call.name)
         if entry is None:
@@ -208,7 +208,7 @@ class Definitions:
             return await self._write(call)
         await admit_deletion(state, deletion_of(call, call.name), decoded(self._type, entry), options)
         if state.storage.get(self._type.storage, "", call.name) is not entry:
-            return await self._delete(call)  # it changed while admission was asked
+            return await self._delete(call)  # it changed during admission
         finalizers = metadata.get("finalizers") or []
         metadata["deletionTimestamp"] = now
         metadata["finalizers"] = finalizers if CLEANUP in finalizers else [*finalizers, CLEANUP]
@@ -218,11 +218,11 @@ class Definitions:
         return Answer(view_of(call).raw(state, commit(state, self._type, definition, entry)), warnings=call.warnings)
 
     def _empty(self, name: str, definition: JSONObject) -> bool:
-        """Delete the objects of a definition. Whether none is left."""
+        """Deletes the objects of a definition. Returns whether none is left."""
         types = self._served.get(name, (0, []))[1]
         if not types or CLEANUP not in (definition["metadata"].get("finalizers") or ()):
             return CLEANUP in (definition["metadata"].get("finalizers") or ())
-        # Nobody is asked to convert what is only to be deleted.
+        # Deletion needs no conversion.
         type_, storage = replace(types[0], conversion=None, stored_version=""), self._state.storage
         self._terminating[type_.storage] = name
         for entry in list(storage.entries(type_.storage)):
@@ -240,7 +240,7 @@ class Definitions:
         return False
 
     def _released(self, name: str, entry: Entry) -> None:
-        """The last object is gone: so is what held the definition."""
+        """Removes the cleanup finalizer after the last object is gone."""
         definition = decoded(self._type, entry)
         left = [each for each in definition["metadata"].get("finalizers") or () if each != CLEANUP]
         definition["metadata"]["finalizers"] = left
@@ -255,7 +255,7 @@ class Definitions:
             self._forget(name)
 
     def offer(self, event: Event) -> None:
-        """An object of a kind that is going has changed: look again, when its write is done."""
+        """Schedules another look after an object of a terminating kind was deleted."""
         if event.kind == "DELETED" and self._again is None:
             self._again = asyncio.get_running_loop().call_soon(self._look_again)
 
@@ -268,7 +268,7 @@ class Definitions:
 
 
 def _done(deletion: Coroutine[Any, Any, object]) -> None:
-    """Run a deletion that asks nobody, and so waits for nothing, to its end."""
+    """Runs a deletion without admission, which never suspends, to its end."""
     try:
         deletion.send(None)
     except StopIteration:
@@ -298,7 +298,7 @@ def _conflict(wanted: JSONObject, conflicts: list[str]) -> tuple[str, str]:
 
 
 def _with(conditions: Any, type_: str, status: str, reason: str, message: str, now: str) -> list[JSONObject]:
-    """The conditions with this one; its time changes with its status alone."""
+    """Returns the conditions with this one; its transition time changes only with its status."""
     made = {"type": type_, "status": status, "lastTransitionTime": now, "reason": reason, "message": message}
     result = []
     for condition in conditions or ():

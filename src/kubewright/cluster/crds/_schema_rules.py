@@ -1,4 +1,4 @@
-"""Which schemas a definition may have, with the words of the real server."""
+"""Validation of the schemas of definitions, with the messages of the real server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNSUPPORTED: Final = ("id", "additionalItems", "patternProperties", "definition
 
 
 def schema_errors(schema: JSONObject, path: str, *, with_status: bool) -> Iterator[FieldError]:
-    """What is wrong with the schema of a version at that path."""
+    """Validates the schema of a version at that path."""
     if with_status and schema.get("type") != "object" and schema.get("type"):
         text = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
         yield invalid(f"{path}.type", schema["type"], text)
@@ -37,7 +37,7 @@ def schema_errors(schema: JSONObject, path: str, *, with_status: bool) -> Iterat
 
 
 def _defaults(schema: JSONObject, path: str) -> Iterator[FieldError]:
-    """A default must itself fit."""
+    """Validates defaults against their own schema."""
     if schema.get("default") is not None:
         for error in errors_of(schema, schema["default"]):
             inside = error.field not in ("", "<nil>")

@@ -1,7 +1,7 @@
-"""Which schemas are structural, with the words of the real server.
+"""Validation that a schema is structural, with the messages of the real server.
 
-A structural schema says the type of everything once, outside of `allOf`, `anyOf`, `oneOf` and `not`, so that the server
-knows what to prune and what to default. `structural_errors` gives what stands against that, sorted as the server does.
+A structural schema specifies every type once, outside of `allOf`, `anyOf`, `oneOf` and `not`, so that the server knows
+what to prune and to default. `structural_errors` returns the violations in the server's order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TYPELESS: Final = {
 }
 _JUNCTORS: Final = ("allOf", "anyOf", "oneOf", "not")
 _INT_OR_STRING: Final = [{"type": "integer"}, {"type": "string"}]
-# What may only be said once, outside of value validations: the key, whether it may be there empty, and the complaint.
+# Fields that are allowed only outside of value validations: key, whether an empty value is allowed, and message.
 _ONCE: Final = (
     ("type", "must be empty to be structural"),
     ("additionalProperties", "must be undefined to be structural"),
@@ -43,7 +43,7 @@ _ONCE: Final = (
 
 
 def structural_errors(schema: dict[str, Any], path: str) -> list[FieldError]:
-    """What keeps the schema at `path` from being structural."""
+    """Yields the violations of the schema at `path`."""
     found = [*_invariants(schema, "root", path), *_completeness(schema, path)]
     return sorted(found, key=str)
 
@@ -149,7 +149,7 @@ def _nested(schema: dict[str, Any], path: str) -> Iterator[FieldError]:
 
 
 def _completeness(schema: dict[str, Any], path: str) -> Iterator[FieldError]:
-    """What the value validations of the root speak of must be specified outside of them, too."""
+    """Checks that fields in the value validations of the root are specified outside of them, too."""
     yield from _specified(schema, {key: value for key, value in schema.items() if key in _JUNCTORS}, path, path)
 
 

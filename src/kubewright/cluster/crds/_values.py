@@ -1,11 +1,11 @@
-"""Checking a custom resource against its schema, with the words of the real server.
+"""Validation of a custom resource against its schema, with the messages of the real server.
 
-`errors_of(schema, value)` gives the `FieldError`s that the server would answer with, for every rule of OpenAPI that a
-structural schema may have; CEL rules and the uniqueness of list elements are checked elsewhere. With `old`, what did
-not change is not held against anybody (the server calls it ratcheting): an object that broke a rule before the rule
-existed can still be changed elsewhere. Elements of a list are only compared where their keys tell which is which.
+`errors_of(schema, value)` returns the `FieldError`s of the server for every OpenAPI validation of a structural schema.
+CEL rules and the uniqueness of list elements are checked elsewhere. With `old`, unchanged values are not validated (the
+server calls this ratcheting): an object that violates a newer rule can still be changed elsewhere. List elements are
+compared only if keys identify them.
 
-The order of members of an object is that of the schema and the object; the real server's is random.
+Members are checked in the order of the schema and the object; the real server's order is random.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from kubewright.regex import text_matches
 __all__ = ["errors_of"]
 
 _ABSENT: Final = object()
-_ROOT: Final = "<nil>"  # what the server calls the field when there is none
+_ROOT: Final = "<nil>"  # the server's name for the root field
 _INT32: Final = 2**31
 _INT64: Final = 2**63
 _GO_FORMATS: Final = {"integer": "int64", "number": "float64"}
 
 
 def errors_of(schema: dict[str, Any], value: Any, path: str = "", *, old: Any = _ABSENT) -> list[FieldError]:
-    """The rules of the schema that the value breaks. `path` names the value in the errors."""
+    """Returns the violations of the schema. `path` names the value in the errors."""
     return _check(schema, value, path, old).errors
 
 
 @dataclass(slots=True)
 class _Result:
-    """What was found, and how much fitted: of several alternatives, the server tells about the one that fits best."""
+    """The errors found, and how much matched: of several alternatives, the server reports the one that matches best."""
 
     errors: list[FieldError] = field(default_factory=list)
     fitting: int = 0
 
     def add(self, *errors: FieldError) -> None:
-        """Each message once."""
+        """Adds each message once."""
         for error in errors:
             if error not in self.errors:
                 self.errors.append(error)
@@ -115,14 +115,14 @@ def _check_type(schema: dict[str, Any], value: Any, path: str) -> _Result:
     fits = actual in expected or whole or (actual == "integer" and "number" in expected)
     if (format_ := _format(schema)) and not ("number" in expected or "integer" in expected):
         if isinstance(value, str | list):
-            return _Result(fitting=1)  # left to the format
+            return _Result(fitting=1)  # the format check decides
         if not fits:
             return _Result([_wrong_type(path, format_, _GO_FORMATS.get(actual, ""))])
     return _Result(fitting=1) if fits else _Result([_wrong_type(path, ",".join(expected), actual)])
 
 
 def _format(schema: dict[str, Any]) -> str:
-    """The format, if it is one that the server knows: it forgets the others."""
+    """Returns the format if the server knows it; the server ignores unknown formats."""
     format_: str = schema.get("format") or ""
     return format_ if is_format(format_) else ""
 
@@ -193,7 +193,7 @@ def _is_multiple(value: float, factor: float) -> bool:
     return quotient == math.trunc(quotient)
 
 
-# What holds others
+# Containers
 
 
 def _check_list(schema: dict[str, Any], value: list[Any], path: str, old: Any) -> _Result:
@@ -212,7 +212,7 @@ def _check_list(schema: dict[str, Any], value: list[Any], path: str, old: Any) -
 
 
 def _correlated(schema: dict[str, Any], value: list[Any], old: Any) -> list[Any]:
-    """For each element the one that it was before, where keys can tell."""
+    """Returns the old element of each element if keys identify them."""
     keys = schema.get("x-kubernetes-list-map-keys")
     if not keys or schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list):
         return [_ABSENT] * len(value)
@@ -292,10 +292,10 @@ def _until_valid(checks: Sequence[Callable[[], _Result]]) -> list[_Result]:
 
 
 def _best(found: list[_Result]) -> _Result:
-    return max(found, key=lambda one: one.fitting)  # the first of several that are as good
+    return max(found, key=lambda one: one.fitting)  # the first of several equal ones
 
 
-# Words
+# Formatting
 
 
 def _named(path: str) -> str:
@@ -327,5 +327,5 @@ def _json_type(value: Any) -> str:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal as JSON: true is not 1."""
+    """Returns whether two values are equal as JSON: true is not 1."""
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)

@@ -79,7 +79,7 @@ def _type_of(definition: JSONObject, version: JSONObject, strategy: CustomStrate
 
 
 def _has_other_schemas(definition: JSONObject) -> bool:
-    """Whether objects may be stored that another schema has shaped."""
+    """Returns whether stored objects may have been written with another schema."""
     return len(definition["spec"]["versions"]) > 1 or definition["metadata"].get("generation", 1) > 1
 
 
@@ -88,7 +88,7 @@ def _storage_version(spec: JSONObject) -> JSONObject:
 
 
 def _storage_hash(definition: JSONObject) -> str:
-    """How the server names the form in which objects are stored: eight bytes of a digest."""
+    """Returns the server's hash of the storage version: eight bytes of a digest."""
     spec = definition["spec"]
     name = f"{spec['group']}/{_storage_version(spec)['name']}/{spec['names']['kind']}"
     return base64.b64encode(hashlib.sha256(name.encode()).digest()[:8]).decode()

@@ -1,4 +1,4 @@
-"""Objects inside of objects (`x-kubernetes-embedded-resource`): they say what they are."""
+"""Embedded objects (`x-kubernetes-embedded-resource`): validation of apiVersion and kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EMPTY = "must not be empty"
 
 
 def nameless(schema: dict[str, Any] | None, value: Any, path: str = "") -> Iterator[FieldError]:
-    """What is wrong with the apiVersion and the kind of each object inside."""
+    """Validates the apiVersion and kind of each embedded object."""
     schema = schema or {}
     if isinstance(value, list):
         for number, element in enumerate(value):

@@ -1,10 +1,10 @@
 """The defaults that the real server sets in built-in kinds.
 
-`defaults_of(group, kind)` gives the function that fills in, in place, what an object leaves open: a Deployment's
-replicas and strategy, a container's pull policy, a Service's session affinity. An object that has been through it is
-not changed by it again. The object must have been read as its Go struct before, which makes structs of absent ones
-(`strategy: {}`). `complete_pod` and `complete_job` do what the server does once, to new objects;
-`complete_changed_pod` what it does to a pod each time.
+`defaults_of(group, kind)` returns a function that sets the defaults of an object in place: a Deployment's replicas and
+strategy, a container's pull policy, a Service's session affinity. Applying it twice changes nothing. The object must
+have been decoded as its Go struct first, which creates absent structs (`strategy: {}`). `complete_pod` and
+`complete_job` set the fields that the server sets once, in new objects; `complete_changed_pod` those it sets on each
+update of a pod.
 """
 
 from __future__ import annotations
@@ -47,5 +47,5 @@ _DEFAULTS: Final[dict[tuple[str, str], Callable[[JSONObject], None]]] = {
 
 
 def defaults_of(group: str, kind: str) -> Callable[[JSONObject], None] | None:
-    """What fills in the objects of a built-in kind, in place; None where nothing is filled in."""
+    """Returns the function that defaults objects of a built-in kind in place; None if the kind has no defaults."""
     return _DEFAULTS.get((group, kind))

@@ -1,4 +1,4 @@
-"""Defaults of the kinds whose pods end."""
+"""Defaults of Jobs and CronJobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["cron_job", "job"]
 
 
 def job(obj: JSONObject) -> None:
-    """One pod, which has to succeed once."""
+    """Sets the defaults of a Job: one pod, one completion."""
     spec = part(obj, "spec")
     _job_spec(spec)
     put(spec, manualSelector=False)
@@ -37,7 +37,7 @@ def _job_spec(spec: dict[str, Any]) -> None:
 
 
 def cron_job(obj: JSONObject) -> None:
-    """Jobs may overlap; three that succeeded and one that failed are kept."""
+    """Sets the defaults of a CronJob: concurrent Jobs are allowed; three successful and one failed are kept."""
     spec = part(obj, "spec")
     put(spec, concurrencyPolicy="Allow", suspend=False, successfulJobsHistoryLimit=3, failedJobsHistoryLimit=1)
     template(part(part(spec, "jobTemplate"), "spec"))

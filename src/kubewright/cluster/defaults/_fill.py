@@ -1,4 +1,4 @@
-"""Small steps that defaults are made of."""
+"""Helpers for defaults."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["each", "part", "put"]
 
 
 def put(obj: dict[str, Any], **fields: Any) -> None:
-    """Set fields that are absent, null, or the zero value of what Go cannot leave absent: an empty text."""
+    """Sets fields that are absent, null, or an empty string, which is Go's zero value."""
     for name, value in fields.items():
         if obj.get(name) in (None, ""):
             obj[name] = value
 
 
 def part(obj: dict[str, Any], name: str) -> dict[str, Any]:
-    """A struct inside the object, made if it is absent."""
+    """Returns a nested struct; creates it if absent."""
     found = obj.get(name)
     if found is None:
         found = obj[name] = {}
@@ -25,6 +25,6 @@ def part(obj: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def each(obj: dict[str, Any] | None, *names: str) -> Iterable[dict[str, Any]]:
-    """The elements of the lists under these names; none when a list is absent."""
+    """Yields the elements of the lists with these names. Absent lists are skipped."""
     for name in names:
         yield from (obj or {}).get(name) or ()

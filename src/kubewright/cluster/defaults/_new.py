@@ -1,4 +1,4 @@
-"""What the server does to new objects, once: a Job's labels, and what admission adds to pods."""
+"""Fields that the server sets once in new objects: labels of Jobs, and the changes of admission in pods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PATIENCE: Final = 300
 
 
 def complete_pod(obj: JSONObject) -> None:
-    """Pending, of a quality of service, of normal priority, and patient with a node that is away for a moment."""
+    """Sets the phase, QoS class, priority and default tolerations of a new pod."""
     spec = part(obj, "spec")
     obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
     spec.setdefault("priority", 0)
@@ -23,7 +23,7 @@ def complete_pod(obj: JSONObject) -> None:
 
 
 def complete_changed_pod(obj: JSONObject, old: JSONObject) -> None:
-    """What admission adds to a changed pod: its priority stays, and so does its patience."""
+    """Keeps the priority and default tolerations of a changed pod."""
     spec, before = part(obj, "spec"), part(old, "spec")
     for field in ("priority", "preemptionPolicy"):
         if field in before:
@@ -45,7 +45,7 @@ def _tolerates(toleration: dict[str, Any], taint: str) -> bool:
 
 
 def qos_class(spec: dict[str, Any]) -> str:
-    """How a pod is treated when resources are short, by what its containers ask for."""
+    """Returns the QoS class of a pod by the requests and limits of its containers."""
     guaranteed, asked = True, False
     for container in each(spec, "containers", "initContainers"):
         resources = container.get("resources") or {}
@@ -60,7 +60,7 @@ def qos_class(spec: dict[str, Any]) -> str:
 
 
 def complete_job(obj: JSONObject) -> None:
-    """Its pods are known by the Job's uid, unless it says how they are."""
+    """Selects the pods of a Job by its uid, unless the Job has a manual selector."""
     spec, metadata = part(obj, "spec"), obj["metadata"]
     if spec.get("manualSelector"):
         return
@@ -73,7 +73,7 @@ def complete_job(obj: JSONObject) -> None:
     template = part(part(spec, "template"), "metadata")
     before, own = template.get("labels") or {}, metadata.get("labels") or {}
     template["labels"] = {**before, **labels}
-    if not own or own == before:  # labels that it has from its template follow that
+    if not own or own == before:  # labels inherited from the template follow it
         metadata["labels"] = dict(template["labels"])
     selector = part(spec, "selector")
     uid = {"batch.kubernetes.io/controller-uid": metadata["uid"]}

@@ -1,4 +1,4 @@
-"""Defaults of kinds with few of them."""
+"""Defaults of kinds that have only a few."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _RBAC: Final = "rbac.authorization.k8s.io"
 
 
 def persistent_volume_claim(obj: JSONObject) -> None:
-    """A file system, not bound yet."""
+    """Sets the defaults of a claim: a file system, pending."""
     put(part(obj, "spec"), volumeMode="Filesystem")
     put(part(obj, "status"), phase="Pending")
 
 
 def persistent_volume(obj: JSONObject) -> None:
-    """A file system, kept when its claim goes."""
+    """Sets the defaults of a volume: a file system, retained."""
     spec = part(obj, "spec")
     put(spec, persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem")
     if (host := spec.get("hostPath")) is not None and "type" not in host:
@@ -39,14 +39,14 @@ def persistent_volume(obj: JSONObject) -> None:
 
 
 def node(obj: JSONObject) -> None:
-    """What can be allocated is all that there is."""
+    """Defaults the allocatable resources to the capacity."""
     status = part(obj, "status")
     if status.get("capacity") and not status.get("allocatable"):
         status["allocatable"] = dict(status["capacity"])
 
 
 def limit_range(obj: JSONObject) -> None:
-    """Limits and requests follow from each other."""
+    """Derives default limits from the maximum, and default requests from default limits and the minimum."""
     for limit in each(part(obj, "spec"), "limits"):
         if limit.get("type") != "Container":
             continue
@@ -58,7 +58,7 @@ def limit_range(obj: JSONObject) -> None:
 
 
 def network_policy(obj: JSONObject) -> None:
-    """For what comes in; and for what goes out, if there are rules for that."""
+    """Defaults the policy types: ingress, and egress if there are egress rules."""
     spec = part(obj, "spec")
     for rule in each(spec, "ingress", "egress"):
         for port in each(rule, "ports"):
@@ -68,13 +68,13 @@ def network_policy(obj: JSONObject) -> None:
 
 
 def ingress_class(obj: JSONObject) -> None:
-    """Parameters are cluster-wide."""
+    """Defaults the scope of parameters to the cluster."""
     if (parameters := part(obj, "spec").get("parameters")) is not None:
         put(parameters, scope="Cluster")
 
 
 def role_binding(obj: JSONObject) -> None:
-    """Roles, users and groups are of RBAC; service accounts of the core group."""
+    """Defaults the API groups of the role and the subjects."""
     put(part(obj, "roleRef"), apiGroup=_RBAC)
     for subject in each(obj, "subjects"):
         if subject.get("kind") in ("User", "Group"):
@@ -82,17 +82,17 @@ def role_binding(obj: JSONObject) -> None:
 
 
 def priority_class(obj: JSONObject) -> None:
-    """May push others out."""
+    """Defaults the preemption policy."""
     put(obj, preemptionPolicy="PreemptLowerPriority")
 
 
 def storage_class(obj: JSONObject) -> None:
-    """Volumes go with their claims and are bound at once."""
+    """Defaults the reclaim policy to Delete and the binding mode to Immediate."""
     put(obj, reclaimPolicy="Delete", volumeBindingMode="Immediate")
 
 
 def autoscaler(obj: JSONObject) -> None:
-    """At least one replica, by 80 % of the processor time that was asked for."""
+    """Defaults to at least one replica and 80 % CPU utilization."""
     spec = part(obj, "spec")
     put(spec, minReplicas=1)
     if obj.get("apiVersion") == "autoscaling/v2" and not spec.get("metrics"):

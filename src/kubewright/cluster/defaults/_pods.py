@@ -1,4 +1,4 @@
-"""Defaults of pods and of the templates they are made from."""
+"""Defaults of pods and pod templates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TOKEN_SECONDS: Final = 3600
 
 
 def pod(obj: JSONObject) -> None:
-    """A pod of its own: also requests follow from limits, and links to services are made."""
+    """Sets the defaults of a pod. Unlike in templates, requests default to limits, and service links are enabled."""
     spec = part(obj, "spec")
     pod_spec(spec)
     put(spec, enableServiceLinks=True)
@@ -29,17 +29,17 @@ def pod(obj: JSONObject) -> None:
 
 
 def pod_template(obj: JSONObject) -> None:
-    """The kind PodTemplate."""
+    """Sets the defaults of a PodTemplate."""
     template(obj)
 
 
 def template(holder: dict[str, Any]) -> None:
-    """The `template` of a workload."""
+    """Sets the defaults of the `template` of a workload."""
     pod_spec(part(part(holder, "template"), "spec"))
 
 
 def pod_spec(spec: dict[str, Any]) -> None:
-    """What pods and templates have in common."""
+    """Sets the defaults that pods and templates share."""
     put(
         spec,
         dnsPolicy="ClusterFirst",

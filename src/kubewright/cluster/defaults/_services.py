@@ -1,4 +1,4 @@
-"""Defaults of services and their endpoints."""
+"""Defaults of Services and their endpoints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STICKY_SECONDS = 10800
 
 
 def service(obj: JSONObject) -> None:
-    """Inside the cluster, by any pod, to the same port."""
+    """Sets the defaults of a Service: ClusterIP, no affinity, target port equal to port."""
     spec = part(obj, "spec")
     put(spec, sessionAffinity="None", type="ClusterIP")
     if spec["sessionAffinity"] == "ClientIP":
@@ -29,14 +29,14 @@ def service(obj: JSONObject) -> None:
 
 
 def endpoints(obj: JSONObject) -> None:
-    """Ports are of TCP."""
+    """Defaults the protocol of ports to TCP."""
     for subset in each(obj, "subsets"):
         for port in each(subset, "ports"):
             put(port, protocol="TCP")
 
 
 def endpoint_slice(obj: JSONObject) -> None:
-    """Ports have a name, if an empty one, and are of TCP."""
+    """Defaults the names of ports to "" and their protocol to TCP."""
     for port in each(obj, "ports"):
         put(port, protocol="TCP")
         if port.get("name") is None:

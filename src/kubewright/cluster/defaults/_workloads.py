@@ -1,4 +1,4 @@
-"""Defaults of the kinds that keep pods running."""
+"""Defaults of the workload kinds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
 def deployment(obj: JSONObject) -> None:
-    """One replica, replaced a quarter at a time."""
+    """Sets the defaults of a Deployment: one replica, rolling update with 25 %."""
     spec = part(obj, "spec")
     put(spec, replicas=1, revisionHistoryLimit=10, progressDeadlineSeconds=600)
     strategy = part(spec, "strategy")
@@ -26,14 +26,14 @@ def deployment(obj: JSONObject) -> None:
 
 
 def replica_set(obj: JSONObject) -> None:
-    """One replica."""
+    """Defaults to one replica."""
     spec = part(obj, "spec")
     put(spec, replicas=1)
     template(spec)
 
 
 def replication_controller(obj: JSONObject) -> None:
-    """One replica; selector and labels follow from the template's labels."""
+    """Defaults to one replica, and derives selector and labels from the template."""
     spec = part(obj, "spec")
     put(spec, replicas=1)
     template(spec)
@@ -44,7 +44,7 @@ def replication_controller(obj: JSONObject) -> None:
 
 
 def stateful_set(obj: JSONObject) -> None:
-    """One replica, in order; claims stay."""
+    """Sets the defaults of a StatefulSet: one replica, ordered, claims retained."""
     spec = part(obj, "spec")
     put(spec, replicas=1, revisionHistoryLimit=10, podManagementPolicy="OrderedReady")
     update = part(spec, "updateStrategy")
@@ -60,7 +60,7 @@ def stateful_set(obj: JSONObject) -> None:
 
 
 def daemon_set(obj: JSONObject) -> None:
-    """Replaced one node at a time."""
+    """Defaults to a rolling update of one node at a time."""
     spec = part(obj, "spec")
     put(spec, revisionHistoryLimit=10)
     update = part(spec, "updateStrategy")
@@ -68,5 +68,5 @@ def daemon_set(obj: JSONObject) -> None:
     if update["type"] == "RollingUpdate":
         put(part(update, "rollingUpdate"), maxUnavailable=1, maxSurge=0)
     template(spec)
-    # A number of the old API, which the server keeps in an annotation.
+    # A field of the old API that the server keeps in an annotation.
     put(part(obj["metadata"], "annotations"), **{TEMPLATE_GENERATION: "0"})

@@ -1,19 +1,19 @@
-"""Limits: LimitRanges and ResourceQuotas, enforced as the real server's admission plugins enforce them.
+"""LimitRanges and ResourceQuotas, enforced as the real server's admission plugins enforce them.
 
-`LimitRanger` fills in what containers ask for and refuses pods and claims that ask for too little or too much.
-`QuotaAdmission` refuses what would exceed a quota, by the quota's `status`, and adds to `status.used` what it lets in.
-`QuotaController` keeps that status right: `hard` as the spec has it, `used` as it is counted. Without controllers
-nobody sets `status.hard`, and nothing is enforced, as on a real kube-apiserver without kube-controller-manager.
+`LimitRanger` sets default requests and limits, and rejects pods and claims outside the allowed range. `QuotaAdmission`
+rejects writes that would exceed a quota, based on the quota's `status`, and adds admitted writes to `status.used`.
+`QuotaController` maintains that status: `hard` from the spec, `used` by counting. Without controllers `status.hard`
+stays empty and nothing is enforced, as on a real kube-apiserver without kube-controller-manager.
 
-Counted are pods with what they ask for, Services with their node ports and load balancers, claims with their storage,
-and any other kind by `count/...`. The scopes are Terminating, NotTerminating, BestEffort, NotBestEffort and
-PriorityClass; a quota with another one is refused.
+Quotas count pods with their requests and limits, Services with their node ports and load balancers, claims with their
+storage, and any other kind by `count/...`. The supported scopes are Terminating, NotTerminating, BestEffort,
+NotBestEffort and PriorityClass; a quota with another scope is rejected.
 """
 
 from __future__ import annotations
 
 from kubewright.cluster.limits._admission import QuotaAdmission
 from kubewright.cluster.limits._controller import QuotaController
-from kubewright.cluster.limits._ranger import LimitRanger
+from kubewright.cluster.limits._limit_ranger import LimitRanger
 
 __all__ = ["LimitRanger", "QuotaAdmission", "QuotaController"]

@@ -1,4 +1,4 @@
-"""`QuotaAdmission`: what would exceed a quota is refused, and what is let in is added to what is used."""
+"""`QuotaAdmission`: rejects writes that would exceed a quota, and counts admitted ones as used."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class QuotaAdmission(Plugin):
         self._state = state
 
     def handles(self, attributes: Attributes) -> bool:
-        """Whatever is made in a namespace that has quotas, and what may grow; quotas themselves for their scopes."""
+        """Returns whether the write may use more of a quota in its namespace, or is a quota itself."""
         if attributes.subresource or attributes.object is None or not attributes.namespace:
             return False
         if attributes.type.storage == STORAGE:
@@ -41,7 +41,7 @@ class QuotaAdmission(Plugin):
         )
 
     def validate(self, attributes: Attributes) -> None:
-        """Refuse what a quota does not allow; then note what is used."""
+        """Rejects a write that exceeds a quota; otherwise records the usage."""
         obj = attributes.object
         assert obj is not None
         if attributes.type.storage == STORAGE:
@@ -67,7 +67,7 @@ class QuotaAdmission(Plugin):
         return (obj["spec"].get("activeDeadlineSeconds") is None) != (old["spec"].get("activeDeadlineSeconds") is None)
 
     def _charge(self, attributes: Attributes, entry: Entry) -> tuple[Entry, Amounts] | None:
-        """What is used once this is written; None when the quota has nothing to do with it. Raises the refusal."""
+        """Returns the usage after the write; None if the quota does not count it. Raises a 403 if it is exceeded."""
         resource, obj, now = attributes.type.qualified, attributes.object, self._state.clock.now()
         assert obj is not None
         quota = entry.decode()
@@ -81,17 +81,17 @@ class QuotaAdmission(Plugin):
             raise attributes.forbidden(f"failed quota: {quota_name}: must specify {missing}")
         if not names <= used.keys():
             raise attributes.forbidden(f"status unknown for quota: {quota_name}, resources: {','.join(sorted(names))}")
-        asked = usage_of(resource, obj, now)
+        requested = usage_of(resource, obj, now)
         if attributes.old is not None and concerns(quota, resource, attributes.old):
             before = usage_of(resource, attributes.old, now)
-            asked = {name: amount - before.get(name, Quantity("0")) for name, amount in asked.items()}
-        asked = {name: amount for name, amount in asked.items() if name in hard and amount > Quantity("0")}
-        if not asked:
+            requested = {name: amount - before.get(name, Quantity("0")) for name, amount in requested.items()}
+        requested = {name: amount for name, amount in requested.items() if name in hard and amount > Quantity("0")}
+        if not requested:
             return None
-        after = sum_of(used, asked)
-        if exceeded := sorted(name for name in asked if after[name] > hard[name]):
+        after = sum_of(used, requested)
+        if exceeded := sorted(name for name in requested if after[name] > hard[name]):
             requested, spent, limited = (
-                ",".join(f"{name}={amounts[name]}" for name in exceeded) for amounts in (asked, used, hard)
+                ",".join(f"{name}={amounts[name]}" for name in exceeded) for amounts in (requested, used, hard)
             )
             text = f"requested: {requested}, used: {spent}, limited: {limited}"
             raise attributes.forbidden(f"exceeded quota: {quota_name}, {text}")

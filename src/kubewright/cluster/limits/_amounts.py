@@ -1,4 +1,4 @@
-"""Amounts of resources: what pods ask for in all. A list is a dict from a resource's name to a `Quantity`."""
+"""Resource amounts of pods. A resource list is a dict from resource name to `Quantity`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Amounts: TypeAlias = dict[str, Quantity]
 
 
 def amounts_of(given: Mapping[str, str] | None) -> Amounts:
-    """A resource list as it stands in an object."""
+    """Decodes a resource list."""
     return {name: Quantity(value) for name, value in (given or {}).items()}
 
 
 def written(amounts: Amounts) -> dict[str, str]:
-    """A resource list as it stands in an object, its names in order."""
+    """Encodes a resource list, sorted by name."""
     return {name: str(amounts[name]) for name in sorted(amounts)}
 
 
 def sum_of(one: Amounts, other: Amounts) -> Amounts:
-    """Both together."""
+    """Returns the sum of two lists."""
     made = dict(one)
     for name, value in other.items():
         made[name] = made[name] + value if name in made else value
@@ -40,12 +40,12 @@ def _largest(one: Amounts, other: Amounts) -> Amounts:
 
 
 def pod_requests(spec: JSONObject) -> Amounts:
-    """What a pod asks for: its containers together, or an init container, whichever is more."""
+    """Returns the effective requests of a pod: the containers together, or an init container if that is more."""
     return _total(spec, "requests")
 
 
 def pod_limits(spec: JSONObject) -> Amounts:
-    """What a pod may use at most."""
+    """Returns the effective limits of a pod."""
     return _total(spec, "limits")
 
 
@@ -57,7 +57,7 @@ def _total(spec: JSONObject, field: str) -> Amounts:
     before: Amounts = {}
     for container in spec.get("initContainers") or ():
         own = _of(container, field)
-        if container.get("restartPolicy") == "Always":  # it goes on while the others run
+        if container.get("restartPolicy") == "Always":  # a sidecar runs along with the other containers
             total, beside = sum_of(total, own), sum_of(beside, own)
             own = beside
         else:

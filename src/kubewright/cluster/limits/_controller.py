@@ -1,4 +1,4 @@
-"""`QuotaController`: the status of quotas, as kube-controller-manager keeps it."""
+"""`QuotaController`: maintains the status of quotas, as kube-controller-manager does."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _NOTHING: Final = Quantity("0")
 
 
 class QuotaController:
-    """Keeps `hard` and `used` of every quota.
+    """Maintains `hard` and `used` of every quota.
 
-    A quota that is new or changed is counted from all objects of its namespace; from then on each write changes the
-    count by what it changes, so that the cost of a write does not grow with the number of objects.
+    A new or changed quota is counted from all objects of its namespace. After that each write adjusts the count, so the
+    cost of a write does not grow with the number of objects.
     """
 
     later: tuple[()] = ()
@@ -41,11 +41,11 @@ class QuotaController:
 
     @property
     def busy(self) -> bool:
-        """Whether there is something to do."""
+        """Returns whether work is pending."""
         return bool(self._stale or self._dirty)
 
     def notice(self, event: Event) -> None:
-        """A write: of a quota, or of something that one counts."""
+        """Records a write of a quota or of a counted object."""
         entry = event.entry
         if event.storage == STORAGE:
             self._notice_quota(event)
@@ -76,7 +76,7 @@ class QuotaController:
         self._dirty.add(key)
 
     def _usage(self, quota: JSONObject, storage: str, entry: Entry | None) -> Amounts:
-        """What an object counts for in a quota."""
+        """Returns the usage of an object in a quota."""
         types = self._state.types.stored_as(storage)
         if entry is None or not types:
             return {}
@@ -92,10 +92,10 @@ class QuotaController:
         }
 
     def again(self) -> None:
-        """Nothing is ever put off."""
+        """Does nothing: this controller never defers work."""
 
     async def work(self) -> None:
-        """Count what is stale, and write each status that is not right."""
+        """Recounts stale quotas and writes each status that changed."""
         storage = self._state.storage
         for key in sorted(self._stale):
             self._recount(key)

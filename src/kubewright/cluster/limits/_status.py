@@ -1,4 +1,4 @@
-"""Writing the status of quotas."""
+"""Writes the status of quotas."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STORAGE: Final = "/resourcequotas"
 
 
 def write_status(state: State, entry: Entry, status: JSONObject, manager: str) -> None:
-    """Change what is given of a quota's status, in the name of a manager, if anything changes."""
+    """Updates the given fields of a quota's status as a field manager, if they changed."""
     type_ = state.types.find("", "v1", "resourcequotas")
     assert type_ is not None
     old = decoded(type_, entry)

@@ -1,4 +1,4 @@
-"""What an object counts for in a quota, and which quotas are about it."""
+"""The usage of objects in quotas, and the quotas that count an object."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubewright.cluster.limits._amounts import Amounts, amounts_of, pod_limits, 
 __all__ = ["SCOPES", "concerns", "counted_names", "missing_amounts", "usage_of"]
 
 SCOPES: Final = frozenset({"Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass"})
-"""The scopes that quotas may have here."""
+"""The supported scopes of quotas."""
 
 _ONE: Final = Quantity("1")
 _NONE: Final = Quantity("0")
@@ -21,12 +21,12 @@ _PLAIN: Final = frozenset({"configmaps", "secrets", "replicationcontrollers", "r
 _COMPUTED: Final = ("cpu", "memory", "ephemeral-storage")
 _REQUIRED: Final = frozenset(
     {"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}
-)  # of each container, as soon as a quota counts them
+)  # required of each container if a quota counts them
 _CLASS: Final = ".storageclass.storage.k8s.io/"
 
 
 def usage_of(resource: str, obj: JSONObject, now: datetime) -> Amounts:
-    """What an object counts for; `resource` is its qualified plural (`deployments.apps`)."""
+    """Returns the usage of an object; `resource` is its qualified plural (`deployments.apps`)."""
     usage = {f"count/{resource}": _ONE}
     if resource == "pods":
         return usage | (_computed(pod_requests(obj["spec"]), pod_limits(obj["spec"])) if _lives(obj, now) else {})
@@ -38,7 +38,7 @@ def usage_of(resource: str, obj: JSONObject, now: datetime) -> Amounts:
 
 
 def _lives(pod: JSONObject, now: datetime) -> bool:
-    """Whether a pod still needs what it asked for: not when it has ended, nor when its time to end is long over."""
+    """Returns whether a pod still uses its resources: not after it finished, nor long after its deletion."""
     if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
         return False
     metadata = pod["metadata"]
@@ -79,7 +79,7 @@ def _claim(spec: JSONObject) -> Amounts:
 
 
 def counted_names(resource: str, hard: Iterable[str]) -> set[str]:
-    """Those names of a quota that are about objects of this resource, whether an object has any of it or not."""
+    """Returns the names of a quota that count objects of this resource, even if this object uses none of it."""
     return {name for name in hard if name == f"count/{resource}" or _is_of(resource, name)}
 
 
@@ -101,7 +101,7 @@ def _is_of_pods(name: str) -> bool:
 
 
 def missing_amounts(pod: JSONObject, names: Iterable[str]) -> str:
-    """What the containers of a pod do not ask for although a quota counts it; "" when nothing is missing."""
+    """Returns the counted resources that containers of a pod do not specify; "" if none is missing."""
     if (pod["spec"].get("resources") or {}).get("requests") or (pod["spec"].get("resources") or {}).get("limits"):
         return ""
     missing: dict[str, set[str]] = {}
@@ -114,7 +114,7 @@ def missing_amounts(pod: JSONObject, names: Iterable[str]) -> str:
 
 
 def concerns(quota: JSONObject, resource: str, obj: JSONObject) -> bool:
-    """Whether an object is in the scopes of a quota."""
+    """Returns whether an object is in the scopes of a quota."""
     spec = quota.get("spec") or {}
     scopes = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
     scopes += (spec.get("scopeSelector") or {}).get("matchExpressions") or []

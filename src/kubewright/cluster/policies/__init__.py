@@ -1,15 +1,15 @@
-"""ValidatingAdmissionPolicies and MutatingAdmissionPolicies, with their bindings: CEL about any write.
+"""ValidatingAdmissionPolicies and MutatingAdmissionPolicies, with their bindings: CEL expressions about writes.
 
-`add_policies` makes a cluster accept them, and ask them at every write. The same engine evaluates the match conditions
-of webhooks. What a policy may ask: `object`, `oldObject`, `request`, `namespaceObject`, `params` and its own
-`variables`. What it may not, and is refused with 501: the `authorizer`, and changes to a scale. Without the extra `cel`
-policies are refused as a whole.
+`add_policies` makes a cluster accept them and evaluate them on every write. The same engine evaluates the match
+conditions of webhooks. Policies can use `object`, `oldObject`, `request`, `namespaceObject`, `params` and their own
+`variables`. The `authorizer` and mutations of a scale are rejected with 501. Without the extra `cel`, all policies are
+rejected.
 
-A policy and its bindings count from the moment of their writing, where the real server takes a moment.
+A policy and its bindings apply as soon as they are written; the real server needs a moment.
 """
 
 from __future__ import annotations
 
-from kubewright.cluster.policies._room import add_policies
+from kubewright.cluster.policies._install import add_policies
 
 __all__ = ["add_policies"]

@@ -1,4 +1,4 @@
-"""Match conditions, of webhooks and of policies."""
+"""Match conditions of webhooks and policies."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _BUDGET: Final = 2_500_000
 
 
 class PolicyConditions:
-    """The match conditions of webhooks: see `kubewright.cluster.admission._conditions.Conditions`."""
+    """Implements `kubewright.cluster.admission._conditions.Conditions` with CEL."""
 
     def problems(self, expression: str, path: str) -> list[FieldError]:
-        """What is wrong with an expression."""
+        """Validates an expression."""
         problem = _compiled(expression).problem
         return [invalid(path, expression, problem)] if problem else []
 
@@ -33,7 +33,7 @@ class PolicyConditions:
         obj: JSONObject | None,
         old: JSONObject | None,
     ) -> bool:
-        """Whether all hold."""
+        """Returns whether all conditions hold."""
         expressions = [_compiled(condition["expression"]) for condition in conditions]
         return all_hold(expressions, values_of(request, obj, old))
 
@@ -44,7 +44,7 @@ def _compiled(text: str) -> Expression:
 
 
 def all_hold(expressions: Sequence[Expression], values: Mapping[str, Any]) -> bool:
-    """Whether all conditions hold. One that does not decides; an error counts when all others hold."""
+    """Returns whether all conditions hold. A false condition decides; an error counts only if no condition is false."""
     budget, failures = Budget(_BUDGET), []
     for expression in expressions:
         if expression.program is None:

@@ -1,4 +1,4 @@
-"""`Definitions`: policies with their bindings, compiled when they are first needed after a change."""
+"""`Definitions`: policies with their bindings, compiled on first use after a change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _GROUP: Final = "admissionregistration.k8s.io"
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Which writes are meant: `matchConstraints` of a policy, `matchResources` of a binding."""
+    """The writes that match: `matchConstraints` of a policy, `matchResources` of a binding."""
 
     spec: JSONObject
     namespaces: Selector
@@ -46,7 +46,7 @@ def _match(spec: JSONObject) -> Match:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """One binding. Without a `match` it adds no condition of its own."""
+    """One binding. Without a `match` it does not restrict its policy."""
 
     name: str
     spec: JSONObject
@@ -55,7 +55,7 @@ class Binding:
 
 @dataclass(slots=True, kw_only=True)
 class Policy:
-    """What policies of both kinds are, compiled."""
+    """A compiled policy of either kind."""
 
     name: str
     spec: JSONObject
@@ -66,13 +66,13 @@ class Policy:
 
     @property
     def fails(self) -> bool:
-        """Whether an error refuses the write."""
+        """Returns whether an error rejects the write."""
         return self.spec.get("failurePolicy") != "Ignore"
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """One rule of a policy."""
+    """One validation of a policy."""
 
     raw: JSONObject
     expression: Expression
@@ -89,7 +89,7 @@ class ValidatingPolicy(Policy):
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """One change that a policy makes: an `Object` to be applied or, as a JSON patch, a list of operations."""
+    """One mutation of a policy: an `Object` to apply, or a list of JSON Patch operations."""
 
     is_json_patch: bool
     expression: Expression
@@ -107,14 +107,14 @@ class Definitions(Generic[P]):
 
     def __init__(self, storage: Storage, kind: str, read: Callable[[str, JSONObject], P]) -> None:
         self._storage = storage
-        self._places = (f"{_GROUP}/{kind}admissionpolicies", f"{_GROUP}/{kind}admissionpolicybindings")
+        self._storages = (f"{_GROUP}/{kind}admissionpolicies", f"{_GROUP}/{kind}admissionpolicybindings")
         self._compile = read
         self._entries: tuple[list[Entry], ...] = ()
         self._policies: list[P] = []
 
     def all(self) -> list[P]:
-        """Every policy that somebody has bound."""
-        entries = tuple(list(self._storage.entries(place)) for place in self._places)
+        """Returns every policy that has a binding."""
+        entries = tuple(list(self._storage.entries(storage)) for storage in self._storages)
         if entries != self._entries:
             self._entries = entries
             self._policies = self._read(*entries)
@@ -134,17 +134,17 @@ class Definitions(Generic[P]):
 
 
 def validating_policies(storage: Storage) -> Definitions[ValidatingPolicy]:
-    """The ValidatingAdmissionPolicies of a cluster."""
+    """Returns the ValidatingAdmissionPolicies of a cluster."""
     return Definitions(storage, "validating", _validating)
 
 
 def mutating_policies(storage: Storage) -> Definitions[MutatingPolicy]:
-    """The MutatingAdmissionPolicies of a cluster."""
+    """Returns the MutatingAdmissionPolicies of a cluster."""
     return Definitions(storage, "mutating", _mutating)
 
 
 def _common(name: str, spec: JSONObject) -> tuple[Scope, dict[str, Any]]:
-    """What its expressions may name, and what every policy has."""
+    """Returns the scope of the policy's expressions, and the fields that both kinds have."""
     scope = Scope(has_params=spec.get("paramKind") is not None, has_variables=True, fields={})
     assert scope.fields is not None
     variables = []
@@ -171,8 +171,8 @@ def _validating(name: str, spec: JSONObject) -> ValidatingPolicy:
 
 def _validation(raw: JSONObject, scope: Scope) -> Validation:
     message = raw.get("messageExpression")
-    said = compiled(message, scope, types.STRING) if message else None
-    return Validation(raw, compiled(raw["expression"], scope, types.BOOL), said)
+    compiled_message = compiled(message, scope, types.STRING) if message else None
+    return Validation(raw, compiled(raw["expression"], scope, types.BOOL), compiled_message)
 
 
 def _mutating(name: str, spec: JSONObject) -> MutatingPolicy:

@@ -1,4 +1,4 @@
-"""Expressions about a write: what they may name, how they are compiled, and what they may cost together."""
+"""Expressions of policies: their scope, compilation and cost budget."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no 
 
 _TEXT: Final = {"type": "string"}
 _TEXTS: Final = {"type": "array", "items": _TEXT}
-_ANY: Final = {"x-kubernetes-int-or-string": True}  # whatever stands there
+_ANY: Final = {"x-kubernetes-int-or-string": True}  # any JSON value
 
 
 def _object(**properties: Any) -> JSONObject:
@@ -94,14 +94,14 @@ def _declared(schema: JSONObject, name: str) -> Declared:
 
 
 def _unescape(declared: Declared) -> None:
-    """The server does not escape the names of what is its own: `request.namespace`."""
+    """Restores names that CEL escapes: the server does not escape its own (`request.namespace`)."""
     declared.fields = {name.strip("_"): member for name, member in declared.fields.items()}
     for member in declared.fields.values():
         _unescape(member)
 
 
 def _shown(schema: JSONObject, declared: Declared, raw: JSONObject) -> Struct:
-    """What is the server's own, as expressions see it."""
+    """Converts a value of the server to the form that expressions see."""
     known = {name: raw[name] for name in schema["properties"] if raw.get(name) is not None}
 
     def member(name: str, value: Any) -> Any:
@@ -116,17 +116,17 @@ _NAMESPACE_TYPE: Final = _declared(_NAMESPACE, "kubernetes.Namespace")
 
 
 class OutOfBudget(Exception):
-    """The expressions about a write have cost more than they may together."""
+    """The expressions of a write exceeded their common cost budget."""
 
 
 class Budget:
-    """What the expressions of one policy may still cost."""
+    """The remaining cost of the expressions of one policy."""
 
     def __init__(self, left: int = BUDGET) -> None:
         self._left = left
 
     def run(self, program: Program, variables: Mapping[str, Any]) -> Any:
-        """The value of an expression. Raises `EvaluationError`, or `OutOfBudget` when nothing may follow."""
+        """Evaluates an expression. Raises `EvaluationError`, or `OutOfBudget` if the budget is exhausted."""
         try:
             value, cost = program.run(variables)
         except EvaluationError as error:
@@ -146,9 +146,11 @@ class Budget:
 
 @dataclass(slots=True)
 class Scope:
-    """What expressions may name.
+    """The names that expressions can use.
 
-    `params` only where a policy has a kind of them, `variables` one after the other, types of patches only in patches.
+    `params` exists only if the policy has a `paramKind`. Each variable sees the variables before it. Patch types exist
+    only
+    in patches.
     """
 
     has_params: bool = False
@@ -157,12 +159,12 @@ class Scope:
     patches: bool = False
 
     def for_patches(self) -> Scope:
-        """The same, for an expression that makes a patch."""
+        """Returns the same scope for an expression that builds a patch."""
         return replace(self, patches=True)
 
     @property
     def environment(self) -> Environment:
-        """The names and their types."""
+        """Returns the declared names and their types."""
         variables = {
             "object": types.DYN,
             "oldObject": types.DYN,
@@ -180,7 +182,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression, compiled; or why it could not be."""
+    """A compiled expression, or its compile error."""
 
     text: str
     program: Program | None = None
@@ -188,9 +190,9 @@ class Expression:
 
 
 def compiled(text: str, scope: Scope, *results: Type) -> Expression:
-    """Compile an expression whose value must be of one of the types; any, when none is named.
+    """Compiles an expression whose value must be of one of the types; any type if none is given.
 
-    Raises the refusal of an expression that asks the authorizer.
+    Raises a 501 for an expression that uses the authorizer.
     """
     try:
         program = compile_expression(text, scope.environment)
@@ -217,7 +219,7 @@ def values_of(
     namespace: JSONObject | None = None,
     params: JSONObject | None = None,
 ) -> dict[str, Any]:
-    """The values of the names."""
+    """Returns the values of the names."""
     shown = None if namespace is None else _shown(_NAMESPACE, _NAMESPACE_TYPE, namespace)
     return {
         "object": obj,
@@ -229,7 +231,7 @@ def values_of(
 
 
 def with_variables(values: dict[str, Any], variables: list[tuple[str, Expression]], budget: Budget) -> dict[str, Any]:
-    """The values, and the variables of a policy, each evaluated when it is first asked for."""
+    """Returns the values with the variables of a policy, each evaluated on first use."""
     expressions = dict(variables)
     made = dict(values)
 

@@ -1,7 +1,7 @@
-"""`MutatingPolicies`: the admission plugin that lets MutatingAdmissionPolicies change what is written.
+"""`MutatingPolicies`: the admission plugin for MutatingAdmissionPolicies.
 
-They are asked one after the other, by their names, and their changes in the order in which they stand; each sees what
-the ones before it have made. Those with the policy IfNeeded are asked once more when the object was changed.
+Policies run one after another, by name, and their mutations in order; each sees the result of the ones before it.
+Policies with the reinvocation policy IfNeeded run once more if the object changed.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from kubewright.cluster._kinds import JSONObject, ResourceType, UnreadableObject
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes, ConditionError
 from kubewright.cluster.admission.matching import Reinvocations, VersionedObject, expression_request
-from kubewright.cluster.policies._asking import PolicyPlugin
 from kubewright.cluster.policies._conditions import all_hold
 from kubewright.cluster.policies._definitions import Binding, MutatingPolicy, Mutation, mutating_policies
 from kubewright.cluster.policies._expressions import Budget, OutOfBudget, values_of, with_variables
 from kubewright.cluster.policies._params import ParamsError, params_of
 from kubewright.cluster.policies._patchers import Unmutable, applied, json_patched
+from kubewright.cluster.policies._plugin import PolicyPlugin
 
 __all__ = ["MutatingPolicies"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Invocation:
-    """A policy that is to be asked about a write, once for each of its parameters."""
+    """One evaluation of a policy: there is one for each parameter."""
 
     policy: MutatingPolicy
     binding: Binding
@@ -42,7 +42,7 @@ class _Invocation:
 
 @dataclass(frozen=True, slots=True)
 class _Error:
-    """Something that went wrong with a policy."""
+    """An error of a policy."""
 
     policy: MutatingPolicy
     binding: Binding
@@ -55,7 +55,7 @@ class _Error:
 
 
 class MutatingPolicies(PolicyPlugin[MutatingPolicy]):
-    """Asks every policy whose binding matches a write, in the first phase."""
+    """Runs every policy with a matching binding, in the mutating phase."""
 
     name = "MutatingAdmissionPolicy"
 
@@ -63,7 +63,7 @@ class MutatingPolicies(PolicyPlugin[MutatingPolicy]):
         super().__init__(state, mutating_policies(state.storage))
 
     async def mutate(self, attributes: Attributes) -> None:
-        """Make the changes of all policies. What goes wrong refuses the write, unless the policy is to ignore it."""
+        """Applies the mutations of all policies. An error rejects the write unless the failure policy is Ignore."""
         errors: list[_Error] = []
         invocations = self._invocations(attributes, errors)
         if invocations:
@@ -98,7 +98,7 @@ class MutatingPolicies(PolicyPlugin[MutatingPolicy]):
             await versioned.convert_to(invocation.type)
             request = expression_request(attributes, invocation.type)
             values = values_of(request, versioned.object, versioned.old, namespace, invocation.params)
-            if not self._concerns(invocation, values, errors):
+            if not self._conditions_hold(invocation, values, errors):
                 continue
             if attributes.round and invocation.key not in reinvocations.due:
                 continue
@@ -126,19 +126,19 @@ class MutatingPolicies(PolicyPlugin[MutatingPolicy]):
             attributes.replace(versioned.object)
         reinvocations.last_object = deepcopy(attributes.object)
 
-    def _concerns(self, invocation: _Invocation, values: JSONObject, errors: list[_Error]) -> bool:
-        """Whether the conditions of the policy hold."""
+    def _conditions_hold(self, invocation: _Invocation, values: JSONObject, errors: list[_Error]) -> bool:
+        """Returns whether the match conditions of the policy hold."""
         policy = invocation.policy
-        try:  # conditions do not see the namespace
-            told = with_variables({**values, "namespaceObject": None}, policy.variables, Budget())
-            return all_hold(policy.conditions, told)
+        try:  # match conditions do not see the namespace
+            visible = with_variables({**values, "namespaceObject": None}, policy.variables, Budget())
+            return all_hold(policy.conditions, visible)
         except ConditionError as error:
             errors.append(_Error(policy, invocation.binding, str(error), "Invalid"))
             return False
 
 
 def _mutated(invocation: _Invocation, mutation: Mutation, values: JSONObject) -> JSONObject:
-    """The object after one change. Raises `Unmutable`."""
+    """Returns the object after one mutation. Raises `Unmutable`."""
     budget, expression = Budget(), mutation.expression
     if expression.program is None:
         raise Unmutable(expression.problem)

@@ -1,4 +1,4 @@
-"""The objects that a binding gives to a policy."""
+"""The parameter objects of a binding."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["ParamsError", "params_of"]
 
 
 class ParamsError(Exception):
-    """A binding whose parameters cannot be had."""
+    """The parameters of a binding could not be resolved."""
 
 
 def params_of(state: State, policy: Policy, binding: Binding, namespace: str) -> list[JSONObject | None]:
-    """The parameters, for each of which the policy is asked once; None stands for there being none to give."""
+    """Returns the parameters; the policy is evaluated once for each. A None stands for a policy without parameters."""
     kind, reference = policy.spec.get("paramKind"), binding.spec.get("paramRef")
     if kind is None or reference is None:
         return [None]

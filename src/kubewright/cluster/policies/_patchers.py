@@ -1,4 +1,4 @@
-"""What the patch of a mutating policy makes of an object."""
+"""Application of the patches of mutating policies."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["Unmutable", "applied", "json_patched"]
 
 
 class Unmutable(Exception):
-    """A patch that cannot be applied; the text says why, as the real server would."""
+    """A patch that cannot be applied, with the message of the real server."""
 
 
 def applied(type_: ResourceType, obj: JSONObject, made: Struct) -> JSONObject:
-    """The object with all that an `Object` says, merged as an apply would do it."""
+    """Returns the object merged with an `Object`, as server-side apply merges."""
     if problems := misnamed(made):
         raise Unmutable("type mismatch: " + "\n".join(problems))
     try:
@@ -29,9 +29,9 @@ def applied(type_: ResourceType, obj: JSONObject, made: Struct) -> JSONObject:
 
 
 def json_patched(type_: ResourceType, obj: JSONObject, operations: list[Struct]) -> JSONObject:
-    """The object after all operations; the object itself when one of them is a test, and fails.
+    """Returns the patched object, or the object itself if a `test` operation fails.
 
-    Raises the refusal of what no object of that kind has.
+    Raises a 500 for a result of a built-in kind with unknown fields.
     """
     made = [_operation(each) for each in operations]
     try:

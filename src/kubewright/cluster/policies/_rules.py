@@ -1,4 +1,4 @@
-"""What policies of both kinds, and their bindings, must be: in the words of the real server."""
+"""Validation that both kinds of policies and their bindings share, with the messages of the real server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 
 
 def default_match(match: JSONObject | None) -> None:
-    """What the real server fills in where a policy or a binding says what it is about."""
+    """Sets the real server's defaults of `matchConstraints` and `matchResources`."""
     if match is None:
         return
     if match.get("matchPolicy") is None:
@@ -42,10 +42,10 @@ def default_match(match: JSONObject | None) -> None:
 def policy_errors(
     spec: JSONObject, old: JSONObject | None, scope: Scope, operations: Sequence[str] = ()
 ) -> Iterator[FieldError]:
-    """What is wrong with a policy, but for what it is there for. Its variables are added to the scope.
+    """Validates the common fields of a policy, and adds its variables to the scope.
 
-    `old` is what the policy was: conditions that were there before are not looked at again. `operations` are those that
-    it may be about; all, when none is named.
+    `old` is the previous policy: unchanged match conditions are not validated again. `operations` are the allowed
+    operations; default: all.
     """
     policy = spec.get("failurePolicy")
     if policy not in _FAILURE:
@@ -118,7 +118,7 @@ def _match_errors(
 
 
 def expression_errors(text: str, path: str, scope: Scope, *results: types.Type) -> Iterator[FieldError]:
-    """What is wrong with an expression whose value must be of one of the types."""
+    """Validates an expression whose value must be of one of the types."""
     problem = compiled(text, scope, *results).problem
     if problem:
         yield invalid(path, text, problem)
@@ -141,7 +141,7 @@ def _variable_errors(variable: JSONObject, path: str, scope: Scope) -> Iterator[
 
 
 def binding_errors(spec: JSONObject, operations: Sequence[str] = ()) -> Iterator[FieldError]:
-    """What is wrong with a binding."""
+    """Validates a binding."""
     name = spec.get("policyName") or ""
     if not name:
         yield required("spec.policyName")

@@ -1,4 +1,4 @@
-"""Policies and bindings themselves: defaults, and which are accepted, with the words of the real server."""
+"""Strategies of policies and bindings: defaults and validation, with the messages of the real server."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ _PATCHES: Final = {
 
 
 class _Policy(BuiltinStrategy):
-    """The rules of policies."""
+    """Strategy of policies."""
 
     def default(self, obj: JSONObject) -> None:
-        """What the real server fills in."""
+        """Sets the real server's defaults."""
         spec = obj.setdefault("spec", {})
         if spec.get("failurePolicy") is None:
             spec["failurePolicy"] = "Fail"
         default_match(spec.get("matchConstraints"))
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """Every rule, and every expression."""
+        """Validates every field and expression."""
         return list(self.errors(obj, None))
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """The same; conditions that were there before are not looked at again."""
+        """Validates the policy; unchanged match conditions are not validated again."""
         return [] if subresource == "status" else list(self.errors(obj, old))
 
     def errors(self, obj: JSONObject, old: JSONObject | None) -> Iterator[FieldError]:
-        """What is wrong with a policy."""
+        """Validates a policy."""
         spec, before = obj.get("spec") or {}, None if old is None else old.get("spec") or {}
         scope = Scope(
             has_params=spec.get("paramKind") is not None, has_variables=bool(spec.get("variables")), fields={}
@@ -62,28 +62,28 @@ class _Policy(BuiltinStrategy):
         yield from self.own_errors(obj, spec, scope)
 
     operations: tuple[str, ...] = ()
-    """Which operations it may be about; all, when none is named."""
+    """The operations that it may match; default: all."""
 
     def own_errors(self, obj: JSONObject, spec: JSONObject, scope: Scope) -> Iterator[FieldError]:
-        """What is wrong with what the policy is there for."""
+        """Validates the fields that only this kind of policy has."""
         raise NotImplementedError
 
 
 class _Binding(BuiltinStrategy):
-    """The rules of bindings."""
+    """Strategy of bindings."""
 
     operations: tuple[str, ...] = ()
 
     def default(self, obj: JSONObject) -> None:
-        """What the real server fills in."""
+        """Sets the real server's defaults."""
         default_match((obj.get("spec") or {}).get("matchResources"))
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """Every rule."""
+        """Validates the binding."""
         return list(binding_errors(obj.get("spec") or {}, self.operations))
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """The same."""
+        """Validates the binding."""
         return self.validate_create(obj)
 
 
@@ -91,10 +91,10 @@ class _Binding(BuiltinStrategy):
 
 
 class ValidatingPolicy(_Policy):
-    """The rules of ValidatingAdmissionPolicies."""
+    """Strategy of ValidatingAdmissionPolicies."""
 
     def own_errors(self, obj: JSONObject, spec: JSONObject, scope: Scope) -> Iterator[FieldError]:
-        """What is wrong with validations and audit annotations."""
+        """Validates validations and audit annotations."""
         validations, annotations = spec.get("validations") or [], spec.get("auditAnnotations") or []
         if not validations and not annotations:
             yield required("spec.validations", _NOTHING_ASKED)
@@ -106,10 +106,10 @@ class ValidatingPolicy(_Policy):
 
 
 class ValidatingBinding(_Binding):
-    """The rules of ValidatingAdmissionPolicyBindings."""
+    """Strategy of ValidatingAdmissionPolicyBindings."""
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """Every rule."""
+        """Validates the binding and its validation actions."""
         actions = (obj.get("spec") or {}).get("validationActions") or []
         return [*super().validate_create(obj), *_action_errors(actions)]
 
@@ -173,12 +173,12 @@ def _action_errors(actions: list[str]) -> Iterator[FieldError]:
 
 
 class MutatingPolicy(_Policy):
-    """The rules of MutatingAdmissionPolicies."""
+    """Strategy of MutatingAdmissionPolicies."""
 
     operations = _MUTABLE
 
     def own_errors(self, obj: JSONObject, spec: JSONObject, scope: Scope) -> Iterator[FieldError]:
-        """What is wrong with mutations."""
+        """Validates mutations."""
         mutations = spec.get("mutations") or []
         if not mutations:
             yield required("spec.mutations", "mutations must contain at least one item")
@@ -192,7 +192,7 @@ class MutatingPolicy(_Policy):
 
 
 class MutatingBinding(_Binding):
-    """The rules of MutatingAdmissionPolicyBindings."""
+    """Strategy of MutatingAdmissionPolicyBindings."""
 
     operations = _MUTABLE
 

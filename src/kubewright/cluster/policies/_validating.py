@@ -1,4 +1,4 @@
-"""`ValidatingPolicies`: the admission plugin that asks ValidatingAdmissionPolicies."""
+"""`ValidatingPolicies`: the admission plugin for ValidatingAdmissionPolicies."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kubewright.cluster._failures import Failure
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes, ConditionError
 from kubewright.cluster.admission.matching import VersionedObject, expression_request
-from kubewright.cluster.policies._asking import PolicyPlugin
 from kubewright.cluster.policies._conditions import all_hold
 from kubewright.cluster.policies._definitions import Binding, ValidatingPolicy, Validation, validating_policies
 from kubewright.cluster.policies._expressions import Budget, OutOfBudget, values_of, with_variables
 from kubewright.cluster.policies._params import ParamsError, params_of
+from kubewright.cluster.policies._plugin import PolicyPlugin
 
 __all__ = ["ValidatingPolicies"]
 
@@ -28,7 +28,7 @@ _FAILURE: Final = "validation.policy.admission.k8s.io/validation_failure"
 
 @dataclass(frozen=True, slots=True)
 class _Denial:
-    """Why a policy is against a write."""
+    """The denial of a write by a policy."""
 
     policy: ValidatingPolicy
     binding: Binding | None
@@ -42,7 +42,7 @@ class _Denial:
 
 
 class ValidatingPolicies(PolicyPlugin[ValidatingPolicy]):
-    """Asks every policy whose binding matches a write."""
+    """Runs every policy with a matching binding."""
 
     name = "ValidatingAdmissionPolicy"
 
@@ -50,7 +50,7 @@ class ValidatingPolicies(PolicyPlugin[ValidatingPolicy]):
         super().__init__(state, validating_policies(state.storage))
 
     async def validate(self, attributes: Attributes) -> None:
-        """Refuse what a policy denies: the first denial is told."""
+        """Rejects a write that a policy denies, with the first denial."""
         denials: list[_Denial] = []
         for policy in self.definitions.all():
             type_ = self.matched(policy.match, attributes)
@@ -63,15 +63,13 @@ class ValidatingPolicies(PolicyPlugin[ValidatingPolicy]):
             collected: dict[str, list[str]] = {}
             for binding in policy.bindings:
                 if self.is_bound(binding, attributes):
-                    denials += self._ask(policy, binding, attributes, values, collected)
-            for key, texts in collected.items():
-                attributes.annotations[f"{policy.name}/{key}"] = ", ".join(texts)
+                    denials += self._evaluate(policy, binding, attributes, values, collected)
+            for key, strings in collected.items():
+                attributes.annotations[f"{policy.name}/{key}"] = ", ".join(strings)
         if denials:
             raise _refusal(attributes, denials[0])
 
-    # One policy
-
-    def _ask(
+    def _evaluate(
         self,
         policy: ValidatingPolicy,
         binding: Binding,
@@ -101,14 +99,14 @@ class ValidatingPolicies(PolicyPlugin[ValidatingPolicy]):
                 by = f"ValidatingAdmissionPolicy '{denial.policy.name}' with binding '{binding.name}'"
                 attributes.warnings.append(f"Validation failed for {by}: {denial.message}")
             case "Audit":
-                told = {
+                failure = {
                     "message": denial.message,
                     "policy": denial.policy.name,
                     "binding": binding.name,
                     "expressionIndex": number,
                     "validationActions": binding.spec["validationActions"],
                 }
-                attributes.annotations[_FAILURE] = msgspec.json.encode([told]).decode()
+                attributes.annotations[_FAILURE] = msgspec.json.encode([failure]).decode()
 
     def _decisions(
         self,
@@ -117,11 +115,11 @@ class ValidatingPolicies(PolicyPlugin[ValidatingPolicy]):
         values: dict[str, Any],
         collected: dict[str, list[str]],
     ) -> list[tuple[int, _Denial]]:
-        """Which of the policy's rules are against the write, by their number."""
+        """Returns the denials of a policy's validations, by index."""
         budget = Budget()
         values = with_variables(values, policy.variables, budget)
         try:
-            # Conditions do not see the namespace.
+            # Match conditions do not see the namespace.
             if not all_hold(policy.conditions, {**values, "namespaceObject": None}):
                 return []
         except ConditionError as error:
@@ -150,14 +148,14 @@ def _decision(
     except EvaluationError as error:
         message = f"expression '{expression.text}' resulted in error: {error}"
         return _Denial(policy, binding, message) if policy.fails else None
-    said = _said(validation, values, budget)
-    message = said or (validation.raw.get("message") or "").strip()
+    custom = _message(validation, values, budget)
+    message = custom or (validation.raw.get("message") or "").strip()
     message = message or f"failed expression: {expression.text.strip()}"
     return _Denial(policy, binding, message, validation.raw.get("reason") or "Invalid")
 
 
-def _said(validation: Validation, values: dict[str, Any], budget: Budget) -> str:
-    """What the message expression says, if that is a message."""
+def _message(validation: Validation, values: dict[str, Any], budget: Budget) -> str:
+    """Returns the result of the message expression, or an empty string if it is not a valid message."""
     if validation.message is None or validation.message.program is None:
         return ""
     try:
@@ -171,7 +169,7 @@ def _said(validation: Validation, values: dict[str, Any], budget: Budget) -> str
 def _annotate(
     policy: ValidatingPolicy, binding: Binding, values: dict[str, Any], collected: dict[str, list[str]]
 ) -> list[tuple[int, _Denial]]:
-    """Collect the audit annotations. One that cannot be had is against the write."""
+    """Collects the audit annotations. Returns a denial for each that cannot be evaluated."""
     budget, found = Budget(), []
     for key, expression in policy.annotations:
         try:

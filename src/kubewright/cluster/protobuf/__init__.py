@@ -1,15 +1,16 @@
-"""Reading Kubernetes' protobuf, which kubectl and client-go send for built-in kinds.
+"""Decoding of Kubernetes' protobuf, which kubectl and client-go send for built-in kinds.
 
-`decode(body)` gives the object as JSON, by the names on the wire, with `apiVersion` and `kind`. It says what the bytes
-say and no more: Go writes every field that is no pointer, so a `stdin: false` or an empty `name` stands in the result
-although nobody set it. What of that counts as absent is for the reader of the Go structs to say (`_typed`), which every
-body of a built-in kind goes through.
+`decode(body)` returns the object as JSON, by the field names on the wire, with `apiVersion` and `kind`. It contains
+exactly the encoded fields: Go writes every non-pointer field, so the result has a `stdin: false` or an empty `name`
+that
+the client did not set. The reader of Go structs (`_typed`), which decodes every body of a built-in kind, drops these.
 
-`ProtobufError` is raised for bytes that are none of this: cut off, of a kind that is not known, or nested too deeply.
-Fields whose numbers are not known are skipped, as a server does with what newer clients send.
+`ProtobufError` is raised for truncated bytes, an unknown kind, and excessive nesting. Unknown field numbers are
+skipped,
+as a server does with fields of newer clients.
 
-The layout of the messages comes from the tags of Kubernetes' Go structs (`messages.bin`, written by
-`tools/generate_protobuf`) and is compiled on first use.
+The message layout comes from the tags of Kubernetes' Go structs (`messages.bin`, written by `tools/generate_protobuf`)
+and is compiled on first use.
 """
 
 from __future__ import annotations

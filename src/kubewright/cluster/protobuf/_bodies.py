@@ -1,4 +1,4 @@
-"""Protobuf as one of the formats that the server reads."""
+"""Protobuf as a format of request bodies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["read_protobuf"]
 
 
 def read_protobuf(body: bytes, type_: ResourceType | None) -> JSONObject:
-    """A `Decoder` of bodies. Raises `UnreadableObject`."""
+    """Decodes a request body (a `Decoder`). Raises `UnreadableObject`."""
     try:
         return decode(body)
     except ProtobufError as error:

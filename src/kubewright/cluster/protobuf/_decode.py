@@ -1,4 +1,4 @@
-"""From the fields of a message to JSON, by the facts about Kubernetes' messages."""
+"""Decodes message fields to JSON, by the layout of Kubernetes' messages."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _META: Final = frozenset(
     {"CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "Status", "UpdateOptions"}
 )
 _MAGIC: Final = b"k8s\x00"
-_DEEPEST: Final = 100  # a schema nests three messages for each level of an object
+_DEEPEST: Final = 100  # a schema nests three messages per level of an object
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 _Scalar: TypeAlias = Callable[[WireValue], Any]
 _Reader: TypeAlias = Callable[[bytes, int], Any]
-"""Reads a message at a depth."""
+"""Decodes a message at a depth."""
 
 
 class _Facts(msgspec.Struct):
@@ -37,7 +37,7 @@ class _Facts(msgspec.Struct):
 
 
 def decode(body: bytes) -> dict[str, Any]:
-    """The object in an envelope of Kubernetes' protobuf. Raises `ProtobufError`."""
+    """Decodes the object in an envelope of Kubernetes' protobuf. Raises `ProtobufError`."""
     return _decode(body, 0)
 
 
@@ -49,7 +49,7 @@ def _decode(body: bytes, depth: int) -> dict[str, Any]:
         raise ProtobufError(f"the content encoding {_text(envelope[3])!r} is not supported")
     names = {number: _text(value) for number, _, value in fields(_bytes(envelope.get(1, b"")))}
     api_version, kind = names.get(1, ""), names.get(2, "")
-    # The options of a request are registered in every group version, also in those of custom resources.
+    # Request options are registered in every group version, including those of custom resources.
     message = _facts().kinds.get(f"{api_version} {kind}") or _facts().kinds.get(f"v1 {kind}" if kind in _META else "")
     if message is None:
         raise ProtobufError(f"the kind {kind!r} of {api_version!r} has no protobuf form that is known here")
@@ -67,7 +67,7 @@ def _facts() -> _Facts:
 
 
 class _Message:
-    """Reads the messages of one Go struct. Its fields are compiled at the first message: schemas are recursive."""
+    """Decodes the messages of one Go struct. Fields are compiled on first use because schemas are recursive."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -94,7 +94,7 @@ def _message(name: str) -> _Message:
 
 
 class _Field:
-    """Puts one field's values into the object."""
+    """Adds the values of one field to the object."""
 
     __slots__ = ("_list", "_map", "_name", "_read", "_scalar")
 
@@ -115,7 +115,7 @@ class _Field:
             into[self._name] = self._scalar(value)
         elif self._name:
             into[self._name] = self._read(_bytes(value), depth)
-        else:  # JSON has the fields of this message in the outer one
+        else:  # JSON inlines the fields of this message
             into.update(self._read(_bytes(value), depth))
 
     def _elements(self, wire: int, value: WireValue, depth: int) -> list[Any]:
@@ -181,7 +181,7 @@ _SCALARS: Final[dict[str, _Scalar]] = {
 }
 
 
-# Messages with a form of their own in JSON
+# Messages with a special JSON form
 
 
 def _no_message(body: bytes, depth: int) -> Any:
@@ -189,7 +189,7 @@ def _no_message(body: bytes, depth: int) -> Any:
 
 
 def _moment(body: bytes) -> datetime | None:
-    """None for Go's zero time, of which nothing is written."""
+    """Returns the time, or None for Go's zero time, which is encoded as an empty message."""
     parts = {number: _integer(value) for number, _, value in fields(body)}
     try:
         return _EPOCH + timedelta(seconds=parts.get(1, 0), microseconds=parts.get(2, 0) // 1000) if parts else None
@@ -236,7 +236,7 @@ _FORMS: Final[dict[str, _Reader]] = {
 
 
 def _reader(type_: str) -> _Reader:
-    """How messages of this type are read."""
+    """Returns the decoder of a message type."""
     form, _, inner = type_.partition(":")
     if form == "items":
         return _items(inner)
@@ -246,7 +246,7 @@ def _reader(type_: str) -> _Reader:
 
 
 def _items(element: str) -> _Reader:
-    """A list that is a message with one field."""
+    """Returns the decoder of a list that is a message with one field."""
     field = _Field("items", f"[]{element}")
 
     def read(body: bytes, depth: int) -> list[Any]:
@@ -261,12 +261,12 @@ def _items(element: str) -> _Reader:
 
 
 def _schema_or(form: str, schema: _Message) -> _Reader:
-    """The places in a CRD's schema where JSON has a schema or something simpler."""
+    """Returns the decoder of schema fields that hold a schema or a simpler value in JSON."""
 
     def read(body: bytes, depth: int) -> Any:
         schemas, others = [], []
         for number, _, value in fields(body):
-            # A bool stands before the schema, the others after it.
+            # A bool precedes the schema; the other values follow it.
             if number == (2 if form == "schemaOrBool" else 1):
                 schemas.append(schema(_bytes(value), depth + 1))
             elif number in (1, 2):

@@ -21,7 +21,7 @@ class ProtobufError(ValueError):
 
 
 def fields(body: bytes) -> Iterator[tuple[int, int, WireValue]]:
-    """Number, wire type and value of each field, in the order in which they stand."""
+    """Yields number, wire type and value of each field, in order."""
     at, end = 0, len(body)
     value: WireValue
     while at < end:
@@ -46,7 +46,7 @@ def fields(body: bytes) -> Iterator[tuple[int, int, WireValue]]:
 
 
 def varints(body: bytes) -> Iterator[int]:
-    """The numbers of a packed list."""
+    """Yields the numbers of a packed list."""
     at = 0
     while at < len(body):
         value, at = _varint(body, at)
@@ -54,7 +54,7 @@ def varints(body: bytes) -> Iterator[int]:
 
 
 def signed(value: int) -> int:
-    """A number of 64 bits with its sign."""
+    """Returns a 64-bit number as signed."""
     return value - (1 << 64) if value >> 63 else value
 
 

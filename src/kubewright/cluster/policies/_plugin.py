@@ -1,4 +1,4 @@
-"""What the plugins of both kinds of policies share: which policies are asked about a write, and what they are told."""
+"""The common part of the plugins for both kinds of policies: matching."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ P = TypeVar("P", bound=Policy)
 
 
 class PolicyPlugin(Plugin, Generic[P]):
-    """Asks policies about writes."""
+    """An admission plugin that evaluates policies."""
 
     def __init__(self, state: State, definitions: Definitions[P]) -> None:
         self.state = state
         self.definitions = definitions
 
     def handles(self, attributes: Attributes) -> bool:
-        """Whether there is any policy that could be asked."""
+        """Returns whether any policy could apply."""
         return bool(self.definitions.all()) and not is_exempt(attributes)
 
     def matched(self, match: Match, attributes: Attributes) -> ResourceType | None:
-        """The version of the resource in which the write matches; None when it does not."""
+        """Returns the version of the resource in which the write matches; None if it does not match."""
         if not matches_namespace(self.state, match.namespaces, attributes):
             return None
         if not matches_object(match.objects, attributes.object, attributes.old):
@@ -41,11 +41,11 @@ class PolicyPlugin(Plugin, Generic[P]):
         return matched_type(self.state, _named(spec["resourceRules"], attributes), policy, attributes)
 
     def is_bound(self, binding: Binding, attributes: Attributes) -> bool:
-        """Whether a binding matches a write that its policy matches."""
+        """Returns whether a binding matches a write that its policy matches."""
         return binding.match is None or self.matched(binding.match, attributes) is not None
 
     def namespace_of(self, attributes: Attributes) -> JSONObject | None:
-        """The Namespace in which the write is."""
+        """Returns the Namespace of the write."""
         if attributes.type.storage == "/namespaces" or not attributes.namespace:
             return None
         found = self.state.storage.get("/namespaces", "", attributes.namespace)
@@ -53,5 +53,5 @@ class PolicyPlugin(Plugin, Generic[P]):
 
 
 def _named(rules: list[JSONObject] | None, attributes: Attributes) -> list[JSONObject]:
-    """The rules that do not name other objects."""
+    """Returns the rules without `resourceNames`, and those that name the object."""
     return [rule for rule in rules or () if attributes.name in (rule.get("resourceNames") or [attributes.name])]

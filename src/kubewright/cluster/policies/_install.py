@@ -1,4 +1,4 @@
-"""How policies come into a cluster."""
+"""`add_policies`: enables policies on a server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STRATEGIES: Final = {
 
 
 def add_policies(dispatcher: Dispatcher) -> None:
-    """Accept policies, and ask them about each write; evaluate the match conditions of webhooks."""
+    """Makes the server accept policies, evaluate them on each write, and evaluate match conditions of webhooks."""
     from kubewright.api.cel import is_available
 
     if not is_available():

@@ -1,4 +1,4 @@
-"""`LimitRanger`: what a LimitRange fills in, and what it refuses."""
+"""`LimitRanger`: defaults and limits of LimitRanges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ANNOTATION: Final = "kubernetes.io/limit-ranger"
 
 
 class LimitRanger(Plugin):
-    """Fills in and checks what pods and claims ask for, by the LimitRanges of their namespace."""
+    """Sets and checks requests and limits of pods and claims by the LimitRanges of their namespace."""
 
     name = "LimitRanger"
 
@@ -26,7 +26,7 @@ class LimitRanger(Plugin):
         self._storage = state.storage
 
     def handles(self, attributes: Attributes) -> bool:
-        """New pods, and claims."""
+        """Returns whether the write creates a pod or writes a claim."""
         if attributes.subresource or not self._storage.count(_STORAGE):
             return False
         if attributes.type.qualified == "pods":
@@ -34,14 +34,14 @@ class LimitRanger(Plugin):
         return attributes.type.qualified == "persistentvolumeclaims" and attributes.operation in ("CREATE", "UPDATE")
 
     def mutate(self, attributes: Attributes) -> None:
-        """Give containers what they do not ask for themselves."""
+        """Sets default requests and limits of containers."""
         if attributes.type.qualified != "pods" or attributes.object is None:
             return
         for limits in self._ranges(attributes.namespace):
             _fill(attributes.object, limits)
 
     def validate(self, attributes: Attributes) -> None:
-        """Refuse what asks for too little or too much."""
+        """Rejects requests and limits outside the allowed range."""
         obj, old = attributes.object, attributes.old
         if obj is None or (old is not None and "deletionTimestamp" in old["metadata"]):
             return
