@@ -101,7 +101,7 @@ async def test_a_certificate_of_another_control_plane_is_worth_nothing(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     from kubewright.certificates import CertificateAuthority
-    from kubewright.cluster._kubeconfig import write_kubeconfig
+    from kubewright.kubeconfig import write_kubeconfig
 
     stranger = CertificateAuthority().issue("stranger", ["system:masters"])
     write_kubeconfig(

@@ -15,6 +15,7 @@ from kubewright.testing import ControlPlane
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "src/kubewright/cluster/_data"
+COLUMNS = ROOT / "src/kubewright/columns/builtin.json"
 GO_MODULE = ROOT / "src/kubewright/testing/binaries/_gomodule"
 
 
@@ -23,6 +24,7 @@ def main() -> None:
     write(DATA / "types.json", go_types())
     with ControlPlane() as plane:
         write(DATA / "resources.json", resources(plane))
+        write(COLUMNS, printer_columns(plane))
         write(DATA / "roles.json", roles(plane))
 
 
@@ -50,7 +52,7 @@ def resources(plane: ControlPlane) -> dict[str, Any]:
         order.append(group_version)
         for resource in found:
             if "/" not in resource["name"]:
-                facts[f"{group_version}/{resource['name']}"] = fact(plane, path, resource, found)
+                facts[f"{group_version}/{resource['name']}"] = fact(resource, found)
     facts["order"] = order
     return facts
 
@@ -80,7 +82,7 @@ def group_versions(plane: ControlPlane) -> Iterator[tuple[str, str]]:
             yield version["groupVersion"], f"/apis/{version['groupVersion']}"
 
 
-def fact(plane: ControlPlane, path: str, resource: dict[str, Any], all_of_it: list[dict[str, Any]]) -> dict[str, Any]:
+def fact(resource: dict[str, Any], all_of_it: list[dict[str, Any]]) -> dict[str, Any]:
     known = {
         "kind": resource["kind"],
         "singular": resource["singularName"],
@@ -89,7 +91,6 @@ def fact(plane: ControlPlane, path: str, resource: dict[str, Any], all_of_it: li
         "shortNames": resource.get("shortNames", []),
         "categories": resource.get("categories", []),
         "hash": resource.get("storageVersionHash", ""),
-        "columns": columns(plane, f"{path}/{resource['name']}") if "list" in resource["verbs"] else [],
         "subresources": {
             sub["name"].split("/")[1]: [sub["verbs"], sub.get("group", ""), sub.get("version", ""), sub["kind"]]
             for sub in all_of_it
@@ -97,6 +98,16 @@ def fact(plane: ControlPlane, path: str, resource: dict[str, Any], all_of_it: li
         },
     }
     return {name: value for name, value in known.items() if value not in ("", [], {})}
+
+
+def printer_columns(plane: ControlPlane) -> dict[str, Any]:
+    """The columns of every built-in resource that can be listed, by `apps/v1/deployments`."""
+    return {
+        f"{group_version}/{resource['name']}": columns(plane, f"{path}/{resource['name']}")
+        for group_version, path in group_versions(plane)
+        for resource in plane.request("GET", path)["resources"]
+        if "/" not in resource["name"] and "list" in resource["verbs"]
+    }
 
 
 def columns(plane: ControlPlane, path: str) -> list[list[Any]]:

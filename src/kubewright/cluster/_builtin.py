@@ -11,9 +11,9 @@ import msgspec
 from kubewright.cluster._conversions import CONVERSIONS, STORED_AS
 from kubewright.cluster._data_files import read_data
 from kubewright.cluster._facts import DEPRECATED
-from kubewright.cluster._kinds import JSONObject, ResourceType, Subresource, TableColumn
-from kubewright.cluster._rows import printer_of
+from kubewright.cluster._kinds import JSONObject, ResourceType, Subresource
 from kubewright.cluster._strategies import strategy_for
+from kubewright.columns import builtin_printer
 
 __all__ = ["builtin_types", "group_order", "server_version"]
 
@@ -28,7 +28,6 @@ class _Fact(msgspec.Struct, rename="camel"):
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     hash: str = ""
-    columns: list[tuple[str, str, str, int]] = []
     subresources: dict[str, tuple[tuple[str, ...], str, str, str]] = {}
 
 
@@ -70,10 +69,6 @@ def _facts_of(api_version: str) -> list[tuple[str, _Fact]]:
 def _made(api_version: str, plural: str, fact: _Fact) -> ResourceType:
     group, _, version = api_version.rpartition("/")
     resource = f"{plural}.{group}" if group else plural
-    columns = tuple(
-        TableColumn(name=name, type=type_, format=format_, priority=priority)
-        for name, type_, format_, priority in fact.columns
-    )
     return ResourceType(
         group=group,
         version=version,
@@ -90,7 +85,7 @@ def _made(api_version: str, plural: str, fact: _Fact) -> ResourceType:
         storage_version_hash=fact.hash,
         conversion=CONVERSIONS.get((api_version, plural)),
         schema=_schema(api_version, fact.kind),
-        printer=printer_of(resource, columns),
+        printer=builtin_printer(api_version, plural),
         deprecation_warning=DEPRECATED.get(resource, ""),
     )
 

@@ -23,21 +23,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
 from kubewright.cluster._field_errors import FieldError
+from kubewright.columns import Printer
 
 __all__ = [
     "Conversion",
     "JSONObject",
-    "Printer",
     "ReadProblem",
     "ResourceType",
     "ResourceTypes",
     "Strategy",
     "Subresource",
-    "TableColumn",
     "UnreadableObject",
 ]
 
@@ -78,28 +76,6 @@ class Subresource:
     spec_replicas: str = ".spec.replicas"
     status_replicas: str = ".status.replicas"
     label_selector: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableColumn:
-    """A column of `kubectl get`. Priority 0 is shown always, 1 with `-o wide`."""
-
-    name: str
-    type: str = "string"
-    format: str = ""
-    description: str = ""
-    priority: int = 0
-
-
-class Printer(Protocol):
-    """How objects become rows of a table."""
-
-    @property
-    def columns(self) -> Sequence[TableColumn]:
-        """The columns, in order."""
-
-    def cells(self, obj: JSONObject, now: datetime) -> list[Any]:
-        """One value for each column."""
 
 
 class Conversion(Protocol):

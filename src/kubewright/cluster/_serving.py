@@ -18,8 +18,8 @@ from kubewright.cluster._answers import Answer, NoAnswer
 from kubewright.cluster._calls import User
 from kubewright.cluster._dispatch import Dispatcher
 from kubewright.cluster._failures import Failure
-from kubewright.cluster._kubeconfig import write_kubeconfig
 from kubewright.http import BodyTooLarge, DropConnection, Server, ServerLimits, ServerRequest, ServerResponse
+from kubewright.kubeconfig import write_kubeconfig
 
 __all__ = ["Serving"]
 

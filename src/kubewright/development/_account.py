@@ -23,7 +23,7 @@ async def account_for(operator: Operator, kubeconfig: str, folder: Path) -> Path
     Roles that the last version of the program needed and this one does not are taken back.
     """
     from kubewright.client import load_config
-    from kubewright.cluster._kubeconfig import write_kubeconfig
+    from kubewright.kubeconfig import write_kubeconfig
 
     namespace = system_namespace(operator)
     made = roles_of(operator, namespace=namespace)

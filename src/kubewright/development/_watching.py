@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 
 from kubewright.api import Untyped, core
 from kubewright.client import ApiError, Client, Expired, Forbidden
+from kubewright.columns import CustomPrinter
 from kubewright.development._messages import EventSeen, Hint, KindShown, Message, ObjectSeen
 
 __all__ = ["Watching", "state_of"]
@@ -156,8 +157,6 @@ def _conditions(status: Any) -> dict[str, str]:
 
 def _columns(obj: Untyped, kind: KindShown, now: datetime) -> dict[str, Any]:
     """What is not empty. Ages are left out: they change all the time."""
-    from kubewright.cluster.crds._columns import CustomPrinter
-
     columns = [column for column in kind.columns if column.get("type") != "date"]
     cells = CustomPrinter(columns).cells({**obj.content, "metadata": {"name": ""}}, now)[1:] if columns else []
     return {column["name"]: cell for column, cell in zip(columns, cells, strict=True) if cell is not None}

@@ -397,7 +397,7 @@ class ControlPlane:
         return f"Its log ends with{kept}:\n" + "\n".join(lines[-_LOG_TAIL:]) if lines else "It logged nothing."
 
     def _write_kubeconfig(self, path: Path, server: str, user: str, credentials: KeyPair) -> None:
-        from kubewright.cluster._kubeconfig import write_kubeconfig
+        from kubewright.kubeconfig import write_kubeconfig
 
         write_kubeconfig(path, server=server, ca=self._authority.pair.certificate, user=user, credentials=credentials)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kubewright.certificates import write_private
-from kubewright.cluster._kubeconfig import write_kubeconfig
+from kubewright.kubeconfig import write_kubeconfig
 
 if TYPE_CHECKING:
     from kubewright.testing._controlplane import ControlPlane

@@ -11,12 +11,12 @@ from kubewright.cluster._field_errors import FieldError, invalid
 from kubewright.cluster._kinds import JSONObject, ReadProblem, Strategy
 from kubewright.cluster._typed import read_metadata
 from kubewright.cluster.crds._cel_rules import broken_rule
-from kubewright.cluster.crds._jsonpath import find
 from kubewright.cluster.crds._lists import duplicates
 from kubewright.cluster.crds._nulls import drop_nulls
 from kubewright.cluster.crds._values import errors_of
 from kubewright.cluster.crds._whole_objects import nameless
 from kubewright.cluster.schema import Schema, apply_defaults, custom_schema, prune
+from kubewright.columns import find_values
 
 __all__ = ["CustomStrategy", "Reread"]
 
@@ -150,7 +150,7 @@ class CustomStrategy(Strategy):
         errors = []
         for name in paths:
             path = self._scale[name]
-            for value in find(path, obj):
+            for value in find_values(path, obj):
                 if isinstance(value, int) and value < 0:
                     errors.append(invalid(path, value, "should be a non-negative integer"))
                 elif isinstance(value, int) and value > _LARGEST_REPLICAS:
@@ -161,7 +161,7 @@ class CustomStrategy(Strategy):
 
     def selectable_fields(self, obj: JSONObject) -> Mapping[str, str]:
         """Returns the values of the selectable fields of the definition."""
-        return {name: _text(find(path, obj)) for name, path in self._selectable.items()}
+        return {name: _text(find_values(path, obj)) for name, path in self._selectable.items()}
 
 
 def _text(found: list[Any]) -> str:

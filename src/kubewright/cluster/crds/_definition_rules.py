@@ -8,8 +8,8 @@ from typing import Any, Final
 from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported, required, too_many
 from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.admission import bundle_errors, service_errors, url_errors
-from kubewright.cluster.crds._jsonpath import PathError, parse
 from kubewright.cluster.crds._schema_rules import schema_errors
+from kubewright.columns import PathError, parse_path
 from kubewright.names import label_1035_problems, subdomain_problems
 
 __all__ = ["definition_errors", "definition_update_errors"]
@@ -247,7 +247,7 @@ def _path_problem(path: str) -> str:
     if not path.startswith("."):
         return "must be a simple json path starting with ."
     try:
-        parse(path)
+        parse_path(path)
     except PathError as error:
         return str(error)
     return ""

@@ -8,9 +8,9 @@ from typing import Final
 
 from kubewright.cluster._kinds import Conversion, JSONObject, ResourceType, Subresource
 from kubewright.cluster._state import State
-from kubewright.cluster.crds._columns import CustomPrinter
 from kubewright.cluster.crds._conversion import ConversionWebhook, WebhookConversion
 from kubewright.cluster.crds._custom import CustomStrategy, Reread
+from kubewright.columns import CustomPrinter
 
 __all__ = ["VersionTypes"]
 

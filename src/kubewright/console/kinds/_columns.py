@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any, Final, Protocol
 
-from kubewright.cluster._builtin import builtin_types
-from kubewright.cluster._kinds import Printer as TablePrinter
-from kubewright.cluster.crds._columns import CustomPrinter
-from kubewright.cluster.crds._jsonpath import PathError, find
+from kubewright.columns import CustomPrinter, PathError, builtin_printer, find_values
+from kubewright.columns import Printer as TablePrinter
 
 __all__ = ["Column", "Printer", "custom_printer", "printer_of"]
 
@@ -110,7 +107,7 @@ def _columns(columns: Sequence[Any], *, dates: Any) -> list[Column]:
 
 def _moment(path: str, obj: Mapping[str, Any]) -> str | None:
     try:
-        found = find(path, obj)
+        found = find_values(path, obj)
     except (PathError, TypeError):
         return None
     return found[0] if found and isinstance(found[0], str) else None
@@ -123,14 +120,5 @@ def custom_printer(columns: Sequence[Mapping[str, Any]]) -> Printer:
 
 def printer_of(resource: str, api_version: str = "v1") -> Printer:
     """How a built-in resource (`deployments.apps`) is shown; by its age alone where it has no columns."""
-    printer = _builtin().get((resource, api_version))
+    printer = builtin_printer(api_version, resource.partition(".")[0])
     return _Custom(()) if printer is None else _BuiltIn(printer)
-
-
-@cache
-def _builtin() -> dict[tuple[str, str], TablePrinter]:
-    return {
-        (f"{one.plural}.{one.group}" if one.group else one.plural, one.api_version): one.printer
-        for one in builtin_types()
-        if one.printer is not None
-    }

@@ -1,4 +1,4 @@
-"""Writing kubeconfig files for the users of our clusters."""
+"""Writes kubeconfig files. `kubewright.client.load_config` reads them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kubewright.certificates import KeyPair, write_private
 from kubewright.yaml import dump_yaml
+from kubewright.key_pair import KeyPair, write_private
 
 __all__ = ["write_kubeconfig"]
 
@@ -14,10 +15,10 @@ __all__ = ["write_kubeconfig"]
 def write_kubeconfig(
     path: Path, *, server: str, ca: bytes | None, user: str, credentials: KeyPair | Path | str
 ) -> None:
-    """One cluster, one user, one context named `kubewright`. Replaces the file.
+    """Writes a kubeconfig with one cluster, one user and one context named `kubewright`. Replaces the file.
 
-    The credentials are a certificate or a token, which are written into it, or the file in which a token is to be
-    found. A server without TLS has no CA.
+    `credentials` is a client certificate or a token, which the file contains, or the path of a token file.
+    `ca` is None for a server without TLS.
     """
 
     def encoded(content: bytes) -> str:

@@ -9,9 +9,9 @@ from typing import Any, Final
 import msgspec
 
 from kubewright.api import parse_time
-from kubewright.cluster._kinds import JSONObject, TableColumn
-from kubewright.cluster._printing import human_duration
-from kubewright.cluster.crds._jsonpath import find
+from kubewright.columns._durations import human_duration
+from kubewright.columns._jsonpath import find_values
+from kubewright.columns._table import JSONObject, TableColumn
 
 __all__ = ["CustomPrinter"]
 
@@ -43,7 +43,7 @@ def _column(column: JSONObject) -> TableColumn:
 
 
 def _cell(column: JSONObject, obj: JSONObject, now: datetime) -> Any:
-    found = find(column["jsonPath"], obj)
+    found = find_values(column["jsonPath"], obj)
     if not found or found[0] is None:
         return None
     value = found[0]

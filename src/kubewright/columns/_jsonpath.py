@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-__all__ = ["PathError", "find", "parse"]
+__all__ = ["PathError", "find_values", "parse_path"]
 
 Step: TypeAlias = Callable[[Any], Iterator[Any]]
 
@@ -41,7 +41,7 @@ class PathError(ValueError):
 
 
 @lru_cache(maxsize=1024)
-def parse(path: str) -> tuple[Step, ...]:
+def parse_path(path: str) -> tuple[Step, ...]:
     """The steps of a path. Raises `PathError`."""
     steps: list[Step] = []
     at = 0
@@ -54,10 +54,10 @@ def parse(path: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def find(path: str, value: Any) -> list[Any]:
+def find_values(path: str, value: Any) -> list[Any]:
     """Everything at the path; nothing where a member is missing. Raises `PathError`."""
     found = [value]
-    for step in parse(path):
+    for step in parse_path(path):
         found = [result for each in found for result in step(each)]
     return found
 
@@ -103,7 +103,7 @@ def _filter(operand: str, operator: str, constant: str) -> Step:
 
     def step(value: Any) -> Iterator[Any]:
         for element in value if isinstance(value, list) else ():
-            for found in find(operand, element):
+            for found in find_values(operand, element):
                 if type(found) is type(wanted) and compare(found, wanted):
                     yield element
 

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
-from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._printing import age
+from kubewright.columns._cells import NONE
+from kubewright.columns._durations import age
+from kubewright.columns._table import JSONObject
 
 __all__ = ["pod"]
-
-_NONE: Final = "<none>"
 
 
 def pod(obj: JSONObject, now: datetime) -> list[Any]:
     """The cells of a pod."""
     metadata, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
-    reason, restarts, ready = _told(obj, now)
+    reason, restarts, ready = _summary(obj, now)
     ready_text = f"{ready}/{len(spec.get('containers') or ())}"
     gates = spec.get("readinessGates") or ()
     true = {each["type"] for each in status.get("conditions") or () if each.get("status") == "True"}
-    gate_text = f"{sum(gate['conditionType'] in true for gate in gates)}/{len(gates)}" if gates else _NONE
-    address = next((each.get("ip") for each in status.get("podIPs") or ()), "") or status.get("podIP") or _NONE
-    wide = [address, spec.get("nodeName") or _NONE, status.get("nominatedNodeName") or _NONE, gate_text]
+    gate_text = f"{sum(gate['conditionType'] in true for gate in gates)}/{len(gates)}" if gates else NONE
+    address = next((each.get("ip") for each in status.get("podIPs") or ()), "") or status.get("podIP") or NONE
+    wide = [address, spec.get("nodeName") or NONE, status.get("nominatedNodeName") or NONE, gate_text]
     return [metadata["name"], ready_text, reason, restarts, age(metadata.get("creationTimestamp"), now), *wide]
 
 
-def _told(obj: JSONObject, now: datetime) -> tuple[str, str, int]:
+def _summary(obj: JSONObject, now: datetime) -> tuple[str, str, int]:
     """What is up with the pod, how often it restarted, and how many of its containers are ready."""
     status, metadata = obj.get("status") or {}, obj["metadata"]
     reason = status.get("reason") or status.get("phase", "")
